@@ -1,0 +1,272 @@
+"""What flows through LisaX: frozen records, and JSON Lines in and out with exact errors.
+
+A unit of evidence has one string id: `{page}_{n}` for sentences, `{table}`, `{table}#r{i}`,
+`{table}#c{j}`, `{table}#r{i}c{j}` for tables and their parts, `{graph}` for sub-graphs. Ids hold no
+white space, because run and qrels files are separated by it; an owner's own id is kept beside ours
+(`original_id`) and is what predictions are written with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+
+class LisaxError(Exception):
+    """A sentence for the user: what was expected, what was found, where, and what to do."""
+
+
+class DataError(LisaxError):
+    """Bad input, located: `path:line: field: message`."""
+
+    def __init__(self, message: str, *, path: str | os.PathLike | None = None, line: int | None = None,
+                 field: str | None = None):
+        self.path, self.line, self.field = path, line, field
+        where = "" if path is None else str(path) + (f":{line}" if line is not None else "") + ": "
+        super().__init__(where + (f"field '{field}': " if field else "") + message)
+
+
+class Label(enum.StrEnum):
+    """A verdict, written as FEVER writes it."""
+
+    SUPPORTS = "SUPPORTS"
+    REFUTES = "REFUTES"
+    NOT_ENOUGH_INFO = "NOT ENOUGH INFO"
+
+
+# The order of label logits, of confusion matrices, and of every table that lists the labels.
+LABELS = (Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sentence:
+    """Sentence `number` (from 0) of page `page`; empty text where the owner's page has a gap."""
+
+    page: str
+    number: int
+    text: str
+
+    @property
+    def id(self) -> str:
+        return sentence_id(self.page, self.number)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Document:
+    """A page. `id` is normalised (NFC, no white space); `title` is prose, as a reader writes it."""
+
+    id: str
+    title: str
+    sentences: tuple[Sentence, ...] = ()
+    redirects: tuple[str, ...] = ()
+    original_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        return " ".join(sentence.text for sentence in self.sentences if sentence.text)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim. `evidence_sets`: each a complete set of evidence ids, any one of which suffices.
+
+    `kind` names the family of the claim where the source knows it (`one_hop`, `date`, an attack).
+    `candidates` are evidence ids given with the claim (FoolMeTwice, WiCE), in the source's order.
+    """
+
+    id: str
+    text: str
+    label: Label | None = None
+    evidence_sets: tuple[tuple[str, ...], ...] = ()
+    candidates: tuple[str, ...] = ()
+    kind: str | None = None
+    original_id: int | str | None = None
+
+    @property
+    def gold_ids(self) -> tuple[str, ...]:
+        """Ids of all evidence sets, each once, in order of first appearance."""
+        return tuple(dict.fromkeys(i for evidence_set in self.evidence_sets for i in evidence_set))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Table:
+    """A table: `rows` are as wide as `header`; `page` is the document it stands on, if known."""
+
+    id: str
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+    page: str | None = None
+    original_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Graph:
+    """A sub-graph around one subject: `edges` are (relation, object) in reading order."""
+
+    id: str
+    subject: str
+    edges: tuple[tuple[str, str], ...]
+    page: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """A question, its accepted answers, and the evidence ids that hold one (cells, sentences)."""
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    original_id: int | str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hit:
+    """One line of a run: unit `id` at `rank` (from 1) for `query_id`, higher `score` is better."""
+
+    query_id: str
+    id: str
+    rank: int
+    score: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """A claim's predicted label with its evidence, best first.
+
+    `probabilities` follow `LABELS`; `evidence_scores` follow `evidence`.
+    """
+
+    claim_id: str
+    label: Label
+    probabilities: tuple[float, float, float]
+    evidence: tuple[str, ...] = ()
+    evidence_scores: tuple[float, ...] = ()
+
+
+def sentence_id(page: str, number: int) -> str:
+    return f"{page}_{number}"
+
+
+def split_sentence_id(unit: str) -> tuple[str, int]:
+    """`{page}_{n}` at its last underscore: pages hold underscores themselves."""
+    page, separator, number = unit.rpartition("_")
+    if not separator or not page or not (number.isascii() and number.isdigit()):
+        raise DataError(f"'{unit}' is not a sentence id: expected {{page}}_{{number}}")
+    return page, int(number)
+
+
+def check_id(value: Any, *, path=None, line=None, field="id") -> str:
+    """`value` as a record id: a non-empty string (or an integer) without white space."""
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise DataError(f"expected a string or an integer, found {json.dumps(value)}",
+                        path=path, line=line, field=field)
+    text = str(value)
+    if not text or any(c.isspace() for c in text):
+        raise DataError(f"an id must be non-empty and without white space, found {text!r}",
+                        path=path, line=line, field=field)
+    return text
+
+
+# --- JSON Lines -----------------------------------------------------------------------------
+
+
+def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+    """(line number, text) of a UTF-8 file, streamed; blank lines are skipped.
+
+    A byte order mark is refused with the command that removes it, bytes that are not UTF-8 with
+    their line, and a file without a single non-blank line as empty.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("no such file", path=path)
+    empty = True
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
+                raise DataError("the file starts with a byte order mark; remove it, for example with "
+                                f"`sed -i '1s/^\\xEF\\xBB\\xBF//' {path}`", path=path, line=1)
+            try:
+                text = raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise DataError(f"byte {error.start + 1} is not UTF-8 (0x{raw[error.start]:02x}); if the file is "
+                                f"Latin-1, convert it with `iconv -f latin1 -t utf-8`", path=path, line=number) from None
+            if text.strip():
+                empty = False
+                yield number, text.rstrip("\r\n")
+    if empty:
+        raise DataError("the file is empty", path=path)
+
+
+def read_json_lines(path: str | os.PathLike) -> Iterator[tuple[int, dict]]:
+    """(line number, object) for each line of a JSON Lines file; see `read_lines` for its errors."""
+    for number, text in read_lines(path):
+        try:
+            value = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"not valid JSON: {error}", path=path, line=number) from None
+        if not isinstance(value, dict):
+            raise DataError(f"expected a JSON object, found {type(value).__name__}", path=path, line=number)
+        yield number, value
+
+
+def get_field(row: dict, field: str, kind: type | tuple[type, ...], *, path, line: int, default: Any = ...) -> Any:
+    """`row[field]`, checked to be of `kind`; a missing field is an error unless a default is given."""
+    if field not in row:
+        if default is not ...:
+            return default
+        raise DataError("the field is missing", path=path, line=line, field=field)
+    value = row[field]
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        expected = " or ".join(k.__name__ for k in kinds)
+        raise DataError(f"expected {expected}, found {json.dumps(value)[:80]}", path=path, line=line, field=field)
+    return value
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
+    """Opens a neighbour of `path` for writing and renames it onto `path` only on success."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    try:
+        # mkstemp makes files private; give the result the permissions any new file would have.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.fchmod(handle, 0o666 & ~umask)
+        with os.fdopen(handle, mode, **({} if "b" in mode else {"encoding": "utf-8", "newline": "\n"})) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def write_json_lines(path: str | os.PathLike, rows: Iterable[dict]) -> int:
+    """Writes rows atomically, one JSON object a line; returns their number."""
+    count = 0
+    with atomic_write(path) as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def write_json(path: str | os.PathLike, value: Any) -> None:
+    """Writes one indented JSON value atomically."""
+    with atomic_write(path) as file:
+        json.dump(value, file, ensure_ascii=False, indent=2)
+        file.write("\n")
