@@ -1,0 +1,1 @@
+"""T5 in Flax linen, with T5X's parameter names and shapes."""

@@ -1,0 +1,351 @@
+"""T5 1.0 and 1.1 (Raffel et al. 2020; Shazeer 2020), every size, as T5X parametrises it.
+
+The parameter tree is T5X's: kernels are two-dimensional with heads joined, there are no biases, and
+one relative position bias is shared by the layers of a stack. Dimensions in comments: `length` is the
+query side, `keys` the attended side, `kv` is heads * head_dim.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+RELATIVE_BUCKETS = 32
+RELATIVE_MAX_DISTANCE = 128
+# Added to masked attention logits; finite, so that a fully masked row gives a uniform row, not NaN.
+MASKED = -1e10
+
+
+@dataclasses.dataclass(frozen=True)
+class T5Config:
+    """Architecture. `dtype` is that of activations; parameters are always float32."""
+
+    vocab_size: int = 32128
+    dtype: str = "float32"
+    emb_dim: int = 512
+    num_heads: int = 6
+    num_encoder_layers: int = 8
+    num_decoder_layers: int = 8
+    head_dim: int = 64
+    mlp_dim: int = 1024
+    mlp_activations: Sequence[str] = ("gelu", "linear")
+    dropout_rate: float = 0.0
+    # T5 1.0 reads logits from the scaled embedding; 1.1 has its own matrix.
+    logits_via_embedding: bool = False
+    # Softmax logits in float32 whatever `dtype` is.
+    float32_attention_logits: bool = False
+    # Fresh models only: "t5" is T5's own initialisation; "matching" starts each key kernel as its query
+    # kernel, so that attention begins by finding equal tokens. Small models trained from scratch to
+    # compare a claim with its evidence learn several times faster from there.
+    attention_init: str = "t5"
+
+    def __post_init__(self):
+        object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
+        if self.attention_init not in ("t5", "matching"):
+            raise ValueError(f"attention_init must be 't5' or 'matching', found '{self.attention_init}'")
+
+
+def relative_position_bucket(relative: np.ndarray, *, bidirectional: bool, buckets: int = RELATIVE_BUCKETS,
+                             max_distance: int = RELATIVE_MAX_DISTANCE) -> np.ndarray:
+    """Bucket of each key position minus query position, int32, same shape.
+
+    Half of the buckets are exact, the other half logarithmic up to `max_distance`; with
+    `bidirectional` each sign has half of all, otherwise future keys share bucket 0.
+    """
+    bucket = np.zeros_like(relative, dtype=np.int32)
+    distance = -relative
+    if bidirectional:
+        buckets //= 2
+        bucket += (distance < 0).astype(np.int32) * buckets
+        distance = np.abs(distance)
+    else:
+        distance = np.maximum(distance, 0)
+    exact = buckets // 2
+    # float32 throughout: the reference rounds there, and a bucket's edge depends on it.
+    scaled = (np.log(distance.astype(np.float32) / exact + np.finfo(np.float32).eps)
+              / np.log(max_distance / exact) * (buckets - exact))
+    far = np.minimum(exact + scaled.astype(np.int32), buckets - 1)
+    return bucket + np.where(distance < exact, distance, far).astype(np.int32)
+
+
+class Dense(nn.Module):
+    """x [..., in] -> [..., features], no bias."""
+
+    features: int
+    dtype: str
+    kernel_init: Callable
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        kernel = self.param("kernel", self.kernel_init, (x.shape[-1], self.features), jnp.float32)
+        return jnp.dot(x.astype(self.dtype), kernel.astype(self.dtype))
+
+
+class LayerNorm(nn.Module):
+    """Root-mean-square normalisation with a learned scale, computed in float32."""
+
+    dtype: str
+    epsilon: float = 1e-6
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        scale = self.param("scale", nn.initializers.ones, (x.shape[-1],), jnp.float32)
+        x = x.astype(jnp.float32)
+        x = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + self.epsilon)
+        return (x * scale).astype(self.dtype)
+
+
+class RelativePositionBias(nn.Module):
+    """Bias [1, heads, length, keys], one for all layers of a stack."""
+
+    config: T5Config
+    bidirectional: bool
+
+    @nn.compact
+    def __call__(self, length: int, keys: int) -> Array:
+        embedding = self.param("rel_embedding", nn.initializers.variance_scaling(1.0, "fan_avg", "uniform"),
+                               (self.config.num_heads, RELATIVE_BUCKETS), jnp.float32)
+        relative = np.arange(keys)[None, :] - np.arange(length)[:, None]
+        bucket = relative_position_bucket(relative, bidirectional=self.bidirectional)
+        # [heads, buckets] -> [1, heads, length, keys]
+        return embedding.astype(self.config.dtype)[None, :, bucket]
+
+
+_kernel_init = nn.initializers.variance_scaling(1.0, "fan_in", "normal")
+_mlp_init = nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")
+
+
+class Attention(nn.Module):
+    """Multi-head attention, unscaled: 1/sqrt(head_dim) is folded into the query's initialisation."""
+
+    config: T5Config
+
+    @nn.compact
+    def __call__(self, queries: Array, keys: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
+        """queries [batch, length, emb], keys [batch, keys, emb], mask [batch, 1, length, keys] bool,
+        bias [1, heads, length, keys] -> [batch, length, emb]."""
+        config = self.config
+        heads, head_dim = config.num_heads, config.head_dim
+
+        def query_init(key, shape, dtype):
+            return _kernel_init(key, shape, dtype) / np.sqrt(head_dim)
+
+        def project(name, x, init):
+            # [batch, length, emb] -> [batch, length, heads, head_dim]
+            return Dense(heads * head_dim, config.dtype, init, name=name)(x).reshape(*x.shape[:2], heads, head_dim)
+
+        query = project("query", queries, query_init)
+        key_init = _kernel_init
+        if config.attention_init == "matching" and not self.has_variable("params", "key"):
+            query_kernel = self.get_variable("params", "query")["kernel"]
+
+            def key_init(_key, shape, dtype):
+                return (query_kernel * np.sqrt(head_dim)).astype(dtype)
+
+        key = project("key", keys, key_init)
+        value = project("value", keys, _kernel_init)
+
+        if config.float32_attention_logits:
+            query, key = query.astype(jnp.float32), key.astype(jnp.float32)
+        logits = jnp.einsum("bqhd,bkhd->bhqk", query, key)
+        if bias is not None:
+            logits += bias.astype(logits.dtype)
+        logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
+        weights = jax.nn.softmax(logits).astype(config.dtype)
+        # One mask for all queries of a head, as T5X has it.
+        weights = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(weights, deterministic=not dropout)
+        mixed = jnp.einsum("bhqk,bkhd->bqhd", weights, value)
+        mixed = mixed.reshape(*queries.shape[:2], heads * head_dim)  # [batch, length, kv]
+        return Dense(queries.shape[-1], config.dtype, _kernel_init, name="out")(mixed)
+
+
+class Mlp(nn.Module):
+    """Feed-forward block: the product of its activations, then back to emb_dim."""
+
+    config: T5Config
+
+    @nn.compact
+    def __call__(self, x: Array, *, dropout: bool) -> Array:
+        config = self.config
+        hidden = []
+        for i, activation in enumerate(config.mlp_activations):
+            name = "wi" if len(config.mlp_activations) == 1 else f"wi_{i}"
+            y = Dense(config.mlp_dim, config.dtype, _mlp_init, name=name)(x)
+            hidden.append(y if activation == "linear" else getattr(nn, activation)(y))
+        y = functools.reduce(jnp.multiply, hidden)
+        y = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(y, deterministic=not dropout)
+        return Dense(x.shape[-1], config.dtype, _mlp_init, name="wo")(y)
+
+
+def _residual_dropout(config: T5Config, x: Array, dropout: bool) -> Array:
+    return nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(x, deterministic=not dropout)
+
+
+class EncoderLayer(nn.Module):
+    config: T5Config
+
+    @nn.compact
+    def __call__(self, x: Array, mask: Array, bias: Array, *, dropout: bool) -> Array:
+        config = self.config
+        y = LayerNorm(config.dtype, name="pre_attention_layer_norm")(x)
+        y = Attention(config, name="attention")(y, y, mask, bias, dropout=dropout)
+        x = x + _residual_dropout(config, y, dropout)
+        y = LayerNorm(config.dtype, name="pre_mlp_layer_norm")(x)
+        y = Mlp(config, name="mlp")(y, dropout=dropout)
+        return x + _residual_dropout(config, y, dropout)
+
+
+class DecoderLayer(nn.Module):
+    config: T5Config
+
+    @nn.compact
+    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, bias: Array, *,
+                 dropout: bool) -> Array:
+        config = self.config
+        y = LayerNorm(config.dtype, name="pre_self_attention_layer_norm")(x)
+        y = Attention(config, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
+        x = x + _residual_dropout(config, y, dropout)
+        y = LayerNorm(config.dtype, name="pre_cross_attention_layer_norm")(x)
+        y = Attention(config, name="encoder_decoder_attention")(y, encoded, cross_mask, None, dropout=dropout)
+        x = x + _residual_dropout(config, y, dropout)
+        y = LayerNorm(config.dtype, name="pre_mlp_layer_norm")(x)
+        y = Mlp(config, name="mlp")(y, dropout=dropout)
+        return x + _residual_dropout(config, y, dropout)
+
+
+class Encoder(nn.Module):
+    config: T5Config
+
+    @nn.compact
+    def __call__(self, x: Array, mask: Array, *, dropout: bool) -> Array:
+        """x [batch, length, emb], mask [batch, 1, length, length] -> [batch, length, emb]."""
+        config = self.config
+        length = x.shape[1]
+        bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(length, length)
+        x = _residual_dropout(config, x.astype(config.dtype), dropout)
+        for i in range(config.num_encoder_layers):
+            x = EncoderLayer(config, name=f"layers_{i}")(x, mask, bias, dropout=dropout)
+        return _residual_dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout)
+
+
+class Decoder(nn.Module):
+    config: T5Config
+
+    def setup(self):
+        config = self.config
+        self.relpos_bias = RelativePositionBias(config, bidirectional=False)
+        self.layers = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
+        self.decoder_norm = LayerNorm(config.dtype)
+        self.input_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))
+        self.output_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))
+        if not config.logits_via_embedding:
+            # Logits in float32 even where activations are not: the loss needs their precision.
+            self.logits_dense = Dense(config.vocab_size, "float32", _kernel_init)
+
+    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, *, dropout: bool) -> Array:
+        """x [batch, length, emb], encoded [batch, keys, emb] -> hidden states [batch, length, emb]."""
+        bias = self.relpos_bias(x.shape[1], x.shape[1])
+        x = self.input_dropout(x.astype(self.config.dtype), deterministic=not dropout)
+        for layer in self.layers:
+            x = layer(x, encoded, self_mask, cross_mask, bias, dropout=dropout)
+        return self.output_dropout(self.decoder_norm(x), deterministic=not dropout)
+
+    def logits(self, hidden: Array, embedding: Array, pieces: Array | None) -> Array:
+        """Logits [batch, length, vocab], or [batch, length, pieces] of those vocabulary ids only."""
+        if self.config.logits_via_embedding:
+            rows = embedding if pieces is None else embedding[pieces]
+            hidden = hidden.astype(jnp.float32) / np.sqrt(hidden.shape[-1])
+            return jnp.dot(hidden, rows.astype(jnp.float32).T)
+        if pieces is None:
+            return self.logits_dense(hidden)
+        kernel = self.logits_dense.variables["params"]["kernel"]
+        return jnp.dot(hidden.astype(jnp.float32), kernel[:, pieces])
+
+
+class TokenEmbedder(nn.Module):
+    config: T5Config
+
+    def setup(self):
+        self.embedding = self.param("embedding", nn.initializers.normal(1.0),
+                                    (self.config.vocab_size, self.config.emb_dim), jnp.float32)
+
+    def __call__(self, tokens: Array) -> Array:
+        return self.embedding.astype(self.config.dtype)[tokens]
+
+
+def _pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) -> Array:
+    """[batch, length], [batch, keys] -> bool [batch, 1, length, keys]."""
+    return compare(queries[:, None, :, None], keys[:, None, None, :])
+
+
+class Transformer(nn.Module):
+    """Encoder-decoder T5. Token 0 is padding; all token arrays are int32."""
+
+    config: T5Config
+
+    def setup(self):
+        self.token_embedder = TokenEmbedder(self.config)
+        self.encoder = Encoder(self.config)
+        self.decoder = Decoder(self.config)
+
+    def encode(self, encoder_input_tokens: Array, encoder_segment_ids: Array | None = None, *,
+               enable_dropout: bool = False) -> Array:
+        """[batch, length] -> [batch, length, emb]. Segments are those of packed examples."""
+        valid = encoder_input_tokens > 0
+        mask = _pair_mask(valid, valid)
+        if encoder_segment_ids is not None:
+            mask &= _pair_mask(encoder_segment_ids, encoder_segment_ids, jnp.equal)
+        return self.encoder(self.token_embedder(encoder_input_tokens), mask, dropout=enable_dropout)
+
+    def decode(self, encoded: Array, encoder_input_tokens: Array, decoder_input_tokens: Array,
+               decoder_target_tokens: Array, encoder_segment_ids: Array | None = None,
+               decoder_segment_ids: Array | None = None, *, pieces: Array | None = None,
+               enable_dropout: bool = False) -> Array:
+        """Logits float32 [batch, target length, vocab or len(pieces)] given `encoded` inputs."""
+        valid = decoder_target_tokens > 0
+        length = decoder_input_tokens.shape[1]
+        self_mask = _pair_mask(valid, valid) & np.tril(np.ones((length, length), bool))
+        cross_mask = _pair_mask(valid, encoder_input_tokens > 0)
+        if decoder_segment_ids is not None:
+            self_mask &= _pair_mask(decoder_segment_ids, decoder_segment_ids, jnp.equal)
+            cross_mask &= _pair_mask(decoder_segment_ids, encoder_segment_ids, jnp.equal)
+        hidden = self.decoder(self.token_embedder(decoder_input_tokens), encoded, self_mask, cross_mask,
+                              dropout=enable_dropout)
+        return self.decoder.logits(hidden, self.token_embedder.embedding, pieces)
+
+    def __call__(self, encoder_input_tokens: Array, decoder_input_tokens: Array, decoder_target_tokens: Array,
+                 encoder_segment_ids: Array | None = None, decoder_segment_ids: Array | None = None,
+                 encoder_positions: Array | None = None, decoder_positions: Array | None = None, *,
+                 enable_dropout: bool = False) -> Array:
+        """Teacher-forced logits float32 [batch, target length, vocab].
+
+        Positions are accepted because packed batches carry them, and unused: relative biases depend on
+        differences only, which packing keeps within a segment.
+        """
+        del encoder_positions, decoder_positions
+        encoded = self.encode(encoder_input_tokens, encoder_segment_ids, enable_dropout=enable_dropout)
+        return self.decode(encoded, encoder_input_tokens, decoder_input_tokens, decoder_target_tokens,
+                           encoder_segment_ids, decoder_segment_ids, enable_dropout=enable_dropout)
+
+    def first_step_logits(self, encoder_input_tokens: Array, pieces: Array) -> Array:
+        """Logits float32 [batch, len(pieces)] of the first decoded token, for those vocabulary ids only.
+
+        The label-word scorer of monoT5 (Nogueira et al. 2020): one decoder step from the start token.
+        """
+        encoded = self.encode(encoder_input_tokens)
+        start = jnp.zeros((encoder_input_tokens.shape[0], 1), jnp.int32)
+        return self.decode(encoded, encoder_input_tokens, start, start + 1, pieces=pieces)[:, 0]
+
+
+def initialize(config: T5Config, seed: int = 0) -> dict:
+    """Fresh float32 parameters, a nested dict in T5X's layout."""
+    tokens = jnp.ones((1, 2), jnp.int32)
+    variables = jax.jit(Transformer(config).init)(jax.random.key(seed), tokens, tokens, tokens)
+    return jax.tree.map(lambda x: x, dict(variables["params"]))
