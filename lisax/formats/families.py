@@ -1,0 +1,74 @@
+"""The one encode function: an example record of some format family becomes (inputs, targets)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from lisax.formats import labelling, ranking
+from lisax.formats.budget import CountTokens
+from lisax.formats.presets import PAPER, Preset
+from lisax.records import Label, LisaxError
+
+
+class Family(enum.StrEnum):
+    """What a model is asked; its value is the family's name in tasks, files and `model.json`."""
+
+    RANK = "rank"
+    RANK_ENTITIES = "rank_entities"
+    LABEL_POINTWISE = "label_pointwise"
+    LABEL_LISTWISE = "label_listwise"
+    CLAIM_ONLY = "claim_only"
+
+    @property
+    def ranks(self) -> bool:
+        return self in (Family.RANK, Family.RANK_ENTITIES)
+
+
+class PassageLike(Protocol):
+    title: str
+    text: str
+
+
+class ExampleLike(Protocol):
+    """What is read of an example; `lisax.sampling.examples.Example` is one."""
+
+    claim_id: str
+    claim: str
+    sentences: Sequence[PassageLike]
+    entities: Sequence[str]
+    label: Label | bool | None
+
+
+class Text(NamedTuple):
+    inputs: str
+    targets: str
+
+
+def encode(example: ExampleLike, family: Family, *, preset: Preset = PAPER, max_tokens: int | None = None,
+           count_tokens: CountTokens) -> Text:
+    """Inputs of at most `max_tokens` tokens with EOS (None: no limit), and the target word.
+
+    `count_tokens` gives the number of pieces of a text without EOS. Raises LisaxError for an example that
+    is not of the family: a list where one sentence belongs, a verdict where relevance belongs.
+    """
+    budget = {"preset": preset, "max_tokens": max_tokens, "count_tokens": count_tokens}
+    if example.label is not None and isinstance(example.label, bool) != family.ranks:
+        expected = "true or false" if family.ranks else "a verdict"
+        raise LisaxError(f"claim {example.claim_id}: label {example.label!r} does not fit the format "
+                         f"'{family}', which wants {expected}")
+    targets = preset.target(example.label)
+    if family is Family.CLAIM_ONLY:
+        return Text(labelling.encode_claim_only(example.claim, **budget), targets)
+    if family is Family.LABEL_LISTWISE:
+        pairs = [(sentence.title, sentence.text) for sentence in example.sentences]
+        return Text(labelling.encode_listwise(example.claim, pairs, **budget), targets)
+    if len(example.sentences) != 1:
+        raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes one sentence, "
+                         f"found {len(example.sentences)}")
+    sentence = example.sentences[0]
+    if family is Family.LABEL_POINTWISE:
+        return Text(labelling.encode_pointwise(example.claim, sentence.text, sentence.title, **budget), targets)
+    entities = example.entities if family is Family.RANK_ENTITIES else ()
+    return Text(ranking.encode_ranking(example.claim, sentence.text, sentence.title, entities, **budget), targets)

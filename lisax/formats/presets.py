@@ -1,0 +1,53 @@
+"""The two wordings of LisT5's inputs, as data: what the paper prints and what its authors released.
+
+The label words of the paper are not printed there; both presets use the released ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from lisax.records import LABELS, Label, LisaxError
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """The words around claim and evidence.
+
+    `claim_slot` opens a labelling input and `label_closing` ends it (empty: nothing ends it); the
+    ranking input is the same in every preset. `label_words` follow `LABELS` (supports, refutes, not
+    enough info); `ranking_words` are (relevant, not relevant).
+    """
+
+    name: str
+    claim_slot: str
+    label_closing: str
+    # The paper says only that the title is put before the sentence; the released code joins them so.
+    title_separator: str = " . "
+    label_words: tuple[str, str, str] = ("true", "false", "weak")
+    ranking_words: tuple[str, str] = ("true", "false")
+
+    def target(self, label: Label | bool | None) -> str:
+        """The word a model must write: a bool is a ranking target, None (unlabelled) is no word."""
+        if label is None:
+            return ""
+        if isinstance(label, bool):
+            return self.ranking_words[0 if label else 1]
+        return self.label_words[LABELS.index(label)]
+
+    def with_initials(self) -> Preset:
+        """This preset with each target word cut to its first letter: one piece each in a byte vocabulary."""
+        return dataclasses.replace(self, label_words=tuple(word[0] for word in self.label_words),
+                                   ranking_words=tuple(word[0] for word in self.ranking_words))
+
+
+PAPER = Preset("paper", claim_slot="query:", label_closing="relevant:")
+RELEASED = Preset("released", claim_slot="hypothesis:", label_closing="")
+
+PRESETS = {preset.name: preset for preset in (PAPER, RELEASED)}
+
+
+def get(name: str) -> Preset:
+    if name not in PRESETS:
+        raise LisaxError(f"there is no format preset '{name}'; choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]

@@ -1,0 +1,36 @@
+"""monoT5's ranking input (LisT5, section 3.2): is this sentence evidence for this query?
+
+    Query: {q} Document: {title} . {sentence} Entity1: {e1} … EntityJ: {eJ} Relevant:
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lisax.formats.budget import CountTokens, join, shorten, squeeze
+from lisax.formats.presets import PAPER, Preset
+
+CLOSING = "Relevant:"
+
+
+def titled(title: str, sentence: str, preset: Preset) -> str:
+    """The sentence behind its page's title; a sentence without a title stands alone."""
+    title, sentence = squeeze(title), squeeze(sentence)
+    return squeeze(f"{title}{preset.title_separator}{sentence}") if title else sentence
+
+
+def encode_ranking(query: str, sentence_text: str, title: str = "", entities: Sequence[str] = (), *,
+                   preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens) -> str:
+    """The ranking input, at most `max_tokens` tokens with its EOS, ending in `Relevant:`.
+
+    The document (title and sentence) is shortened, never the query or the entities, but for the last
+    resorts of `budget.shorten`.
+    """
+    names = [name for name in map(squeeze, entities) if name]
+
+    def render(document: str, query: str, entities: int) -> str:
+        named = (f"Entity{i}: {name}" for i, name in enumerate(names[:entities], start=1))
+        return join("Query:", query, "Document:", document, *named, CLOSING)
+
+    return shorten(render, titled(title, sentence_text, preset), squeeze(query), len(names),
+                   max_tokens=max_tokens, count_tokens=count_tokens)

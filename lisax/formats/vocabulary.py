@@ -1,0 +1,149 @@
+"""SentencePiece vocabularies without TensorFlow: wrapping one for inference, training one.
+
+T5's conventions: padding is 0, EOS 1, UNK 2, there is no BOS; `extra_ids` sentinels lie above the pieces,
+`<extra_id_0>` at the very top.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from lisax.records import DataError, LisaxError, atomic_write
+
+PAD_ID, EOS_ID, UNK_ID = 0, 1, 2
+EXTRA_IDS = 100
+# The label words of both presets.
+REQUIRED_WORDS = ("true", "false", "weak")
+
+
+class Vocabulary:
+    """A SentencePiece model file. `size` counts the sentinels; ids are Python ints."""
+
+    def __init__(self, path: str | os.PathLike, extra_ids: int = EXTRA_IDS):
+        self.path, self.extra_ids = Path(path), extra_ids
+        if not self.path.is_file():
+            raise DataError("no such vocabulary (a SentencePiece model) here", path=self.path)
+        self._bytes = self.path.read_bytes()
+        import sentencepiece
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(self._bytes)
+        except RuntimeError:
+            raise DataError("not a SentencePiece model", path=self.path) from None
+        found = self._processor.pad_id(), self._processor.eos_id(), self._processor.unk_id()
+        if found != (PAD_ID, EOS_ID, UNK_ID):
+            raise DataError(f"padding, EOS and UNK have ids {found}; T5's conventions are "
+                            f"{(PAD_ID, EOS_ID, UNK_ID)}", path=self.path)
+        self.pieces = self._processor.GetPieceSize()
+
+    @property
+    def size(self) -> int:
+        return self.pieces + self.extra_ids
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the model file, in hexadecimal."""
+        return hashlib.sha256(self._bytes).hexdigest()
+
+    def encode(self, text: str) -> list[int]:
+        """Piece ids, without EOS."""
+        return self._processor.EncodeAsIds(text)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return self._processor.EncodeAsIds(list(texts))
+
+    def count(self, text: str) -> int:
+        """Number of pieces, without EOS."""
+        return len(self._processor.EncodeAsIds(text))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the ids up to the first EOS; sentinels are written `<extra_id_n>`."""
+        parts: list[str] = []
+        pending: list[int] = []
+        for i in map(int, ids):
+            if i == EOS_ID:
+                break
+            if i < self.pieces:
+                pending.append(i)
+                continue
+            parts.append(self._processor.DecodeIds(pending))
+            # Models pad their embedding beyond the vocabulary; such an id has no text.
+            parts.append(f"<extra_id_{self.size - 1 - i}>" if i < self.size else "")
+            pending = []
+        parts.append(self._processor.DecodeIds(pending))
+        return " ".join(part for part in parts if part)
+
+    def piece_id(self, word: str) -> int:
+        """The id of a word that is one piece; LisaxError naming it otherwise."""
+        from lisax.formats.label_words import single_pieces
+        return single_pieces([word], self.encode)[0]
+
+    def sentinel_id(self, n: int) -> int:
+        """The id of `<extra_id_n>`."""
+        if not 0 <= n < self.extra_ids:
+            raise LisaxError(f"the vocabulary has {self.extra_ids} sentinels, there is no <extra_id_{n}>")
+        return self.size - 1 - n
+
+
+def train_vocabulary(texts: Iterable[str], out: str | os.PathLike, size: int,
+                     required_words: Sequence[str] = REQUIRED_WORDS) -> Vocabulary:
+    """Trains a unigram model of at most `size` pieces on `texts` and writes it to `out`.
+
+    Each required word is one piece of it. The same texts in the same order give the same bytes. A corpus
+    too small for `size` gives fewer pieces.
+    """
+    import sentencepiece
+
+    model = io.BytesIO()
+    lines = (line for text in texts if (line := " ".join(text.split())))
+    try:
+        sentencepiece.SentencePieceTrainer.Train(
+            sentence_iterator=lines, model_writer=model, model_type="unigram", vocab_size=size,
+            pad_id=PAD_ID, eos_id=EOS_ID, unk_id=UNK_ID, bos_id=-1, hard_vocab_limit=False,
+            character_coverage=0.9999, num_threads=1, max_sentence_length=1 << 16, minloglevel=2)
+    except (RuntimeError, OSError) as error:
+        raise LisaxError(f"no vocabulary of {size} pieces could be trained on these texts: {error}") from None
+    with atomic_write(out, "wb") as file:
+        file.write(_with_required(model.getvalue(), required_words))
+    vocabulary = Vocabulary(out)
+    for word in required_words:
+        vocabulary.piece_id(word)
+    return vocabulary
+
+
+def _with_required(serialized: bytes, words: Sequence[str]) -> bytes:
+    """The model with `▁word` for each word, put in place of the least likely longer pieces."""
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto.FromString(serialized)
+    present = {piece.piece: piece for piece in model.pieces}
+    scores = {piece.piece: piece.score for piece in model.pieces}
+    normal = sentencepiece_model_pb2.ModelProto.SentencePiece.NORMAL
+    wanted = [f"▁{word}" for word in words]
+    # Single characters stay: without them words would become UNK.
+    spare = sorted((piece for piece in model.pieces
+                    if piece.type == normal and len(piece.piece) > 1 and piece.piece not in wanted),
+                   key=lambda piece: piece.score)
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.LoadFromSerializedProto(serialized)
+    floor = min(scores.values()) - 10
+    for word, piece in zip(words, wanted):
+        rivals = processor.EncodeAsPieces(word)
+        if rivals == [piece]:
+            continue
+        # Half the log-probability of the best other reading: the single piece always wins.
+        score = sum(scores.get(rival, floor) for rival in rivals) / 2
+        if piece in present:
+            present[piece].score = score
+        elif spare:
+            slot = spare.pop(0)
+            slot.piece, slot.score = piece, score
+        else:
+            model.pieces.add(piece=piece, score=score, type=normal)
+    return model.SerializeToString(deterministic=True)

@@ -1,0 +1,250 @@
+"""Example records: what a model is trained and scored on, before it becomes text.
+
+Builders are pure: claims, ranked sentence ids per claim, and a way to look up a sentence give examples.
+Where a sentence has no text in the corpus (FEVER's dump has such gaps) it is left out and counted in
+`skipped` under its reason.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from lisax.records import (LABELS, Claim, DataError, Document, Hit, Label, get_field, read_json_lines,
+                           write_json_lines)
+from lisax.sampling import negatives, noise
+
+LIST_LENGTH = 5  # L, the sentences kept for a claim
+
+Ranked = Mapping[str, Sequence[str]]  # claim id -> sentence ids, best first
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence with its page's title, as a format needs them."""
+
+    id: str
+    title: str
+    text: str
+
+
+Lookup = Callable[[str], "Passage | None"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Example:
+    """One input of a model. `label` is a verdict, or a bool (relevant?), or None when unknown."""
+
+    claim_id: str
+    claim: str
+    sentences: tuple[Passage, ...] = ()
+    entities: tuple[str, ...] = ()
+    label: Label | bool | None = None
+
+    def row(self) -> dict:
+        """The JSON object of the example."""
+        sentences = [{"id": s.id, "title": s.title, "text": s.text} for s in self.sentences]
+        return {"claim_id": self.claim_id, "claim": self.claim, "sentences": sentences,
+                "entities": list(self.entities), "label": self.label}
+
+    @classmethod
+    def from_row(cls, row: dict, *, path=None, line: int | None = None) -> Example:
+        """The example of a JSON object; DataError names the field at fault."""
+        where = {"path": path, "line": line}
+        sentences = []
+        for sentence in get_field(row, "sentences", list, default=[], **where):
+            if not isinstance(sentence, dict):
+                raise DataError(f"expected objects, found {json.dumps(sentence)[:80]}", field="sentences", **where)
+            sentences.append(Passage(*(get_field(sentence, name, str, **where) for name in ("id", "title", "text"))))
+        entities = get_field(row, "entities", list, default=[], **where)
+        if not all(isinstance(entity, str) for entity in entities):
+            raise DataError("expected a list of strings", field="entities", **where)
+        label = row.get("label")
+        if label is not None and not isinstance(label, bool):
+            if label not in list(LABELS):
+                raise DataError(f"expected true, false, null or one of {', '.join(LABELS)}, found "
+                                f"{json.dumps(label)}", field="label", **where)
+            label = Label(label)
+        return cls(get_field(row, "claim_id", str, **where), get_field(row, "claim", str, **where),
+                   tuple(sentences), tuple(entities), label)
+
+
+def write(path: str | os.PathLike, examples: Iterable[Example]) -> int:
+    """Writes examples as JSON Lines, atomically; returns their number."""
+    return write_json_lines(path, (example.row() for example in examples))
+
+
+def read(path: str | os.PathLike) -> Iterator[Example]:
+    return (Example.from_row(row, path=path, line=line) for line, row in read_json_lines(path))
+
+
+def lookup_in(documents: Iterable[Document]) -> Lookup:
+    """A lookup over documents held in memory."""
+    passages = {sentence.id: Passage(sentence.id, document.title, sentence.text)
+                for document in documents for sentence in document.sentences if sentence.text}
+    return passages.get
+
+
+def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
+    """A run as sentence ids per claim, best first."""
+    return {query: [hit.id for hit in hits] for query, hits in run.items()}
+
+
+# --- Training -------------------------------------------------------------------------------
+
+
+def ranking(claims: Iterable[Claim], candidates: Ranked, lookup: Lookup, *, seed: int = 0,
+            window: negatives.Window = negatives.RANKING, skipped: Counter | None = None) -> Iterator[Example]:
+    """Each gold sentence as relevant, and as many irrelevant ones from the window of ranks.
+
+    Claims without enough information give none. `entities` are the titles of the pages that hold the gold
+    evidence, in order of first appearance (LisT5's training).
+    """
+    skipped = Counter() if skipped is None else skipped
+    for claim in claims:
+        if not _has_evidence(claim):
+            continue
+        positives = _found(claim.gold_ids, lookup, skipped)
+        entities = tuple(dict.fromkeys(passage.title for passage in positives))
+        readable = [unit for unit in candidates.get(claim.id, ()) if lookup(unit) is not None]
+        rng = negatives.generator(seed, claim.id, "ranking")
+        drawn = negatives.sample(readable, claim.gold_ids, window, len(positives), rng)
+        for label, passages in ((True, positives), (False, map(lookup, drawn))):
+            for passage in passages:
+                yield Example(claim.id, claim.text, (passage,), entities, label)
+
+
+def pointwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
+              window: negatives.Window = negatives.LABELLING, skipped: Counter | None = None) -> Iterator[Example]:
+    """One example a gold sentence; for NOINFO one a negative, see `_no_info_evidence`."""
+    skipped = Counter() if skipped is None else skipped
+    sizes = _set_sizes(claims)
+    for claim in claims:
+        if _has_evidence(claim):
+            passages = _found(claim.gold_ids, lookup, skipped)
+        else:
+            passages = _no_info_evidence(claim, reranked, lookup, sizes, seed, window, skipped)
+        for passage in passages:
+            yield Example(claim.id, claim.text, (passage,), label=claim.label)
+
+
+def listwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
+             window: negatives.Window = negatives.LABELLING, skipped: Counter | None = None) -> Iterator[Example]:
+    """One example a gold evidence set, its first L sentences; for NOINFO one of negatives."""
+    skipped = Counter() if skipped is None else skipped
+    sizes = _set_sizes(claims)
+    for claim in claims:
+        if _has_evidence(claim):
+            lists = [_found(evidence, lookup, skipped)[:LIST_LENGTH] for evidence in claim.evidence_sets]
+        else:
+            lists = [_no_info_evidence(claim, reranked, lookup, sizes, seed, window, skipped)]
+        for passages in lists:
+            if passages:
+                yield Example(claim.id, claim.text, tuple(passages), label=claim.label)
+
+
+def infused(claims: Iterable[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
+            length: int = LIST_LENGTH, skipped: Counter | None = None) -> Iterator[Example]:
+    """One example a gold evidence set: the first `length` reranked sentences, infused with that set.
+
+    A claim with no reranked sentences trains on its gold set alone; without either it is skipped.
+    """
+    skipped = Counter() if skipped is None else skipped
+    for claim in claims:
+        rng = negatives.generator(seed, claim.id, "infusion")
+        selected = [passage.id for passage in _first(reranked.get(claim.id, ()), lookup, length)]
+        for evidence in claim.evidence_sets if _has_evidence(claim) else ((),):
+            gold = [p.id for p in _found(evidence, lookup, skipped)]
+            units = noise.infuse(selected or gold[:length], gold, claim.label, rng, spare=claim.gold_ids)
+            if units:
+                yield Example(claim.id, claim.text, tuple(map(lookup, units)), label=claim.label)
+            else:
+                skipped["a claim without sentences"] += 1
+
+
+def claim_only(claims: Iterable[Claim]) -> Iterator[Example]:
+    """The claim without evidence: the baseline that shows what the claims' wording gives away."""
+    return (Example(claim.id, claim.text, label=claim.label) for claim in claims)
+
+
+def msmarco(triples: Iterable[tuple[str, str, str]]) -> Iterator[Example]:
+    """A relevant and an irrelevant example for each (query, positive passage, negative passage)."""
+    for number, (query, positive, negative) in enumerate(triples):
+        for label, text in ((True, positive), (False, negative)):
+            yield Example(str(number), query, (Passage(f"{number}#{label:d}", "", text),), label=label)
+
+
+# --- Scoring --------------------------------------------------------------------------------
+
+
+def ranking_inputs(claim: Claim, candidates: Sequence[str], lookup: Lookup,
+                   entities: Sequence[str] = ()) -> Iterator[Example]:
+    """One example a candidate with text, in order; labelled by the gold ids where the claim is labelled."""
+    gold = set(claim.gold_ids)
+    for unit in candidates:
+        passage = lookup(unit)
+        if passage is not None:
+            label = None if claim.label is None else unit in gold
+            yield Example(claim.id, claim.text, (passage,), tuple(entities), label)
+
+
+def listwise_input(claim: Claim, reranked: Sequence[str], lookup: Lookup, length: int = LIST_LENGTH) -> Example:
+    """The first `length` reranked sentences in one example."""
+    return Example(claim.id, claim.text, tuple(_first(reranked, lookup, length)), label=claim.label)
+
+
+def pointwise_inputs(claim: Claim, reranked: Sequence[str], lookup: Lookup,
+                     length: int = LIST_LENGTH) -> Iterator[Example]:
+    """One example for each of the first `length` reranked sentences."""
+    for passage in _first(reranked, lookup, length):
+        yield Example(claim.id, claim.text, (passage,), label=claim.label)
+
+
+# --- Parts ----------------------------------------------------------------------------------
+
+
+def _has_evidence(claim: Claim) -> bool:
+    return claim.label in (Label.SUPPORTS, Label.REFUTES)
+
+
+def _found(units: Iterable[str], lookup: Lookup, skipped: Counter) -> list[Passage]:
+    passages = []
+    for unit in units:
+        passage = lookup(unit)
+        if passage is None:
+            skipped["a sentence without text in the corpus"] += 1
+        else:
+            passages.append(passage)
+    return passages
+
+
+def _first(units: Iterable[str], lookup: Lookup, length: int) -> list[Passage]:
+    """The first `length` units that have text."""
+    passages = (passage for unit in units if (passage := lookup(unit)) is not None)
+    return list(itertools.islice(passages, length))
+
+
+def _set_sizes(claims: Iterable[Claim]) -> list[int]:
+    """Sizes of all gold evidence sets, cut to L; [1] if there are none."""
+    return [min(len(evidence), LIST_LENGTH) for claim in claims if _has_evidence(claim)
+            for evidence in claim.evidence_sets] or [1]
+
+
+def _no_info_evidence(claim: Claim, reranked: Ranked, lookup: Lookup, sizes: Sequence[int], seed: int,
+                      window: negatives.Window, skipped: Counter) -> list[Passage]:
+    """Negatives from the window of reranked sentences for a claim without enough information.
+
+    As many as a gold set drawn at random has sentences (ours), so that the number of sentences does not
+    give the label away.
+    """
+    rng = negatives.generator(seed, claim.id, "no info")
+    count = int(sizes[int(rng.integers(len(sizes)))])
+    readable = [unit for unit in reranked.get(claim.id, ()) if lookup(unit) is not None]
+    drawn = negatives.sample(readable, claim.gold_ids, window, count, rng)
+    if not drawn:
+        skipped["a claim without sentences"] += 1
+    return [lookup(unit) for unit in drawn]

@@ -1,0 +1,38 @@
+"""Noise infusion I(S(q)) (LisT5, section 3.3): gold evidence among what the ranker really selects."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from lisax.records import Label
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def infuse(selected: Sequence[str], gold: Sequence[str], label: Label, rng: np.random.Generator, *,
+           spare: Collection[str] = ()) -> list[str]:
+    """The selected sentences Ŝ(q) with every missing gold sentence at a random non-gold index.
+
+    `gold` is one evidence set. A claim without enough information keeps its list. The length never changes.
+    If more gold sentences are missing than there are non-gold indices, the first missing ones in the
+    set's order are put in and the rest are left out: then every sentence of the list is gold, and a list
+    of L is all that the model will ever see.
+    `spare` (ours) are sentences of the claim's other evidence sets: their indices are taken only when no
+    other is free.
+    """
+    result = list(selected)
+    if label is Label.NOT_ENOUGH_INFO:
+        return result
+    gold = list(dict.fromkeys(gold))
+    spare = set(spare)
+    for sentence in gold:
+        if sentence in result:
+            continue
+        free = [i for i, unit in enumerate(result) if unit not in gold]
+        if not free:
+            break
+        free = [i for i in free if result[i] not in spare] or free
+        result[free[int(rng.integers(len(free)))]] = sentence
+    return result

@@ -1,0 +1,102 @@
+"""Budgets: whatever the texts, an input fits and ends in its closing word; only the document pays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lisax.formats import labelling
+from lisax.formats.families import Family, encode
+from lisax.formats.presets import PAPER, RELEASED
+from lisax.formats.vocabulary import Vocabulary
+from lisax.records import LisaxError
+from lisax.sampling.examples import Example, Passage
+
+SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
+
+# Counters that differ in what they do at seams and inside words.
+COUNTERS = {
+    "words": lambda text: len(text.split()),
+    "bytes": lambda text: len(text.encode()),
+    "four letters": lambda text: sum(-(-len(word) // 4) for word in text.split()),
+}
+if SPIECE.exists():
+    COUNTERS["T5"] = Vocabulary(SPIECE).count
+
+text = st.lists(st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12), max_size=40).map(" ".join)
+passages = st.builds(Passage, st.just("p_0"), st.text(max_size=20), text)
+
+
+@settings(max_examples=80, deadline=None)
+@pytest.mark.parametrize("counter", COUNTERS)
+@given(claim=text, sentences=st.lists(passages, min_size=1, max_size=5), entities=st.lists(text, max_size=3),
+       limit=st.integers(90, 300), preset=st.sampled_from([PAPER, RELEASED]), family=st.sampled_from(list(Family)))
+def test_every_input_fits_and_keeps_its_closing_word(counter, claim, sentences, entities, limit, preset, family):
+    count = COUNTERS[counter]
+    if family is not Family.LABEL_LISTWISE:
+        sentences = sentences[:1]
+    example = Example("c", claim, tuple(sentences), tuple(entities))
+    inputs = encode(example, family, preset=preset, max_tokens=limit, count_tokens=count).inputs
+    assert count(inputs) + 1 <= limit
+    assert inputs.endswith("Relevant:" if family.ranks else preset.label_closing)
+    assert inputs.startswith("Query:" if family.ranks else preset.claim_slot)
+    for i in range(1, len(sentences) + 1):
+        assert family is not Family.LABEL_LISTWISE or f"sentence{i}:" in inputs
+
+
+@settings(max_examples=60, deadline=None)
+@given(claim=st.lists(st.sampled_from("abcde"), max_size=10).map(" ".join),
+       document=st.lists(st.sampled_from("vwxyz"), min_size=1, max_size=60).map(" ".join),
+       entities=st.lists(st.sampled_from(["K L", "M"]), max_size=3), limit=st.integers(30, 80))
+def test_only_the_document_is_shortened_and_no_word_too_much(claim, document, entities, limit):
+    count = COUNTERS["words"]
+    example = Example("c", claim, (Passage("p_0", "", document),), tuple(entities))
+    inputs = encode(example, Family.RANK_ENTITIES, max_tokens=limit, count_tokens=count).inputs
+    whole = encode(example, Family.RANK_ENTITIES, count_tokens=count).inputs
+    assert count(inputs) == min(count(whole), limit - 1)
+    kept = inputs.split("Document:")[1].split("Entity1:")[0].split("Relevant:")[0].split()
+    assert kept == document.split()[:len(kept)]
+    assert inputs.split("Document:")[0].split() == ["Query:", *claim.split()]
+    assert inputs.count("Entity") == len(entities)
+
+
+def test_a_word_longer_than_the_budget_is_cut_inside():
+    example = Example("c", "q", (Passage("p_0", "", "x" * 500),))
+    inputs = encode(example, Family.RANK, max_tokens=40, count_tokens=COUNTERS["bytes"]).inputs
+    assert inputs == "Query: q Document: " + "x" * 10 + " Relevant:"
+
+
+def test_without_room_entities_go_from_the_last_and_then_the_end_of_the_query():
+    count = COUNTERS["words"]
+    example = Example("c", "a b c d", (Passage("p_0", "", "doc"),), ("E F", "G"))
+
+    def at(limit):
+        return encode(example, Family.RANK_ENTITIES, max_tokens=limit, count_tokens=count).inputs
+
+    assert at(13) == "Query: a b c d Document: Entity1: E F Entity2: G Relevant:"
+    assert at(11) == "Query: a b c d Document: Entity1: E F Relevant:"
+    assert at(8) == "Query: a b c d Document: Relevant:"
+    assert at(6) == "Query: a b Document: Relevant:"
+    with pytest.raises(LisaxError, match="3 tokens do not hold"):
+        at(3)
+
+
+def test_a_list_that_fits_is_untouched_and_one_that_does_not_gives_each_the_same():
+    count = COUNTERS["words"]
+    pairs = [("", "a " * 30), ("", "b b"), ("", "c " * 9)]
+    whole = labelling.encode_listwise("q", pairs, max_tokens=47 + 1, count_tokens=count)
+    assert count(whole) == 47 and whole.count(" a") == 30
+    short = labelling.encode_listwise("q", pairs, max_tokens=25, count_tokens=count)
+    assert short == ("query: q sentence1: a a a a a a sentence2: b b sentence3: c c c c c c relevant:")
+
+
+@pytest.mark.skipif(not SPIECE.exists(), reason="T5's vocabulary is not here")
+def test_the_released_budget_is_the_formula_of_the_released_code():
+    vocabulary = Vocabulary(SPIECE)
+    claim = "Nikolaj Coster-Waldau worked with the Fox Broadcasting Company."
+    expected = (512 - 2 - vocabulary.count(claim) - 3 * 5 - 1) // 5
+    assert labelling.sentence_budget(claim, 5, preset=RELEASED, max_tokens=512,
+                                     count_tokens=vocabulary.count) == expected

@@ -1,0 +1,69 @@
+"""Vocabularies: label words are single pieces, training is repeatable, ids keep T5's conventions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lisax.formats import label_words
+from lisax.formats.presets import PAPER, RELEASED
+from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.records import DataError, LisaxError
+
+SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
+TEXTS = [f"The harbour of town {n} was opened in {1900 + n} by Anna number {n * 7} ." for n in range(300)]
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tmp_path_factory):
+    return train_vocabulary(TEXTS, tmp_path_factory.mktemp("vocabulary") / "spiece.model", 200)
+
+
+def test_required_words_are_single_pieces(vocabulary):
+    assert len(vocabulary.encode("true false weak")) == 3
+    for preset in (PAPER, RELEASED):
+        assert len(set(label_words.label_ids(preset, vocabulary.encode))) == 3
+        assert label_words.ranking_ids(preset, vocabulary.encode)[0] == vocabulary.piece_id("true")
+
+
+def test_words_survive_the_round_trip(vocabulary):
+    text = "Anna opened the harbour in 1907 ."
+    ids = vocabulary.encode(text)
+    assert vocabulary.decode([*ids, 1, 5, 5]) == text and vocabulary.count(text) == len(ids)
+    assert vocabulary.encode_batch([text, text]) == [ids, ids]
+    assert vocabulary.size <= 200 + 100 and vocabulary.sentinel_id(0) == vocabulary.size - 1
+    assert vocabulary.decode([vocabulary.sentinel_id(3), *ids]) == f"<extra_id_3> {text}"
+    with pytest.raises(LisaxError, match="extra_id_100"):
+        vocabulary.sentinel_id(100)
+
+
+def test_training_gives_the_same_bytes_again(vocabulary, tmp_path):
+    again = train_vocabulary(TEXTS, tmp_path / "again.model", 200)
+    assert again.digest == vocabulary.digest
+
+
+def test_a_required_word_already_common_keeps_the_size(tmp_path):
+    vocabulary = train_vocabulary([f"it is true that {n}" for n in range(200)], tmp_path / "v", 60, ["true", "odd", "it"])
+    assert vocabulary.pieces <= 60
+    assert len({vocabulary.piece_id(word) for word in ("true", "odd", "it")}) == 3
+
+
+def test_errors_name_the_word_and_the_file(vocabulary, tmp_path):
+    with pytest.raises(LisaxError, match="label word 'unverifiable' is .* pieces"):
+        label_words.single_pieces(["true", "unverifiable"], vocabulary.encode)
+    with pytest.raises(LisaxError, match="'true' and 'true' are the same piece"):
+        label_words.single_pieces(["true", "true"], vocabulary.encode)
+    (tmp_path / "bad").write_text("not a model")
+    with pytest.raises(DataError, match="bad: not a SentencePiece model"):
+        Vocabulary(tmp_path / "bad")
+    with pytest.raises(DataError, match="no such vocabulary"):
+        Vocabulary(tmp_path / "absent")
+
+
+@pytest.mark.skipif(not SPIECE.exists(), reason="T5's vocabulary is not here")
+def test_the_label_words_in_T5s_own_vocabulary():
+    vocabulary = Vocabulary(SPIECE)
+    assert vocabulary.size == 32100
+    assert label_words.ranking_ids(PAPER, vocabulary.encode) == (1176, 6136)
+    assert len(set(label_words.label_ids(PAPER, vocabulary.encode))) == 3
