@@ -1,0 +1,251 @@
+"""Checkpoint folders: `MODEL_DIR/checkpoint_{step}/state`, T5X's Orbax layout, written in the background.
+
+Beside `state` stand `model.json` (architecture, vocabulary digest, what the caller adds), the vocabulary, the
+operative gin and `metrics.json`, so that a checkpoint folder is whole when copied alone. Orbax renames `state`
+into place when everything is on disk: a folder without it is the rest of an interrupted save.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lisax.records import LisaxError, atomic_write, write_json
+from lisax.runtime.step import TrainState
+
+MODEL_JSON, METRICS_JSON, GIN_NAME, VOCABULARY_NAME = "model.json", "metrics.json", "config.gin", "spiece.model"
+STATE_NAME = "state"
+
+
+@dataclasses.dataclass(frozen=True)
+class SaveCheckpointConfig:
+    """Every `period` steps and at the end; the newest `keep` stay (None: all), and the best one.
+
+    The best is that of the highest (or lowest: `best_mode="min"`) `best_metric` of evaluation; with it, every
+    evaluation is followed by a save."""
+
+    period: int = 1000
+    keep: int | None = 2
+    best_metric: str | None = None
+    best_mode: str = "max"
+
+    def __post_init__(self):
+        if self.period < 1:
+            raise LisaxError(f"SaveCheckpointConfig.period must be at least 1 step, found {self.period}")
+        if self.keep is not None and self.keep < 1:
+            raise LisaxError(f"SaveCheckpointConfig.keep must be at least 1, or None for all, found {self.keep}")
+        if self.best_mode not in ("max", "min"):
+            raise LisaxError(f"SaveCheckpointConfig.best_mode must be 'max' or 'min', found '{self.best_mode}'")
+
+
+@dataclasses.dataclass(frozen=True)
+class RestoreCheckpointConfig:
+    """What a fresh run starts from. A run that has checkpoints of its own continues those instead.
+
+    `path`: a checkpoint folder, or a MODEL_DIR whose best (else newest) checkpoint is meant; `mode="latest"`
+    takes its newest. The step continues from the checkpoint, as in T5X, unless `restore_step` is False.
+    `restore_optimizer`: None restores slots where they are present and fit."""
+
+    path: str | None = None
+    mode: str = "specific"
+    restore_optimizer: bool | None = None
+    restore_step: bool = True
+
+    def __post_init__(self):
+        if self.mode not in ("specific", "latest"):
+            raise LisaxError(f"RestoreCheckpointConfig.mode must be 'specific' or 'latest', found '{self.mode}'")
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckpointConfig:
+    save: SaveCheckpointConfig = SaveCheckpointConfig()
+    restore: RestoreCheckpointConfig = RestoreCheckpointConfig()
+
+
+# --- Finding -------------------------------------------------------------------------------
+
+
+def checkpoint_folder(model_dir: str | os.PathLike, step: int) -> Path:
+    return Path(model_dir) / f"checkpoint_{step}"
+
+
+def complete_steps(model_dir: str | os.PathLike) -> list[int]:
+    """Steps of the complete checkpoints in MODEL_DIR, ascending."""
+    return [step for step, folder in _folders(model_dir) if (folder / STATE_NAME).is_dir()]
+
+
+def latest_checkpoint(model_dir: str | os.PathLike) -> Path | None:
+    steps = complete_steps(model_dir)
+    return checkpoint_folder(model_dir, steps[-1]) if steps else None
+
+
+def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
+    """The checkpoint best on the metric that training chose by; None where no checkpoint has one.
+
+    Of equals the earliest."""
+    best, best_value = None, None
+    for step in complete_steps(model_dir):
+        folder = checkpoint_folder(model_dir, step)
+        chosen = read_metrics(folder).get("best")
+        if chosen is None:
+            continue
+        value = chosen["value"] if chosen["mode"] == "max" else -chosen["value"]
+        if best_value is None or value > best_value:
+            best, best_value = folder, value
+    return best
+
+
+def read_metrics(folder: str | os.PathLike) -> dict[str, Any]:
+    """`metrics.json` of a checkpoint: {"metrics": {...}, "best": {"metric", "mode", "value"} or null}."""
+    path = Path(folder) / METRICS_JSON
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
+    """The checkpoint folder that `path` means: itself, its parent if `path` is `state`, or, of a MODEL_DIR,
+    the best one (`mode="specific"`) or the newest."""
+    folder = Path(path)
+    if (folder / STATE_NAME).is_dir():
+        return folder
+    if folder.name == STATE_NAME and (folder / "_METADATA").is_file():
+        return folder.parent
+    if not folder.is_dir():
+        raise LisaxError(f"there is no checkpoint at {path}: no such folder")
+    found = (best_checkpoint(folder) if mode == "specific" else None) or latest_checkpoint(folder)
+    if found is None:
+        raise LisaxError(f"there is no checkpoint at {path}: expected a folder checkpoint_STEP with '{STATE_NAME}' "
+                         f"in it, or a folder of such folders")
+    return found
+
+
+def read_model_json(path: str | os.PathLike) -> dict[str, Any]:
+    """`model.json` of the checkpoint that `path` means."""
+    folder = resolve_checkpoint(path)
+    try:
+        return json.loads((folder / MODEL_JSON).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise LisaxError(f"{folder} has no {MODEL_JSON}, so its architecture is not known") from None
+    except json.JSONDecodeError as error:
+        raise LisaxError(f"{folder / MODEL_JSON} is not valid JSON: {error}") from None
+
+
+def _folders(model_dir: str | os.PathLike) -> list[tuple[int, Path]]:
+    found = [(int(match[1]), folder) for folder in Path(model_dir).glob("checkpoint_*")
+             if (match := re.fullmatch(r"checkpoint_(\d+)", folder.name))]
+    return sorted(found)
+
+
+# --- Writing -------------------------------------------------------------------------------
+
+
+class CheckpointWriter:
+    """Saves to MODEL_DIR in the background; a context manager that waits for the last save.
+
+    `card` is the content of `model.json` but for the step; `files` maps names to bytes put beside it."""
+
+    def __init__(self, model_dir: str | os.PathLike, config: SaveCheckpointConfig, card: Mapping[str, Any],
+                 files: Mapping[str, bytes]):
+        import orbax.checkpoint as ocp
+
+        self._model_dir = Path(model_dir)
+        self._config, self._card, self._files = config, card, files
+        self._save_args = ocp.args.PyTreeSave
+        self._orbax = ocp.AsyncCheckpointer(ocp.PyTreeCheckpointHandler())
+
+    def __enter__(self) -> CheckpointWriter:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            self.wait()
+        except LisaxError:
+            if kind is None:  # otherwise the error that ended the run is the one to tell
+                raise
+        finally:
+            self._orbax.close()
+
+    def save(self, state: TrainState, metrics: Mapping[str, float]) -> Path:
+        """Starts to save `state`; arrays are copied before it returns, so that they may be donated then."""
+        self.wait()
+        step = int(state.step)
+        folder = checkpoint_folder(self._model_dir, step)
+        try:
+            if folder.exists():
+                shutil.rmtree(folder)
+            folder.mkdir(parents=True)
+            write_json(folder / MODEL_JSON, {**self._card, "step": step})
+            for name, content in self._files.items():
+                with atomic_write(folder / name, "wb") as file:
+                    file.write(content)
+            write_json(folder / METRICS_JSON, {"metrics": dict(metrics), "best": self._chosen(metrics)})
+            if jax.default_backend() == "cpu":
+                # There Orbax reads the very buffers of the arrays, which the next step will overwrite.
+                state = jax.tree.map(jnp.copy, state)
+            self._orbax.save(folder.absolute() / STATE_NAME, args=self._save_args(state_tree(state)))
+        except OSError as error:
+            raise _save_error(folder, error) from error
+        return folder
+
+    def wait(self) -> None:
+        """Waits for a save in progress and then removes checkpoints that need not be kept."""
+        try:
+            self._orbax.wait_until_finished()
+        except Exception as error:  # Orbax wraps whatever its threads met
+            raise _save_error(self._model_dir, error) from error
+        self._prune()
+
+    def _chosen(self, metrics: Mapping[str, float]) -> dict[str, Any] | None:
+        name = self._config.best_metric
+        if name is None or name not in metrics:
+            return None
+        return {"metric": name, "mode": self._config.best_mode, "value": float(metrics[name])}
+
+    def _prune(self) -> None:
+        if self._config.keep is None:
+            return
+        best = best_checkpoint(self._model_dir)
+        for step in complete_steps(self._model_dir)[:-self._config.keep]:
+            folder = checkpoint_folder(self._model_dir, step)
+            if folder != best:
+                shutil.rmtree(folder)
+
+
+def _save_error(folder: Path, error: Exception) -> LisaxError:
+    return LisaxError(f"the checkpoint {folder} could not be saved: {error}. Check that the disk has room and that the "
+                      f"folder may be written; the checkpoints before it are whole")
+
+
+def state_tree(state: TrainState) -> dict[str, Any]:
+    """The state as T5X's checkpoints name it."""
+    return {"target": state.parameters, "state": {"step": state.step, "param_states": state.slots}}
+
+
+def remove_incomplete(model_dir: str | os.PathLike, after: int | None) -> list[Path]:
+    """Removes what interrupted saves left, and all checkpoints after step `after` if one is given."""
+    removed = [folder for step, folder in _folders(model_dir)
+               if not (folder / STATE_NAME).is_dir() or (after is not None and step > after)]
+    for folder in removed:
+        shutil.rmtree(folder)
+    return removed
+
+
+def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
+    """{"encoder/…/kernel": leaf} of nested dicts."""
+    if not isinstance(tree, Mapping):
+        return {prefix: tree}
+    joined = {f"{prefix}/{name}" if prefix else name: value for name, value in tree.items()}
+    return {path: leaf for name, value in joined.items() for path, leaf in flatten(value, name).items()}
+
+
+def parameter_count(parameters: Any) -> int:
+    return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(parameters))

@@ -1,0 +1,178 @@
+"""What a run tells: `train_log.jsonl`, TensorBoard scalars, a progress line."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from lisax.records import LisaxError, atomic_write
+
+LOG_NAME = "train_log.jsonl"
+
+
+class EventFile:
+    """Scalars in a TensorBoard event file, written without importing TensorFlow."""
+
+    def __init__(self, folder: Path):
+        from tensorboard.compat.proto import event_pb2, summary_pb2
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        self._event, self._summary = event_pb2.Event, summary_pb2.Summary
+        folder.mkdir(parents=True, exist_ok=True)
+        now = time.time()
+        self._writer = RecordWriter((folder / f"events.out.tfevents.{now:.6f}.{os.getpid()}").open("wb"))
+        self._writer.write(self._event(wall_time=now, file_version="brain.Event:2").SerializeToString())
+
+    def write(self, step: int, scalars: Mapping[str, float]) -> None:
+        values = [self._summary.Value(tag=name, simple_value=value) for name, value in scalars.items()]
+        event = self._event(wall_time=time.time(), step=step, summary=self._summary(value=values))
+        self._writer.write(event.SerializeToString())
+        self._writer.flush()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class TrainLog:
+    """Scalars of a run in MODEL_DIR: `train_log.jsonl` and event files in `train/` and `training_eval/`.
+
+    A line: {"step", "kind": "train" | "dev", then scalars}. Lines after `step` are of a run that was
+    interrupted before it saved, and are dropped: the resumed run writes them again."""
+
+    def __init__(self, model_dir: Path, step: int):
+        self.path = model_dir / LOG_NAME
+        model_dir.mkdir(parents=True, exist_ok=True)
+        if self.path.exists():
+            kept = [row for row in read_train_log(model_dir) if row["step"] <= step]
+            with atomic_write(self.path) as file:
+                file.writelines(json.dumps(row) + "\n" for row in kept)
+        self._file = self.path.open("a", encoding="utf-8")
+        self._events = {"train": EventFile(model_dir / "train"), "dev": EventFile(model_dir / "training_eval")}
+
+    def write(self, step: int, kind: str, scalars: Mapping[str, float]) -> None:
+        self._file.write(json.dumps({"step": step, "kind": kind, **scalars}) + "\n")
+        self._file.flush()
+        self._events[kind].write(step, scalars)
+
+    def close(self) -> None:
+        self._file.close()
+        for events in self._events.values():
+            events.close()
+
+
+def read_train_log(model_dir: str | os.PathLike) -> list[dict[str, Any]]:
+    """The lines of a run's `train_log.jsonl`; a last line cut short by a kill is left out."""
+    rows = []
+    for line in (Path(model_dir) / LOG_NAME).read_text(encoding="utf-8").splitlines():
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return rows
+
+
+def means(totals: Mapping[str, float]) -> dict[str, float]:
+    """Scalars a token and a sequence from the sums of `step.sums`."""
+    tokens, rows = max(totals["target_tokens"], 1.0), max(totals["rows"], 1.0)
+    return {"loss": totals["loss"] / tokens, "accuracy": totals["right_tokens"] / tokens,
+            "sequence_accuracy": totals["right_rows"] / rows}
+
+
+class Meter:
+    """Gathers metrics that are still on the device and turns them into scalars every few steps.
+
+    The host waits for the device only in `flush`, and in `add` for the step before last: that much
+    run-ahead keeps the device busy and bounds what is queued."""
+
+    def __init__(self):
+        self._pending: list[dict[str, jax.Array]] = []
+        self._seconds = 0.0
+        self._started: float | None = None
+
+    def add(self, metrics: dict[str, jax.Array]) -> None:
+        self._pending.append(metrics)
+        if len(self._pending) > 2:
+            jax.block_until_ready(self._pending[-3]["loss"])
+
+    def run(self) -> None:
+        """Time counts from here (again) as training time."""
+        if self._started is None:
+            self._started = time.perf_counter()
+
+    def pause(self) -> None:
+        """Time from here on is saving or evaluation."""
+        if self._pending:
+            jax.block_until_ready(self._pending[-1]["loss"])
+        if self._started is not None:
+            self._seconds += time.perf_counter() - self._started
+            self._started = None
+
+    def flush(self, step: int) -> dict[str, float] | None:
+        """Scalars of the steps since the last flush, the last of which is `step`; None if there were none.
+
+        A loss that is not a number is an error."""
+        if not self._pending:
+            return None
+        running = self._started is not None
+        self.pause()
+        fetched = jax.device_get(self._pending)
+        first = step - len(fetched) + 1
+        for i, metrics in enumerate(fetched):
+            if not math.isfinite(metrics["loss"]):
+                raise LisaxError(
+                    f"the loss of step {first + i} is {float(metrics['loss'])}: training stopped and nothing after the "
+                    f"last checkpoint was saved. Lower the learning rate, lengthen the warm-up, or use float32 "
+                    f"activations (ACTIVATION_DTYPE='float32'), and run the same command again")
+        totals = {name: float(sum(m[name] for m in fetched)) for name in fetched[0]}
+        seconds = max(self._seconds, 1e-9)
+        scalars = means(totals) | {
+            "learning_rate": float(fetched[-1]["learning_rate"]),
+            "gradient_norm": totals["gradient_norm"] / len(fetched),
+            "examples_per_second": totals["examples"] / seconds,
+            "tokens_per_second": (totals["input_tokens"] + totals["target_tokens"]) / seconds,
+            "steps_per_second": len(fetched) / seconds}
+        self._pending, self._seconds = [], 0.0
+        if running:
+            self.run()
+        return scalars
+
+
+class Progress:
+    """One line on stderr: rewritten in place on a terminal, otherwise a new line at most every 10 seconds."""
+
+    def __init__(self, total_steps: int):
+        self._total = total_steps
+        self._terminal = sys.stderr.isatty()
+        self._shown = -math.inf
+
+    def show(self, step: int, scalars: Mapping[str, float]) -> None:
+        now = time.perf_counter()
+        if not self._terminal and now - self._shown < 10 and step < self._total:
+            return
+        self._shown = now
+        left = (self._total - step) / max(scalars["steps_per_second"], 1e-9)
+        line = (f"step {step}/{self._total}  loss {scalars['loss']:.4f}  accuracy {scalars['accuracy']:.3f}  "
+                f"lr {scalars['learning_rate']:.2e}  {scalars['examples_per_second']:.1f} examples/s  "
+                f"{scalars['tokens_per_second']:,.0f} tokens/s  {_duration(left)} left")
+        sys.stderr.write(f"\r\x1b[K{line}" if self._terminal else line + "\n")
+        sys.stderr.flush()
+
+    def say(self, message: str) -> None:
+        """A line of its own, above the progress line."""
+        sys.stderr.write(("\r\x1b[K" if self._terminal else "") + message + "\n")
+        sys.stderr.flush()
+
+
+def _duration(seconds: float) -> str:
+    seconds = int(seconds)
+    if seconds >= 3600:
+        return f"{seconds // 3600}h{seconds % 3600 // 60:02d}m"
+    return f"{seconds // 60}m{seconds % 60:02d}s"
