@@ -1,0 +1,187 @@
+"""The facts of the world, a neighbourhood of 48 entities at a time.
+
+Entity i belongs to neighbourhood i // 48, which is made from (seed, neighbourhood) alone. Facts and
+the sentences that state them never leave a neighbourhood (towns elsewhere are only named), so its
+evidence sets can be listed completely without looking at the rest of the world.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+from lisax.world.names import CLUB_WORDS, Names
+from lisax.world.phrases import NOUN_OF_KIND, PROFESSIONS, RELATIONS, Relation
+
+LAYOUT = (("town", 4), ("river", 2), ("mountain", 2), ("person", 18), ("company", 3), ("book", 5), ("film", 4),
+          ("band", 2), ("album", 4), ("club", 2), ("battle", 2))
+SIZE = sum(count for _, count in LAYOUT)
+KINDS = tuple(kind for kind, count in LAYOUT for _ in range(count))
+TOWNS = 4
+# Two people bear the name of somebody of another family.
+NAMESAKES = {5: 6, 11: 12}
+# The share of facts that no sentence states: what makes one claim in three undecidable.
+MUTE = 1 / 3
+_FIRST = {kind: KINDS.index(kind) for kind, _ in LAYOUT}
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Entity:
+    """`name` is how sentences call it, `mention` the same made unambiguous, `title` heads its page."""
+
+    index: int
+    kind: str
+    title: str
+    name: str
+    mention: str
+    role: str  # profession of a person, otherwise the noun of its kind
+    female: bool | None = None
+    surname: str = ""
+    companion: int = -1  # index in the neighbourhood; -1: none
+    redirects: tuple[str, ...] = ()
+
+    @property
+    def page(self) -> str:
+        return self.title.replace(" ", "_")
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Fact:
+    """`relation` of `subject` is `text`; `target` is the entity meant, where it is of this neighbourhood."""
+
+    subject: Entity
+    relation: Relation
+    text: str
+    number: int | None
+    target: Entity | None
+    stated: bool
+
+
+@dataclasses.dataclass(slots=True)
+class Neighbourhood:
+    number: int
+    entities: list[Entity]
+    facts: list[dict[str, Fact]]  # for each entity, by relation name, in the order of its relations
+
+
+def format_number(number: int) -> str:
+    return f"{number:,}"
+
+
+class Geography:
+    """What is needed to make any neighbourhood of one world: its names, its size, its seed."""
+
+    def __init__(self, pages: int, seed: int):
+        self.pages, self.seed = pages, seed
+        self.names = Names(seed)
+        self.neighbourhoods = -(-pages // SIZE)
+
+    def rng(self, number: int, purpose: str) -> random.Random:
+        return random.Random(f"lisax.world:{self.seed}:{number}:{purpose}")
+
+    def neighbourhood(self, number: int) -> Neighbourhood:
+        rng = self.rng(number, "facts")
+        entities = self._entities(number, rng)
+        facts: list[dict[str, Fact]] = []
+        for entity in entities:
+            own = {}
+            for relation in RELATIONS[entity.kind]:
+                text, value, target = self.draw(relation, entity, entities, rng)
+                own[relation.name] = Fact(entity, relation, text, value, target, rng.random() >= MUTE)
+            facts.append(own)
+        return Neighbourhood(number, entities, facts)
+
+    def draw(self, relation: Relation, subject: Entity, entities: list[Entity],
+             rng: random.Random) -> tuple[str, int | None, Entity | None]:
+        """An object for `relation`: (text, number, entity). True and false objects come from the same draw."""
+        if relation.values:
+            value = rng.choice(relation.values)
+            if relation.draw == "word":
+                return value, None, None
+            return str(value) if relation.draw == "year" else format_number(value), value, None
+        if relation.draw == "town":
+            if rng.random() < 0.5:
+                town = entities[rng.randrange(TOWNS)]
+                return town.mention, None, town
+            return self.names.town(rng.randrange(self.neighbourhoods * TOWNS)), None, None
+        choices = [e for e in entities if (e.kind == relation.draw or e.role == relation.draw) and e is not subject
+                   and e.name != subject.name]
+        target = rng.choice(choices)
+        return target.mention, None, target
+
+    def _entities(self, number: int, rng: random.Random) -> list[Entity]:
+        names = self.names
+        towns = [names.town(number * TOWNS + i) for i in range(TOWNS)]
+        entities: list[Entity] = []
+
+        def add(kind: str, title: str, name: str = "", mention: str = "", **more) -> Entity:
+            entity = Entity(len(entities), kind, title, name or title, mention or name or title,
+                            more.pop("role", NOUN_OF_KIND.get(kind, kind)), **more)
+            entities.append(entity)
+            return entity
+
+        for town in towns:
+            add("town", town, redirects=(f"{town} Town",) if rng.random() < 0.4 else ())
+        for kind, name_of in (("river", names.river), ("mountain", names.mountain)):
+            for i in range(2):
+                title = name_of(number * 2 + i, towns[0])
+                add(kind, title, mention=f"the {title}" if kind == "river" else title)
+        self._people(number, rng, add)
+        for i in range(3):
+            title = names.company(number * 3 + i, towns[0])
+            add("company", title, redirects=(f"{title} Limited",) if rng.random() < 0.4 else ())
+        units = [names.work(number * 11 + i) for i in range(11)]
+        books = units[:4] + [f"Return to {units[0]}"]
+        films = [units[0]] + units[4:7]  # the first film shares its title with the first novel,
+        albums = [units[1]] + units[7:10]  # the first album with the second
+        shared = {units[0], units[1]}
+        for i, (kind, title) in enumerate([("book", t) for t in books] + [("film", t) for t in films]):
+            self._work(add, kind, title, shared)
+        for i in range(2):
+            add("band", names.band(number * 2 + i, towns[0]))
+        for title in albums:
+            self._work(add, "album", title, shared)
+        for word in CLUB_WORDS:
+            add("club", f"{towns[1]} {word}", redirects=(f"{towns[1]} {word} FC",) if rng.random() < 0.4 else ())
+        for word in ("Battle", "Siege"):
+            add("battle", f"{word} of {towns[2]}", mention=f"the {word} of {towns[2]}")
+        for kind, count in LAYOUT:
+            if kind != "person":
+                first = _FIRST[kind]
+                for i in range(count):
+                    entities[first + i].companion = first + (i + 1) % count
+        return entities
+
+    @staticmethod
+    def _work(add, kind: str, name: str, shared: set[str]) -> None:
+        noun = NOUN_OF_KIND[kind]
+        if name in shared:
+            add(kind, f"{name} ({noun})", name, f"the {noun} {name}")
+        else:
+            add(kind, name)
+
+    def _people(self, number: int, rng: random.Random, add) -> None:
+        first = _FIRST["person"]
+        people = [(surname, given, female, middle, family)
+                  for family in range(3)
+                  for surname, members, middle in [self.names.family(number * 3 + family)]
+                  for given, female in members]
+        roles = list(PROFESSIONS)
+        rng.shuffle(roles)
+        for i, other in NAMESAKES.items():
+            people[i] = people[other][:4] + (-1,)
+            if roles[i] == roles[other]:
+                swap = next(j for j in range(18) if roles[j] != roles[i] and j not in NAMESAKES
+                            and j not in NAMESAKES.values())
+                roles[i], roles[swap] = roles[swap], roles[i]
+        shared = set(NAMESAKES) | set(NAMESAKES.values())
+        for i, (surname, given, female, middle, family) in enumerate(people):
+            name = " ".join(part for part in (given, middle, surname) if part)
+            title, mention = (f"{name} ({roles[i]})", f"the {roles[i]} {name}") if i in shared else (name, name)
+            initial = self.names.parts["given"][rng.randrange(200)][0]
+            redirects = (f"{given} {initial}. {surname}",) if not middle and i not in shared \
+                and rng.random() < 0.3 else ()
+            kin = [j for j, person in enumerate(people) if person[4] == family and j != i]
+            companion = NAMESAKES[i] if i in NAMESAKES else rng.choice(kin)
+            add("person", title, name, mention, role=roles[i], female=female, surname=surname,
+                companion=first + companion, redirects=redirects)

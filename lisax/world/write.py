@@ -1,0 +1,98 @@
+"""Writes a world as a folder in the plain layout, a neighbourhood at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.records import Document, LisaxError, atomic_write, write_json
+from lisax.world.claims import ClaimWriter, Stated
+from lisax.world.facts import SIZE, Geography, Neighbourhood
+from lisax.world.pages import Page, write_pages
+from lisax.world.tables import graph_row, questions_of, tables_of
+
+VERSION = 1
+SPLITS = ("train", "dev", "test")
+
+
+def neighbourhoods(pages: int, seed: int = 0) -> Iterator[tuple[Geography, Neighbourhood, list[Page]]]:
+    """Each neighbourhood with its pages; the last one is cut so that the world has exactly `pages`."""
+    if pages < 1:
+        raise LisaxError(f"a world needs at least one page, found pages={pages}")
+    geography = Geography(pages, seed)
+    for number in range(geography.neighbourhoods):
+        place = geography.neighbourhood(number)
+        written = write_pages(place, geography.rng(number, "pages"))
+        geography.rng(number, "order").shuffle(written)
+        yield geography, place, written[:pages - number * SIZE]
+
+
+def iterate_documents(pages: int, seed: int = 0) -> Iterator[Document]:
+    """The pages of a world as documents, streamed; the same as `pages.jsonl` of `write`."""
+    for _, _, written in neighbourhoods(pages, seed):
+        for page in written:
+            yield page.document()
+
+
+def split_of(index: int, seed: int) -> str:
+    """Of every ten pages one, at a drawn place, is for dev and one for test."""
+    tens, place = divmod(index, 10)
+    dev, test = random.Random(f"lisax.world:{seed}:split:{tens}").sample(range(10), 2)
+    return "dev" if place == dev else "test" if place == test else "train"
+
+
+def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page: int = 3) -> dict:
+    """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
+
+    Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}` and `questions.{train,dev,test}`, all
+    `.jsonl`, each replaced only when all of them are complete. Memory does not grow with `pages`.
+    """
+    if claims_per_page < 0:
+        raise LisaxError(f"claims_per_page must not be negative, found {claims_per_page}")
+    folder = Path(folder)
+    names = ["pages", "tables", "graphs", *(f"{what}.{split}" for what in ("claims", "questions") for split in SPLITS)]
+    counts = dict.fromkeys(names, 0)
+    labels: dict[str, dict[str, int]] = {split: {} for split in SPLITS}
+    with contextlib.ExitStack() as stack:
+        files = {name: stack.enter_context(atomic_write(folder / f"{name}.jsonl")) for name in names}
+
+        def put(name: str, row: dict) -> None:
+            files[name].write(json.dumps(row, ensure_ascii=False) + "\n")
+            counts[name] += 1
+
+        for geography, place, written in neighbourhoods(pages, seed):
+            claims = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"))
+            tables = tables_of(place, written, geography.rng(place.number, "tables"))
+            for table in tables:
+                put("tables", table.row)
+            question_rng = geography.rng(place.number, "questions")
+            for i, page in enumerate(written):
+                index = place.number * SIZE + i
+                split = split_of(index, seed)
+                put("pages", page_row(page))
+                put("graphs", graph_row(place, page))
+                for n, stated in enumerate(claims.claims(page.entity, claims_per_page)):
+                    put(f"claims.{split}", claim_row(stated, f"w{index}c{n}"))
+                    label = str(stated.claim.label)
+                    labels[split][label] = labels[split].get(label, 0) + 1
+                for n, row in enumerate(questions_of(place, page, claims.evidence, tables, question_rng)):
+                    put(f"questions.{split}", {"id": f"w{index}q{n}", **row})
+    summary = {"name": "world", "version": VERSION, "seed": seed, "claims_per_page": claims_per_page,
+               "counts": counts, "labels": labels}
+    write_json(folder / "world.json", summary)
+    return summary
+
+
+def page_row(page: Page) -> dict:
+    return {"id": page.entity.page, "title": page.entity.title, "sentences": [text for text, _ in page.sentences],
+            "redirects": list(page.entity.redirects)}
+
+
+def claim_row(stated: Stated, id: str) -> dict:
+    claim = stated.claim
+    return {"id": id, "claim": claim.text, "label": str(claim.label),
+            "evidence": [list(s) for s in claim.evidence_sets], "kind": claim.kind}
