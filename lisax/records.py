@@ -207,16 +207,26 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
         raise DataError("the file is empty", path=path)
 
 
+def parse_json_object(text: str, *, path=None, line=None) -> dict:
+    """`text` as one JSON object that can be written again: a half of a surrogate pair is refused here."""
+    try:
+        value = json.loads(text)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise DataError("a string holds half of a surrogate pair (\\ud800 to \\udfff on its own)",
+                        path=path, line=line) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not valid JSON: {error}", path=path, line=line) from None
+    if not isinstance(value, dict):
+        raise DataError(f"expected a JSON object, found {type(value).__name__}", path=path, line=line)
+    return value
+
+
 def read_json_lines(path: str | os.PathLike) -> Iterator[tuple[int, dict]]:
     """(line number, object) for each line of a JSON Lines file; see `read_lines` for its errors."""
     for number, text in read_lines(path):
-        try:
-            value = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise DataError(f"not valid JSON: {error}", path=path, line=number) from None
-        if not isinstance(value, dict):
-            raise DataError(f"expected a JSON object, found {type(value).__name__}", path=path, line=number)
-        yield number, value
+        yield number, parse_json_object(text, path=path, line=number)
 
 
 def get_field(row: dict, field: str, kind: type | tuple[type, ...], *, path, line: int, default: Any = ...) -> Any:

@@ -1,0 +1,206 @@
+"""FEVER in its owners' layout: claims, the Wikipedia dump, and submissions.
+
+Claims: `{"id", "label", "claim", "evidence": [[[annotation, evidence, page, sentence], ...], ...]}`, where a
+claim without enough information has null for page and sentence, and a blind test claim has neither label nor
+evidence. Pages: `{"id", "text", "lines"}`, where `lines` holds `number TAB sentence (TAB link TAB target)*`, one
+sentence a line; the dump is a folder of `wiki-NNN.jsonl` (about 110 files) or a single file, and is streamed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from lisax.corpora import titles
+from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
+from lisax.records import (LABELS, Claim, DataError, Document, Label, Sentence, Verdict, sentence_id,
+                           split_sentence_id, write_json_lines)
+
+CLAIM_FILES = {
+    "train": ("train.jsonl",),
+    "dev": ("dev.jsonl", "shared_task_dev.jsonl", "paper_dev.jsonl"),
+    "test": ("test.jsonl", "shared_task_test.jsonl", "paper_test.jsonl"),
+}
+PAGE_PLACES = ("wiki-pages.jsonl", "wiki-pages", "wiki-pages/wiki-pages")
+
+# A sentence number further ahead of the last one than this is text that happens to begin with digits.
+_LARGEST_GAP = 1000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FeverFolder:
+    """Where a FEVER folder keeps its parts; a split that is not there is None."""
+
+    train: Path | None
+    dev: Path | None
+    pages: Path
+    test: Path | None = None
+
+
+def find_layout(folder) -> FeverFolder:
+    """Finds claims and pages under the names that the owners and their tools give them."""
+    folder = Path(folder)
+    pages = [folder / name for name in PAGE_PLACES
+             if (folder / name).is_file() or any((folder / name).glob("wiki-*.jsonl"))]
+    if not pages:
+        raise DataError("expected FEVER's pages as wiki-pages.jsonl or wiki-pages/wiki-*.jsonl; "
+                        "`lisax data get fever` downloads them", path=folder)
+    splits = {split: next((folder / name for name in names if (folder / name).is_file()), None)
+              for split, names in CLAIM_FILES.items()}
+    if not any(splits.values()):
+        raise DataError("expected FEVER's claims as train.jsonl and one of " + ", ".join(CLAIM_FILES["dev"]),
+                        path=folder)
+    return FeverFolder(pages=pages[0], **splits)
+
+
+# --- Claims ---------------------------------------------------------------------------------
+
+
+def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
+    """The claims of one file. Evidence sets are without repeats; a claim of a blind test has no label."""
+    return told(lambda w: read_records(path, parse_claim, w, unique=lambda claim: claim.id), watch)
+
+
+def parse_claim(row: Row) -> Claim:
+    claim_id, original = row.id()
+    text = row.text("claim")
+    label, evidence_sets = None, ()
+    if row.value.get("label") is not None:
+        label = row.label(LABEL_NAMES)
+        evidence_sets = _evidence_sets(row, label)
+    elif row.value.get("evidence"):
+        raise row.error("label", "the field is missing, and the claim has evidence")
+    return Claim(claim_id, text, label, evidence_sets, kind=row.get("attack", str, None), original_id=original)
+
+
+def _evidence_sets(row: Row, label: Label) -> tuple[tuple[str, ...], ...]:
+    sets: dict[frozenset[str], tuple[str, ...]] = {}
+    for i, annotation in enumerate(row.each("evidence", row.get("evidence", list), list)):
+        units = [_evidence_unit(row, f"evidence[{i}][{j}]", item) for j, item in enumerate(annotation)]
+        if label is Label.NOT_ENOUGH_INFO:
+            if any(units):
+                row.warn("claims without enough information that point to evidence (the evidence is ignored)")
+            continue
+        if not units or None in units:
+            row.warn("evidence sets of a verifiable claim without a page (the set is left out)")
+            continue
+        sets.setdefault(frozenset(units), tuple(dict.fromkeys(units)))
+    if label is not Label.NOT_ENOUGH_INFO and not sets:
+        row.warn("verifiable claims without any evidence")
+    return tuple(sets.values())
+
+
+def _evidence_unit(row: Row, field: str, item) -> str | None:
+    """The sentence id of `[annotation, evidence, page, sentence]`; None where page and sentence are null."""
+    if not isinstance(item, list) or len(item) != 4:
+        raise row.error(field, f"expected [annotation, evidence, page, sentence], found {item!r:.80}")
+    page, number = item[2:]
+    if page is None and number is None:
+        return None
+    if not isinstance(page, str) or not page.strip():
+        raise row.error(field, f"expected a page title third, found {page!r:.80}")
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise row.error(field, f"expected a sentence number fourth, found {number!r:.80}")
+    return sentence_id(titles.page_id(page), number)
+
+
+# --- Pages ----------------------------------------------------------------------------------
+
+
+def page_files(path) -> list[Path]:
+    """The files of a dump, in the order of their names."""
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.glob("wiki-*.jsonl"))
+    if not files:
+        raise DataError("expected a folder of wiki-*.jsonl files", path=path)
+    return files
+
+
+def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
+    """The pages of a dump (a folder or one file), streamed; ids that occur twice are told at the end."""
+    def stream(w: Watch) -> Iterator[Document]:
+        for file in page_files(path):
+            yield from read_records(file, parse_page, w)
+    return told(lambda w: unique_documents(stream, w), watch)
+
+
+def parse_page(row: Row) -> Document | None:
+    original = row.get("id", str)
+    lines = row.get("lines", str)
+    if not original.strip():
+        row.warn("pages without an id (left out)")
+        return None
+    page = titles.page_id(original)
+    sentences = tuple(Sentence(page, number, text) for number, text in enumerate(_sentence_texts(row, lines)))
+    return Document(page, titles.id_to_title(page), sentences, original_id=original)
+
+
+def _sentence_texts(row: Row, lines: str) -> list[str]:
+    """Sentence texts by number, gaps empty. A line without a number continues the sentence before it."""
+    texts: list[str] = []
+    for line in lines.split("\n"):
+        number, separator, rest = line.partition("\t")
+        if separator and number.isascii() and number.isdigit() and (
+                len(texts) <= int(number[:9]) <= len(texts) + _LARGEST_GAP):
+            texts.extend([""] * (int(number) - len(texts)))
+            texts.append(rest.partition("\t")[0])
+        elif line.strip():
+            number = rest.partition("\t")[0] if number.isdigit() else number
+            row.warn("lines of a page without a sentence number in order (joined to the sentence before)")
+            if texts:
+                texts[-1] += " " + number
+            else:
+                texts.append(number)
+    return [titles.one_line(titles.unescape(text)) for text in texts]
+
+
+# --- Submissions ----------------------------------------------------------------------------
+
+
+def write_predictions(path, verdicts: Iterable[Verdict], claims: dict[str, Claim],
+                      original_page: Callable[[str], str]) -> int:
+    """Writes a FEVER submission with our fields beside; ids and pages are the owners'. Returns its length."""
+    def rows() -> Iterator[dict]:
+        for verdict in verdicts:
+            if verdict.claim_id not in claims:
+                raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims", path=path)
+            claim = claims[verdict.claim_id]
+            evidence = [split_sentence_id(unit) for unit in verdict.evidence]
+            row = {
+                "id": claim.id if claim.original_id is None else claim.original_id,
+                "predicted_label": str(verdict.label),
+                "predicted_evidence": [[original_page(page), number] for page, number in evidence],
+            }
+            if not any(map(math.isnan, verdict.probabilities)):
+                row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
+            yield row | {"evidence_scores": list(verdict.evidence_scores)}
+    return write_json_lines(path, rows())
+
+
+def read_predictions(path, watch: Watch | None = None) -> Iterator[Verdict]:
+    """The verdicts of a submission, anybody's; without our fields, probabilities are NaN and scores absent."""
+    return told(lambda w: read_records(path, parse_prediction, w, unique=lambda verdict: verdict.claim_id), watch)
+
+
+def parse_prediction(row: Row) -> Verdict:
+    claim_id, _ = row.id()
+    evidence = []
+    for i, item in enumerate(row.get("predicted_evidence", list)):
+        if not isinstance(item, list) or len(item) != 2:
+            raise row.error(f"predicted_evidence[{i}]", f"expected [page, sentence], found {item!r:.80}")
+        evidence.append(_evidence_unit(row, f"predicted_evidence[{i}]", [None, None, *item]))
+    if None in evidence:
+        raise row.error("predicted_evidence", "expected [page, sentence], found null")
+    probabilities = (math.nan,) * len(LABELS)
+    if "label_probabilities" in row.value:
+        by_label = row.get("label_probabilities", dict)
+        probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
+    scores = tuple(row.each("evidence_scores", row.get("evidence_scores", list, []), float))
+    if scores and len(scores) != len(evidence):
+        raise row.error("evidence_scores", f"expected {len(evidence)} scores, one for each evidence, found {len(scores)}")
+    return Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)),
+                   tuple(evidence), tuple(map(float, scores)))

@@ -1,0 +1,195 @@
+"""Any folder of claims and pages behind one face: `open_folder` looks at the names and reads accordingly."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.corpora import beir, fever, fm2, plain, wice
+from lisax.corpora.reading import Watch
+from lisax.records import Claim, DataError, Document, Graph, Question, Table, read_json_lines
+
+SPLITS = ("train", "dev", "test")
+
+
+class Dataset(ABC):
+    """Claims by split, and the documents that they are checked against.
+
+    Readers raise the first problem, or, given a `Watch`, tell it. A split that is not there is a `DataError`.
+    """
+
+    layout: str
+
+    def __init__(self, folder: Path, files: dict[str, Path]):
+        self.folder, self.files = folder, files
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return tuple(self.files)
+
+    def claim_file(self, split: str) -> Path:
+        if split not in self.files:
+            raise DataError(f"no claims for split {split!r}; there are {', '.join(self.splits) or 'none'}",
+                            path=self.folder)
+        return self.files[split]
+
+    @abstractmethod
+    def claims(self, split: str, watch: Watch | None = None) -> Iterator[Claim]:
+        """The claims of a split, in the order of the file."""
+
+    @abstractmethod
+    def documents(self, watch: Watch | None = None) -> Iterator[Document]:
+        """All documents, streamed."""
+
+    def tables(self, watch: Watch | None = None) -> Iterator[Table]:
+        return iter(())
+
+    def graphs(self, watch: Watch | None = None) -> Iterator[Graph]:
+        return iter(())
+
+    def questions(self, split: str, watch: Watch | None = None) -> Iterator[Question]:
+        return iter(())
+
+    @functools.cached_property
+    def _original_pages(self) -> dict[str, str]:
+        return {document.id: document.original_id for document in self.documents(Watch(keep_going=True))
+                if document.original_id not in (None, document.id)}
+
+    def original_page(self, page: str) -> str:
+        """The owner's id of a page. The first call reads the documents once and keeps the ids that differ."""
+        return self._original_pages.get(page, page)
+
+
+class Fever(Dataset):
+    layout = "fever"
+
+    def __init__(self, folder: Path):
+        self.places = fever.find_layout(folder)
+        super().__init__(folder, {split: path for split in SPLITS if (path := getattr(self.places, split))})
+
+    def claims(self, split, watch=None):
+        return fever.read_claims(self.claim_file(split), watch)
+
+    def documents(self, watch=None):
+        return fever.read_pages(self.places.pages, watch)
+
+
+class Plain(Dataset):
+    layout = "plain"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, _by_split(folder, "claims"))
+        self.question_files = _by_split(folder, "questions")
+
+    def claims(self, split, watch=None):
+        return plain.read_claims(self.claim_file(split), watch)
+
+    def documents(self, watch=None):
+        return plain.read_pages(self.folder / "pages.jsonl", watch)
+
+    def tables(self, watch=None):
+        return self._if_there("tables.jsonl", plain.read_tables, watch)
+
+    def graphs(self, watch=None):
+        return self._if_there("graphs.jsonl", plain.read_graphs, watch)
+
+    def questions(self, split, watch=None):
+        path = self.question_files.get(split)
+        return iter(()) if path is None else plain.read_questions(path, watch)
+
+    def _if_there(self, name: str, read, watch):
+        path = self.folder / name
+        return read(path, watch) if path.is_file() else iter(())
+
+
+class Beir(Dataset):
+    layout = "beir"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, _in_order({path.stem: path for path in (folder / "qrels").glob("*.tsv")}))
+
+    def claims(self, split, watch=None):
+        self.claim_file(split)
+        return beir.read_claims(self.folder, split, watch)
+
+    def documents(self, watch=None):
+        return beir.read_corpus(self.folder / "corpus.jsonl", watch)
+
+
+class FoolMeTwice(Dataset):
+    layout = "fm2"
+
+    @functools.cached_property
+    def _read(self) -> fm2.FoolMeTwice:
+        return fm2.read(self.files)
+
+    def claims(self, split, watch=None):
+        self.claim_file(split)
+        if watch is None:
+            return iter(self._read.claims[split])
+        return self._watched(split, watch)
+
+    def _watched(self, split: str, watch: Watch) -> Iterator[Claim]:
+        # Sentence numbers depend on the files before; what is noticed there is told when they are read.
+        silent = Watch(keep_going=True)
+        pages = fm2.Pages()
+        for name, path in self.files.items():
+            stream = fm2.read_file(path, pages, watch if name == split else silent)
+            if name == split:
+                yield from stream
+                return
+            for _ in stream:
+                pass
+
+    def documents(self, watch=None):
+        if watch is None:
+            return iter(self._read.documents)
+        return iter(fm2.read(self.files, Watch(keep_going=True)).documents)
+
+
+class Wice(Dataset):
+    layout = "wice"
+
+    def claims(self, split, watch=None):
+        return wice.read_claims(self.claim_file(split), watch)
+
+    def documents(self, watch=None):
+        return wice.read_pages(list(self.files.values()), watch)
+
+
+def open_folder(folder) -> Dataset:
+    """The dataset in a folder, its layout told by the names of its files and the fields of their first line."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError("no such folder", path=folder)
+    if (folder / "pages.jsonl").is_file() or _by_split(folder, "claims"):
+        return Plain(folder)
+    if any((folder / place).exists() for place in fever.PAGE_PLACES):
+        return Fever(folder)
+    if (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file():
+        return Beir(folder)
+    files = {split: folder / f"{split}.jsonl" for split in SPLITS if (folder / f"{split}.jsonl").is_file()}
+    for path in files.values():
+        _, first = next(read_json_lines(path))
+        if "retrieved_evidence" in first:
+            return FoolMeTwice(folder, files)
+        if "supporting_sentences" in first:
+            return Wice(folder, files)
+        if "claim" in first:
+            return Fever(folder)  # which says that its pages are missing
+    raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
+                    "(claims.train.jsonl, pages.jsonl), BEIR (corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or "
+                    "WiCE (train.jsonl, dev.jsonl, test.jsonl)", path=folder)
+
+
+def _by_split(folder: Path, stem: str) -> dict[str, Path]:
+    return _in_order({path.name.split(".")[1]: path for path in folder.glob(f"{stem}.*.jsonl")
+                      if path.name.count(".") == 2})
+
+
+def _in_order(files: dict[str, Path]) -> dict[str, Path]:
+    """Train, dev, test, then any other split by name."""
+    return {split: files[split] for split in sorted(
+        files, key=lambda split: (SPLITS.index(split) if split in SPLITS else len(SPLITS), split))}

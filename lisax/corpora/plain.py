@@ -1,0 +1,152 @@
+"""Our own layout, JSON Lines that anyone can write: what the generated world and a user's own data come in.
+
+    claims.{split}.jsonl     {"id", "claim", "label", "evidence": [["Page_3", "Other_0"], ...], "kind"?, "candidates"?}
+    pages.jsonl              {"id", "title", "sentences": ["...", ...], "redirects"?: [...]}
+    tables.jsonl             {"id", "title", "header", "rows", "caption"?, "page"?}
+    graphs.jsonl             {"id", "subject", "edges": [["relation", "object"], ...], "page"?}
+    questions.{split}.jsonl  {"id", "question", "answers", "evidence"?}
+
+Each member of `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. `label` is
+SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space and are compared
+in NFC. What is written here reads back equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from lisax.corpora import titles
+from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
+from lisax.records import Claim, Document, Graph, Question, Sentence, Table, write_json_lines
+
+
+def _own(record_id: str, original: int | str) -> int | str | None:
+    """The original id where it differs from ours."""
+    return None if original == record_id else original
+
+
+# --- Reading --------------------------------------------------------------------------------
+
+
+def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
+    return told(lambda w: read_records(path, parse_claim, w, unique=lambda claim: claim.id), watch)
+
+
+def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
+    """Pages, streamed; ids that occur twice are told at the end."""
+    return told(lambda w: unique_documents(lambda v: read_records(path, parse_page, v), w), watch)
+
+
+def read_tables(path, watch: Watch | None = None) -> Iterator[Table]:
+    return told(lambda w: unique_documents(lambda v: read_records(path, parse_table, v), w), watch)
+
+
+def read_graphs(path, watch: Watch | None = None) -> Iterator[Graph]:
+    return told(lambda w: unique_documents(lambda v: read_records(path, parse_graph, v), w), watch)
+
+
+def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
+    return told(lambda w: read_records(path, parse_question, w, unique=lambda question: question.id), watch)
+
+
+def parse_claim(row: Row) -> Claim:
+    claim_id, original = row.id()
+    text = row.text("claim")
+    label = None if row.value.get("label") is None else row.label(LABEL_NAMES)
+    sets = tuple(row.ids(f"evidence[{i}]", members)
+                 for i, members in enumerate(row.each("evidence", row.get("evidence", list, []), list)))
+    for i, members in enumerate(sets):
+        if not members:
+            raise row.error(f"evidence[{i}]", "an evidence set is empty")
+    return Claim(claim_id, text, label, sets, row.ids("candidates", row.get("candidates", list, [])),
+                 row.get("kind", str, None), _own(claim_id, original))
+
+
+def parse_page(row: Row) -> Document:
+    page, original = row.id()
+    sentences = tuple(Sentence(page, number, titles.one_line(text))
+                      for number, text in enumerate(row.strings("sentences")))
+    redirects = tuple(map(titles.one_line, row.strings("redirects", [])))
+    return Document(page, titles.one_line(row.get("title", str)), sentences, redirects, _text(_own(page, original)))
+
+
+def parse_table(row: Row) -> Table:
+    table, original = row.id()
+    header = row.strings("header")
+    rows = []
+    for i, cells in enumerate(row.each("rows", row.get("rows", list), list)):
+        rows.append(tuple(row.each(f"rows[{i}]", cells, str)))
+        if len(cells) != len(header):
+            raise row.error(f"rows[{i}]", f"expected {len(header)} cells as in the header, found {len(cells)}")
+    return Table(table, row.get("title", str), header, tuple(rows), row.get("caption", str, ""), _page(row),
+                 _text(_own(table, original)))
+
+
+def parse_graph(row: Row) -> Graph:
+    graph, _ = row.id()
+    edges = []
+    for i, edge in enumerate(row.each("edges", row.get("edges", list), list)):
+        if len(edge) != 2:
+            raise row.error(f"edges[{i}]", f"expected [relation, object], found {edge!r:.80}")
+        edges.append(tuple(row.each(f"edges[{i}]", edge, str)))
+    return Graph(graph, row.get("subject", str), tuple(edges), _page(row))
+
+
+def parse_question(row: Row) -> Question:
+    question, original = row.id()
+    return Question(question, row.text("question"), row.strings("answers", []),
+                    row.ids("evidence", row.get("evidence", list, [])), _own(question, original))
+
+
+def _page(row: Row) -> str | None:
+    return None if row.value.get("page") is None else row.id("page")[0]
+
+
+def _text(original: int | str | None) -> str | None:
+    return None if original is None else str(original)
+
+
+# --- Writing --------------------------------------------------------------------------------
+
+
+def write_claims(path, claims: Iterable[Claim]) -> int:
+    return write_json_lines(path, (_present({
+        "id": _original(claim), "claim": claim.text, "label": None if claim.label is None else str(claim.label),
+        "evidence": claim.evidence_sets, "kind": claim.kind, "candidates": claim.candidates or None,
+    }) for claim in claims))
+
+
+def write_pages(path, documents: Iterable[Document]) -> int:
+    """Writes pages; a sentence must stand at its own number (a reader fills gaps with empty ones)."""
+    return write_json_lines(path, (_present({
+        "id": _original(document), "title": document.title, "sentences": [s.text for s in document.sentences],
+        "redirects": document.redirects or None,
+    }) for document in documents))
+
+
+def write_tables(path, tables: Iterable[Table]) -> int:
+    return write_json_lines(path, (_present({
+        "id": _original(table), "title": table.title, "header": table.header, "rows": table.rows,
+        "caption": table.caption or None, "page": table.page,
+    }) for table in tables))
+
+
+def write_graphs(path, graphs: Iterable[Graph]) -> int:
+    return write_json_lines(path, (_present({
+        "id": graph.id, "subject": graph.subject, "edges": graph.edges, "page": graph.page,
+    }) for graph in graphs))
+
+
+def write_questions(path, questions: Iterable[Question]) -> int:
+    return write_json_lines(path, (_present({
+        "id": _original(question), "question": question.text, "answers": question.answers,
+        "evidence": question.evidence or None,
+    }) for question in questions))
+
+
+def _original(record) -> int | str:
+    return record.id if record.original_id is None else record.original_id
+
+
+def _present(row: dict) -> dict:
+    return {field: value for field, value in row.items() if value is not None}

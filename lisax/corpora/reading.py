@@ -1,0 +1,196 @@
+"""How every reader meets trouble: an error with its place, or a warning that is counted.
+
+A reader alone raises the first problem as a `DataError`. `lisax data check` gives it a `Watch` that keeps going
+and collects problems instead. Oddities that the owners' files really have (a blank page in FEVER's dump, a
+sentence broken over two lines) are warnings: counted by kind, told once at the end, never silent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lisax.corpora import titles
+from lisax.records import DataError, Label, check_id, get_field, parse_json_object, read_lines
+
+log = logging.getLogger(__name__)
+Record = TypeVar("Record")
+
+KEPT_PROBLEMS = 100
+
+
+class Watch:
+    """Collects what readers notice. `keep_going`: remember problems rather than raise the first.
+
+    `where` is the (file, line) of the record that a reader yielded last.
+    """
+
+    def __init__(self, keep_going: bool = False):
+        self.keep_going = keep_going
+        self.where: tuple[Path, int] | None = None
+        self.problems: list[str] = []
+        self.problem_count = 0
+        self._counts: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
+
+    def problem(self, error: DataError) -> None:
+        """Raises `error`, or remembers its sentence (the first `KEPT_PROBLEMS`) and counts it."""
+        if not self.keep_going:
+            raise error
+        self.problem_count += 1
+        if len(self.problems) < KEPT_PROBLEMS:
+            self.problems.append(str(error))
+
+    def warn(self, kind: str, path, line: int) -> None:
+        """Counts one more oddity of this kind; its first place is kept."""
+        self._counts[kind] += 1
+        self._first.setdefault(kind, f"{path}:{line}")
+
+    @property
+    def warnings(self) -> list[str]:
+        """One sentence for each kind of oddity, with its number and its first place."""
+        return [f"{kind}: {count}, first at {self._first[kind]}" for kind, count in self._counts.items()]
+
+    def tell(self) -> None:
+        for sentence in self.warnings:
+            log.warning("%s", sentence)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """One JSON object with its place, so that every complaint about a field names file and line."""
+
+    value: dict
+    path: Path
+    line: int
+    watch: Watch
+
+    def get(self, field: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
+        return get_field(self.value, field, kind, path=self.path, line=self.line, default=default)
+
+    def error(self, field: str, message: str) -> DataError:
+        return DataError(message, path=self.path, line=self.line, field=field)
+
+    def warn(self, kind: str) -> None:
+        self.watch.warn(kind, self.path, self.line)
+
+    def id(self, field: str = "id") -> tuple[str, int | str]:
+        """(our id, the owner's own) of a field that holds a string or an integer."""
+        original = self.get(field, (str, int))
+        return check_id(titles.normal_form(original) if isinstance(original, str) else original,
+                        path=self.path, line=self.line, field=field), original
+
+    def text(self, field: str) -> str:
+        """A string that must say something, on one line and in NFC."""
+        text = titles.one_line(self.get(field, str))
+        if not text:
+            raise self.error(field, "the text is empty")
+        return text
+
+    def strings(self, field: str, default: Any = ...) -> tuple[str, ...]:
+        values = self.get(field, list, default)
+        return tuple(self.each(field, values, str))
+
+    def each(self, field: str, values: Iterable, kind: type) -> Iterator:
+        """The members of a list, each checked to be of `kind`; the complaint names `field[i]`."""
+        for i, value in enumerate(values):
+            if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
+                raise self.error(f"{field}[{i}]", f"expected {kind.__name__}, found {value!r:.80}")
+            yield value
+
+    def ids(self, field: str, values: Iterable) -> tuple[str, ...]:
+        """A list of evidence ids, in NFC."""
+        return tuple(check_id(titles.normal_form(value), path=self.path, line=self.line, field=f"{field}[{i}]")
+                     for i, value in enumerate(self.each(field, values, str)))
+
+    def label(self, names: dict[str, Label], field: str = "label") -> Label:
+        name = self.get(field, str)
+        if name not in names:
+            raise self.error(field, f"unknown label {name!r}; expected {', '.join(map(repr, names))}")
+        return names[name]
+
+
+LABEL_NAMES = {str(label): label for label in Label}
+
+
+def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,
+                 unique: Callable[[Record], str] | None = None) -> Iterator[Record]:
+    """The records of a JSON Lines file, one a line; lines that `parse` turns into None are left out.
+
+    With `unique`, a record whose id was met before in this file is a problem (all ids stay in memory).
+    """
+    path = Path(path)
+    seen: dict[str, int] = {}
+    try:
+        for line, text in read_lines(path):
+            try:
+                record = parse(Row(parse_json_object(text, path=path, line=line), path, line, watch))
+                if record is not None and unique is not None:
+                    first = seen.setdefault(unique(record), line)
+                    if first != line:
+                        raise DataError(f"duplicate id {unique(record)!r}, first on line {first}",
+                                        path=path, line=line, field="id")
+            except DataError as error:
+                watch.problem(error)
+                continue
+            if record is not None:
+                watch.where = (path, line)
+                yield record
+    except DataError as error:
+        # The file itself cannot be read on: no such file, empty, a byte order mark, bytes not UTF-8.
+        watch.problem(error)
+
+
+def told(read: Callable[[Watch], Iterator[Record]], watch: Watch | None) -> Iterator[Record]:
+    """`read(watch)`; without a caller's watch, warnings are logged when the stream ends."""
+    if watch is not None:
+        yield from read(watch)
+        return
+    watch = Watch()
+    yield from read(watch)
+    watch.tell()
+
+
+class Ledger:
+    """Finds duplicate ids in a stream of millions at eight bytes an id.
+
+    Hashes are kept while the stream runs; equal ones are looked at in a second reading of the stream,
+    so that the complaint names both places and a chance collision accuses nobody.
+    """
+
+    def __init__(self):
+        self._hashes = array("q")
+
+    def add(self, record_id: str) -> None:
+        self._hashes.append(hash(record_id))
+
+    def report(self, again: Callable[[Watch], Iterator[str]], watch: Watch) -> None:
+        """Tells `watch` each duplicate. `again(quiet_watch)` yields the same ids a second time."""
+        import numpy as np
+        hashes = np.sort(np.frombuffer(self._hashes, dtype=np.int64)) if self._hashes else np.zeros(0, np.int64)
+        repeated = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+        if not repeated:
+            return
+        places: dict[str, str] = {}
+        quiet = Watch(keep_going=True)
+        for record_id in again(quiet):
+            if hash(record_id) in repeated:
+                path, line = quiet.where
+                first = places.setdefault(record_id, f"{path}:{line}")
+                if first != f"{path}:{line}":
+                    watch.problem(DataError(f"duplicate id {record_id!r}, first at {first}",
+                                            path=path, line=line, field="id"))
+
+
+def unique_documents(stream: Callable[[Watch], Iterator[Any]], watch: Watch) -> Iterator[Any]:
+    """`stream(watch)`, streamed; at its end, ids that occurred twice are problems."""
+    ledger = Ledger()
+    for document in stream(watch):
+        ledger.add(document.id)
+        yield document
+    ledger.report(lambda quiet: (document.id for document in stream(quiet)), watch)
