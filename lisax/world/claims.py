@@ -13,12 +13,14 @@ import random
 from collections.abc import Sequence
 
 from lisax.records import Claim, Label, LABELS, sentence_id
-from lisax.world.facts import Entity, Fact, Geography, Neighbourhood
+from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
 from lisax.world.pages import Page, capitalise
 
 ONE_HOP, TWO_HOP, COMPARE = "one_hop", "two_hop", "compare"
-SHARES = {ONE_HOP: 0.7, TWO_HOP: 0.2, COMPARE: 0.1}
-MAX_SETS = 40
+# Before some two-hop claims and comparisons are given up for one-hop claims: about 70, 20 and 10 in 100.
+SHARES = {ONE_HOP: 0.54, TWO_HOP: 0.3, COMPARE: 0.16}
+# Two facts are both stated in 4 cases of 9. Keeping 2 of 5 undecided pairs makes the undecided a third.
+KEEP_UNDECIDED_PAIR = 0.4
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,50 +67,61 @@ class Evidence:
 
 
 class ClaimWriter:
-    """Writes the claims of one neighbourhood; `rng` is its own stream."""
+    """Writes the claims of one neighbourhood; `rng` is its own stream.
+
+    The words of a claim must not tell its label. Which facts are stated is independent of what they say, so
+    it is enough that a candidate's template is drawn before its label is known: one-hop claims can have any
+    label for any entity; the other kinds are tried once, undecidable ones being kept with the probability
+    that makes them a third, and a one-hop claim takes the place of a candidate that was not kept.
+    """
 
     def __init__(self, geography: Geography, place: Neighbourhood, pages: Sequence[Page], rng: random.Random):
         self.geography, self.place, self.rng = geography, place, rng
         self.evidence = Evidence(pages)
-        self._label = rng.randrange(3)
+        self._counts = dict.fromkeys(LABELS, 0)
 
     def claims(self, entity: Entity, count: int) -> list[Stated]:
-        """At most `count` different claims about `entity`; labels and kinds in fixed proportions."""
+        """`count` different claims about `entity` (rarely fewer), the labels balanced over the neighbourhood."""
         written: dict[str, Stated] = {}
         for _ in range(count):
             kind = self.rng.choices(tuple(SHARES), tuple(SHARES.values()))[0]
-            label = LABELS[self._label % 3]
-            for _ in range(24):
-                stated = {ONE_HOP: self._one_hop, TWO_HOP: self._two_hop, COMPARE: self._compare}[kind](entity, label)
-                if stated is not None and stated.claim.text not in written:
-                    written[stated.claim.text] = stated
-                    self._label += 1
-                    break
+            stated = self._two_hop(entity) if kind == TWO_HOP else self._compare(entity) if kind == COMPARE else None
+            if stated is None or stated.claim.text in written:
+                stated = self._one_hop(entity)
+            if stated is not None and stated.claim.text not in written:
+                written[stated.claim.text] = stated
+                self._counts[stated.claim.label] += 1
         return list(written.values())
 
-    # Each draws one candidate, and gives None where the candidate's label is not the one asked for:
-    # rejection keeps the words independent of the label, because muteness is independent of the words.
+    def _next_label(self, among: Sequence[Label]) -> Label:
+        """The label with the fewest claims so far; among equals, any."""
+        return min(among, key=lambda label: (self._counts[label], self.rng.random()))
 
-    def _one_hop(self, entity: Entity, label: Label) -> Stated | None:
-        fact = self.rng.choice(list(self.place.facts[entity.index].values()))
-        return self._about(entity, (), fact, entity.mention, label, ONE_HOP)
+    def _one_hop(self, entity: Entity) -> Stated | None:
+        label = self._next_label(LABELS)
+        facts = [f for f in self.place.facts[entity.index].values() if f.stated != (label == Label.NOT_ENOUGH_INFO)]
+        return self._about(entity, (self.rng.choice(facts),), entity.mention, label, ONE_HOP)
 
-    def _two_hop(self, entity: Entity, label: Label) -> Stated | None:
-        bridges = [f for f in self.place.facts[entity.index].values() if f.relation.noun and f.target is not None]
+    def _two_hop(self, entity: Entity) -> Stated | None:
+        bridges = [f for f in self.place.facts[entity.index].values() if f.relation.noun]
         if not bridges:
             return None
         bridge = self.rng.choice(bridges)
         fact = self.rng.choice(list(self.place.facts[bridge.target.index].values()))
         if fact.target is entity:
             return None
-        return self._about(entity, (bridge,), fact, f"the {bridge.relation.noun} of {entity.mention}", label, TWO_HOP)
-
-    def _about(self, entity: Entity, bridges: tuple[Fact, ...], fact: Fact, mention: str, label: Label,
-               kind: str) -> Stated | None:
-        facts = (*bridges, fact)
-        if all(f.stated for f in facts) == (label == Label.NOT_ENOUGH_INFO):
+        facts = (bridge, fact)
+        if all(f.stated for f in facts):
+            label = self._next_label((Label.SUPPORTS, Label.REFUTES))
+        elif self.rng.random() < KEEP_UNDECIDED_PAIR:
+            label = Label.NOT_ENOUGH_INFO
+        else:
             return None
-        text = fact.text
+        return self._about(entity, facts, f"the {bridge.relation.noun} of {entity.mention}", label, TWO_HOP)
+
+    def _about(self, entity: Entity, facts: Sequence[Fact], mention: str, label: Label, kind: str) -> Stated | None:
+        """"`mention` has `object`" of the last fact, with a false object half the time when undecidable."""
+        fact, text = facts[-1], facts[-1].text
         if label == Label.REFUTES or (label == Label.NOT_ENOUGH_INFO and self.rng.random() < 0.5):
             text = self._other_object(fact)
             if text is None:
@@ -129,42 +142,34 @@ class ClaimWriter:
                 return text
         return None
 
-    def _compare(self, entity: Entity, label: Label) -> Stated | None:
+    def _compare(self, entity: Entity) -> Stated | None:
         facts = [f for f in self.place.facts[entity.index].values() if f.relation.more]
-        if not facts:
-            return None
         fact = self.rng.choice(facts)
         more = self.rng.random() < 0.5
+        operator = ">" if more else "<"
         if self.rng.random() < 0.5:
-            return self._compare_entities(entity, fact, more, label)
-        values = fact.relation.values
-        step = self.rng.randrange(1, len(values) // 4 + 1)
-        place = values.index(fact.number) + self.rng.choice((-step, step))
-        # Bounds near either end would tell the answer: only bounds that have numbers on both sides.
-        if not len(values) // 4 <= place < len(values) - len(values) // 4:
-            return None
-        bound = values[place]
-        if not self._fits((fact,), (fact.number > bound) == more, label):
-            return None
-        phrase = fact.relation.more_than if more else fact.relation.less_than
-        text = str(bound) if fact.relation.draw == "year" else f"{bound:,}"
-        return self._stated(entity, f"{capitalise(entity.mention)} {phrase.replace('{o}', text)}.", label, (fact,),
-                            Form(_steps((fact,)), ">" if more else "<", bound), COMPARE)
-
-    def _compare_entities(self, entity: Entity, fact: Fact, more: bool, label: Label) -> Stated | None:
-        others = [e for e in self.place.entities if e.kind == entity.kind and e is not entity]
-        other = self.place.facts[self.rng.choice(others).index][fact.relation.name]
-        if other.number == fact.number or not self._fits((fact, other), (fact.number > other.number) == more, label):
-            return None
-        phrase = (fact.relation.more if more else fact.relation.less).replace("{o}", other.subject.mention)
-        return self._stated(entity, f"{capitalise(entity.mention)} {phrase}.", label, (fact, other),
-                            Form(_steps((fact, other)), ">" if more else "<", None), COMPARE)
-
-    @staticmethod
-    def _fits(facts: Sequence[Fact], holds: bool, label: Label) -> bool:
-        if not all(f.stated for f in facts):
-            return label == Label.NOT_ENOUGH_INFO
-        return label == (Label.SUPPORTS if holds else Label.REFUTES)
+            others = [e for e in self.place.entities if e.kind == entity.kind and e is not entity]
+            other = self.place.facts[self.rng.choice(others).index][fact.relation.name]
+            pair = (fact, other)
+            undecided = not all(f.stated for f in pair)
+            if other.number == fact.number or (undecided and self.rng.random() >= KEEP_UNDECIDED_PAIR):
+                return None
+            phrase = (fact.relation.more if more else fact.relation.less).replace("{o}", other.subject.mention)
+            holds, form = (fact.number > other.number) == more, Form(_steps(pair), operator, None)
+        else:
+            # The bound is as likely below the number as above it. Near either end of the range one side is
+            # impossible and the bound would tell the answer: only bounds with numbers on both sides are kept.
+            values, pair = fact.relation.values, (fact,)
+            margin = len(values) // 4
+            at = values.index(fact.number) + self.rng.choice((-1, 1)) * self.rng.randint(1, margin)
+            if not margin <= at < len(values) - margin:
+                return None
+            bound, undecided = values[at], not fact.stated
+            phrase = fact.relation.more_than if more else fact.relation.less_than
+            phrase = phrase.replace("{o}", str(bound) if fact.relation.draw == "year" else format_number(bound))
+            holds, form = (fact.number > bound) == more, Form(_steps(pair), operator, bound)
+        label = Label.NOT_ENOUGH_INFO if undecided else Label.SUPPORTS if holds else Label.REFUTES
+        return self._stated(entity, f"{capitalise(entity.mention)} {phrase}.", label, pair, form, COMPARE)
 
     def _stated(self, entity: Entity, text: str, label: Label, facts: Sequence[Fact], form: Form,
                 kind: str) -> Stated | None:

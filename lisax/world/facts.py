@@ -20,8 +20,8 @@ KINDS = tuple(kind for kind, count in LAYOUT for _ in range(count))
 TOWNS = 4
 # Two people bear the name of somebody of another family.
 NAMESAKES = {5: 6, 11: 12}
-# The share of facts that no sentence states: what makes one claim in three undecidable.
-MUTE = 1 / 3
+# One fact in three is stated by no sentence, which makes one claim in three undecidable.
+MUTE_ONE_IN = 3
 _FIRST = {kind: KINDS.index(kind) for kind, _ in LAYOUT}
 
 
@@ -68,6 +68,15 @@ def format_number(number: int) -> str:
     return f"{number:,}"
 
 
+def _mute(relations: int, rng: random.Random) -> set[int]:
+    """Which of the relations stay unstated: each with probability 1/3, and never none of them.
+
+    Every entity can then serve a claim of any label, so that no kind of entity hints at one.
+    """
+    count, rest = divmod(relations, MUTE_ONE_IN)
+    return set(rng.sample(range(relations), count + (rng.randrange(MUTE_ONE_IN) < rest)))
+
+
 class Geography:
     """What is needed to make any neighbourhood of one world: its names, its size, its seed."""
 
@@ -85,9 +94,11 @@ class Geography:
         facts: list[dict[str, Fact]] = []
         for entity in entities:
             own = {}
-            for relation in RELATIONS[entity.kind]:
+            relations = RELATIONS[entity.kind]
+            mute = _mute(len(relations), rng)
+            for i, relation in enumerate(relations):
                 text, value, target = self.draw(relation, entity, entities, rng)
-                own[relation.name] = Fact(entity, relation, text, value, target, rng.random() >= MUTE)
+                own[relation.name] = Fact(entity, relation, text, value, target, i not in mute)
             facts.append(own)
         return Neighbourhood(number, entities, facts)
 

@@ -101,7 +101,7 @@ class Names:
         region, prefix = divmod(layer, len(TOWN_PREFIXES))
         words = self.parts["town"]
         name = f"{TOWN_PREFIXES[prefix]} {words[self._towns[place]]}".strip()
-        return name if region == 0 else f"{name}, {words[(region - 1) % TOWN_WORDS]}"
+        return name if region == 0 else f"{name} by {words[(region - 1) % TOWN_WORDS]}"
 
     def work(self, ordinal: int) -> str:
         """A title such as `The Silver Harbor`; in large worlds `The Silver Harbor of Tarn`."""
