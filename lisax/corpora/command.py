@@ -1,0 +1,69 @@
+"""`lisax data list | get NAME | check DIR | world --pages N --seed S --out DIR`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from lisax.records import LisaxError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="data_verb", metavar="VERB", required=True)
+    verbs.add_parser("list", help="the datasets that LisaX reads, and where each is to be had")
+    get = verbs.add_parser("get", help="download a dataset from its owner; resumes where it stopped")
+    get.add_argument("name", help="a name that `lisax data list` shows")
+    get.add_argument("--out", type=Path, help="folder to fill (default: data/NAME)")
+    check = verbs.add_parser("check", help="read a whole dataset and say what is wrong with it")
+    check.add_argument("folder", type=Path, metavar="DIR")
+    world = verbs.add_parser("world", help="write a generated, fictional encyclopedia with claims about it")
+    world.add_argument("--pages", type=int, required=True, help="number of pages")
+    world.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default: 0)")
+    world.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+
+
+def main(args: argparse.Namespace) -> int:
+    """0 if all is well; `check` gives 1 for a dataset with problems. Raises `LisaxError` for the user."""
+    return {"list": _list, "get": _get, "check": _check, "world": _world}[args.data_verb](args)
+
+
+def _list(args: argparse.Namespace) -> int:
+    from lisax.corpora.catalogue import ENTRIES
+    width = max(len(entry.name) for entry in ENTRIES)
+    for entry in ENTRIES:
+        print(f"{entry.name:{width}}  {entry.title} ({entry.licence})")
+        how = f"lisax data get {entry.name}" if entry.files else entry.note
+        print(f"{'':{width}}  {entry.homepage}: {how}")
+    return 0
+
+
+def _get(args: argparse.Namespace) -> int:
+    from lisax.corpora import catalogue, fetch
+    entry = catalogue.find(args.name)
+    folder = args.out or Path("data", entry.name)
+    for line in fetch.fetch(entry, folder, progress=_progress if sys.stderr.isatty() else None):
+        print(line, flush=True)
+    return 0
+
+
+def _progress(name: str, received: int, total: int | None) -> None:
+    share = f" of {total / 1e6:,.0f} MB ({received / total:.0%})" if total else " MB"
+    end = "\n" if received == total else "\r"
+    print(f"  {name}: {received / 1e6:,.0f}{share}", end=end, file=sys.stderr, flush=True)
+
+
+def _check(args: argparse.Namespace) -> int:
+    from lisax.corpora.check import check
+    summary = check(args.folder)
+    print("\n".join(summary.lines()))
+    return 0 if summary.sound else 1
+
+
+def _world(args: argparse.Namespace) -> int:
+    if args.pages < 1:
+        raise LisaxError(f"--pages: expected at least 1, found {args.pages}")
+    from lisax import world
+    world.write(args.out, pages=args.pages, seed=args.seed)
+    print(f"wrote {args.out}")
+    return 0
