@@ -1,0 +1,1 @@
+"""Reports: one self-contained HTML file, and the same tables as plain text."""
