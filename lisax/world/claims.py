@@ -12,7 +12,7 @@ import itertools
 import random
 from collections.abc import Sequence
 
-from lisax.records import Claim, Label, LABELS, sentence_id
+from lisax.records import LABELS, Claim, Label, sentence_id
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
 from lisax.world.pages import Page, capitalise
 
@@ -131,10 +131,9 @@ class ClaimWriter:
 
     def _other_object(self, fact: Fact) -> str | None:
         """A false object, half the time the companion's own: it stands in the same pages."""
-        companion = fact.subject.companion
-        if companion >= 0 and self.rng.random() < 0.5:
-            other = self.place.facts[companion].get(fact.relation.name)
-            if other is not None and other.text != fact.text:
+        if self.rng.random() < 0.5:
+            other = self.place.facts[fact.subject.companion][fact.relation.name]
+            if other.text != fact.text:
                 return other.text
         for _ in range(20):
             text, _, _ = self.geography.draw(fact.relation, fact.subject, self.place.entities, self.rng)

@@ -20,6 +20,7 @@ KINDS = tuple(kind for kind, count in LAYOUT for _ in range(count))
 TOWNS = 4
 # Two people bear the name of somebody of another family.
 NAMESAKES = {5: 6, 11: 12}
+FAMILIES = ((0, 1, 2, 3, 4), (6, 7, 8, 9, 10), (12, 13, 14, 15, 16, 17))
 # One fact in three is stated by no sentence, which makes one claim in three undecidable.
 MUTE_ONE_IN = 3
 _FIRST = {kind: KINDS.index(kind) for kind, _ in LAYOUT}
@@ -37,7 +38,7 @@ class Entity:
     role: str  # profession of a person, otherwise the noun of its kind
     female: bool | None = None
     surname: str = ""
-    companion: int = -1  # index in the neighbourhood; -1: none
+    companion: int = -1  # index of a kin, a rival, a namesake: another of the same kind
     redirects: tuple[str, ...] = ()
 
     @property
@@ -56,12 +57,20 @@ class Fact:
     target: Entity | None
     stated: bool
 
+    @property
+    def cell(self) -> str:
+        """The object as tables and graphs write it: by its title where it is an entity."""
+        return self.target.title if self.target is not None else self.text
+
 
 @dataclasses.dataclass(slots=True)
 class Neighbourhood:
     number: int
     entities: list[Entity]
     facts: list[dict[str, Fact]]  # for each entity, by relation name, in the order of its relations
+
+    def of_kind(self, kind: str) -> list[Entity]:
+        return [entity for entity in self.entities if entity.kind == kind]
 
 
 def format_number(number: int) -> str:
@@ -146,8 +155,9 @@ class Geography:
         films = [units[0]] + units[4:7]  # the first film shares its title with the first novel,
         albums = [units[1]] + units[7:10]  # the first album with the second
         shared = {units[0], units[1]}
-        for i, (kind, title) in enumerate([("book", t) for t in books] + [("film", t) for t in films]):
-            self._work(add, kind, title, shared)
+        for kind, titles in (("book", books), ("film", films)):
+            for title in titles:
+                self._work(add, kind, title, shared)
         for i in range(2):
             add("band", names.band(number * 2 + i, towns[0]))
         for title in albums:
@@ -173,26 +183,26 @@ class Geography:
 
     def _people(self, number: int, rng: random.Random, add) -> None:
         first = _FIRST["person"]
-        people = [(surname, given, female, middle, family)
-                  for family in range(3)
-                  for surname, members, middle in [self.names.family(number * 3 + family)]
+        people = [(surname, given, female, middle)
+                  for family in range(len(FAMILIES))
+                  for surname, members, middle in [self.names.family(number * len(FAMILIES) + family)]
                   for given, female in members]
         roles = list(PROFESSIONS)
         rng.shuffle(roles)
+        shared = {*NAMESAKES, *NAMESAKES.values()}
         for i, other in NAMESAKES.items():
-            people[i] = people[other][:4] + (-1,)
+            people[i] = people[other]
             if roles[i] == roles[other]:
-                swap = next(j for j in range(18) if roles[j] != roles[i] and j not in NAMESAKES
-                            and j not in NAMESAKES.values())
+                swap = next(j for j in range(len(people)) if roles[j] != roles[i] and j not in shared)
                 roles[i], roles[swap] = roles[swap], roles[i]
-        shared = set(NAMESAKES) | set(NAMESAKES.values())
-        for i, (surname, given, female, middle, family) in enumerate(people):
+        companions = dict(NAMESAKES)
+        for family in FAMILIES:
+            companions |= {i: rng.choice([j for j in family if j != i]) for i in family}
+        for i, (surname, given, female, middle) in enumerate(people):
             name = " ".join(part for part in (given, middle, surname) if part)
             title, mention = (f"{name} ({roles[i]})", f"the {roles[i]} {name}") if i in shared else (name, name)
-            initial = self.names.parts["given"][rng.randrange(200)][0]
+            initial = rng.choice(self.names.parts["given"])[0]
             redirects = (f"{given} {initial}. {surname}",) if not middle and i not in shared \
                 and rng.random() < 0.3 else ()
-            kin = [j for j, person in enumerate(people) if person[4] == family and j != i]
-            companion = NAMESAKES[i] if i in NAMESAKES else rng.choice(kin)
             add("person", title, name, mention, role=roles[i], female=female, surname=surname,
-                companion=first + companion, redirects=redirects)
+                companion=first + companions[i], redirects=redirects)

@@ -10,11 +10,14 @@ from lisax.world.facts import Entity, Fact, Neighbourhood
 from lisax.world.phrases import COMPANIONS, FILLER_OF_KIND, FILLERS
 
 MIN_SENTENCES, MAX_SENTENCES = 4, 9
+# A fact about another entity ("X was written by Y") is told on Y's page too ("Y wrote X") with probability
+# INVERSE, and with ONLY_INVERSE on Y's page alone. A page holds at most MAX_INVERSE of them.
+INVERSE, ONLY_INVERSE, MAX_INVERSE = 0.8, 0.15, 4
 
 
 @dataclasses.dataclass(slots=True)
 class Page:
-    """`sentences`: (text, facts stated). `stated` facts may be about other entities than `entity`."""
+    """`sentences`: (text, facts stated). Facts may be about other entities than `entity`."""
 
     entity: Entity
     sentences: list[tuple[str, tuple[Fact, ...]]]
@@ -31,74 +34,69 @@ def capitalise(text: str) -> str:
 
 def write_pages(place: Neighbourhood, rng: random.Random) -> list[Page]:
     """One page for each entity. Every fact with `stated` is stated at least once, the others nowhere."""
-    own: list[list[Fact]] = [[] for _ in place.entities]
-    from_outside: list[list[Fact]] = [[] for _ in place.entities]
+    said: list[list[tuple[Fact, bool]]] = [[] for _ in place.entities]
     for facts in place.facts:
         for fact in facts.values():
             if not fact.stated:
                 continue
             here = True
-            if fact.relation.inverse and fact.target is not None and len(from_outside[fact.target.index]) < 3:
+            target = fact.target
+            if fact.relation.inverse and sum(inverse for _, inverse in said[target.index]) < MAX_INVERSE:
                 chance = rng.random()
-                if chance < 0.4:
-                    from_outside[fact.target.index].append(fact)
-                here = chance >= 0.15
+                if chance < INVERSE:
+                    said[target.index].append((fact, True))
+                here = chance >= ONLY_INVERSE
             if here:
-                own[fact.subject.index].append(fact)
-    return [Page(entity, _sentences(place, entity, own[entity.index], from_outside[entity.index], rng))
-            for entity in place.entities]
+                said[fact.subject.index].append((fact, False))
+    return [Page(entity, _sentences(place, entity, said[entity.index], rng)) for entity in place.entities]
 
 
-def _sentences(place: Neighbourhood, entity: Entity, own: list[Fact], from_outside: list[Fact],
+def _sentences(place: Neighbourhood, entity: Entity, said: list[tuple[Fact, bool]],
                rng: random.Random) -> list[tuple[str, tuple[Fact, ...]]]:
-    own = list(own)
-    rng.shuffle(own)
-    noun = entity.role if entity.kind == "person" else rng.choice((entity.role, entity.role))
-    article = "an" if noun[0] in "aeiou" else "a"
+    rng.shuffle(said)
+    joined = " who " if entity.kind == "person" else " that "
     verb = "was" if entity.kind in ("person", "band", "battle") else "is"
-    opening, opened = f"{capitalise(entity.mention if entity.kind in ('river', 'battle') else entity.name)} " \
-                      f"{verb} {article} {noun}", ()
-    if own and rng.random() < 0.3:
-        fact = own.pop()
-        opening, opened = f"{opening} that {_say(fact, rng)}" if entity.kind != "person" else \
-            f"{opening} who {_say(fact, rng)}", (fact,)
-    # Each plan is (subject to be chosen later or fixed, phrase, facts).
+    opening, opened = f"{_name(entity)} {verb} {'an' if entity.role[0] in 'aeiou' else 'a'} {entity.role}", ()
+    if said and rng.random() < 0.3:
+        fact = said.pop()
+        opening, opened = opening + joined + _say(*fact, rng), (fact[0],)
+    # (subject or "" for the page's own, phrase, facts), in an order drawn at the end.
     plans: list[tuple[str, str, tuple[Fact, ...]]] = []
-    while own:
-        fact = own.pop()
-        if own and rng.random() < 0.3:
-            second = own.pop()
-            plans.append(("", f"{_say(fact, rng)} and {_say(second, rng)}", (fact, second)))
+    while said:
+        first = said.pop()
+        crowded = len(said) > MAX_SENTENCES - 3 - len(plans)
+        if said and (crowded or rng.random() < 0.35):
+            second = said.pop()
+            plans.append(("", f"{_say(*first, rng)} and {_say(*second, rng)}", (first[0], second[0])))
         else:
-            plans.append(("", _say(fact, rng), (fact,)))
-            if len(fact.relation.page) > 1 and rng.random() < 0.06:  # the same fact in other words
-                plans.append(("", _say(fact, rng), (fact,)))
-    for fact in from_outside:
-        plans.append(("", rng.choice(fact.relation.inverse).replace("{s}", fact.subject.mention), (fact,)))
-    room = MAX_SENTENCES - 1 - len(plans)
-    if entity.companion >= 0 and room > 0:
-        companion = place.entities[entity.companion]
-        facts = [f for f in place.facts[entity.companion].values() if f.stated]
-        rng.shuffle(facts)
-        for fact in facts[:min(room, 1 + (rng.random() < 0.5))]:
-            plans.append((_introduce(entity, companion), _say(fact, rng), (fact,)))
+            plans.append(("", _say(*first, rng), (first[0],)))
+    companion = place.entities[entity.companion]
+    facts = [fact for fact in place.facts[entity.companion].values() if fact.stated]
+    rng.shuffle(facts)
+    for fact in facts[:max(0, min(MAX_SENTENCES - 1 - len(plans), 1 + (rng.random() < 0.5)))]:
+        plans.append((_introduce(entity, companion), _say(fact, False, rng), (fact,)))
     fillers = list(FILLERS[FILLER_OF_KIND[entity.kind]])
     rng.shuffle(fillers)
-    while fillers and len(plans) + 1 < MAX_SENTENCES and \
-            (len(plans) + 1 < MIN_SENTENCES or rng.random() < 0.1):
+    while fillers and len(plans) + 1 < MAX_SENTENCES and (len(plans) + 1 < MIN_SENTENCES or rng.random() < 0.15):
         plans.append(("", fillers.pop(), ()))
     rng.shuffle(plans)
     sentences = [(opening + ".", opened)]
     after_companion = False
     for subject, phrase, facts in plans:
-        mention = subject or _refer(entity, after_companion, rng)
-        sentences.append((f"{mention} {phrase}.", facts))
+        sentences.append((f"{subject or _refer(entity, after_companion, rng)} {phrase}.", facts))
         after_companion = bool(subject)
     return sentences
 
 
-def _say(fact: Fact, rng: random.Random) -> str:
+def _say(fact: Fact, inverse: bool, rng: random.Random) -> str:
+    if inverse:
+        return rng.choice(fact.relation.inverse).replace("{s}", fact.subject.mention)
     return rng.choice(fact.relation.page).replace("{o}", fact.text)
+
+
+def _name(entity: Entity) -> str:
+    """The name that begins a sentence: `Mara Velin`, `The River Osk`."""
+    return capitalise(entity.mention if entity.kind in ("river", "battle") else entity.name)
 
 
 def _introduce(entity: Entity, companion: Entity) -> str:
@@ -111,7 +109,7 @@ def _introduce(entity: Entity, companion: Entity) -> str:
 
 def _refer(entity: Entity, after_companion: bool, rng: random.Random) -> str:
     """How a later sentence names its subject: never by a pronoun right after a sentence about another."""
-    name = capitalise(entity.mention if entity.kind in ("river", "battle") else entity.name)
+    name = _name(entity)
     if after_companion:
         return name
     if entity.kind == "person":

@@ -1,61 +1,118 @@
-"""Tables, graphs and questions over the same facts as the pages."""
+"""Tables and graphs over the same facts as the pages, and tables of series that only they hold.
+
+A list ("Novels of Mara Velin", "Towns around Tarn") repeats facts of several pages, also those that no
+sentence states. A series ("Seasons of Tarn United") holds a line of numbers for each year. A page's graph
+holds every fact of its subject. Pages alone decide claims; tables and graphs know more than the pages.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from lisax.world.claims import Evidence
-from lisax.world.facts import Entity, Fact, Neighbourhood
+from lisax.world.facts import FAMILIES, Entity, Neighbourhood, format_number
 from lisax.world.pages import Page
+from lisax.world.phrases import WORK_ERA
 
 
 @dataclasses.dataclass(slots=True)
 class WorldTable:
-    """`row` as written; `cells`: the cell ids that hold each fact, by id(fact)."""
+    """`cells`: ids of the cells that hold a fact, by id(fact). `series` is set for tables of series."""
 
-    row: dict
+    id: str
+    owner: Entity
+    header: list[str]
+    rows: list[list[str]]
+    caption: str
     cells: dict[int, list[str]]
+    series: Series | None = None
+
+    def row(self) -> dict:
+        return {"id": self.id, "title": self.owner.title, "header": self.header, "rows": self.rows,
+                "caption": self.caption, "page": self.owner.page}
 
 
-# Which lists a page carries: (kind of the page, relation of the listed entity that points to it, caption).
-_LISTS = (("book", "author", "Novels"), ("film", "director", "Films"), ("album", "band", "Albums"),
-          ("book", "publisher", "Publications"), ("album", "label", "Releases"), ("person", "teacher", "Pupils"),
-          ("town", "river", "Towns on the banks"))
+@dataclasses.dataclass(frozen=True, slots=True)
+class Series:
+    """Numbers a year, for each entity of a kind. `columns`: (name, lowest, highest, step, question)."""
+
+    caption: str
+    columns: tuple[tuple[str, int, int, int, str], ...]
+
+
+# (kind listed, relation that points from the listed to the page's subject, caption)
+_LISTS = (("book", "author", "Novels"), ("film", "director", "Films"), ("film", "star", "Roles"),
+          ("album", "band", "Albums"), ("book", "publisher", "Publications"), ("album", "label", "Releases"),
+          ("album", "producer", "Productions"), ("person", "teacher", "Pupils"), ("town", "river", "Riverside towns"))
+_SERIES = {
+    "club": Series("Seasons", (
+        ("place", 1, 18, 1, "What place did {s} reach in {y}?"),
+        ("points", 20, 80, 1, "How many points did {s} win in {y}?"),
+        ("goals", 20, 95, 1, "How many goals did {s} score in {y}?"),
+        ("spectators", 2000, 40000, 500, "How many spectators did {s} draw in {y}?"))),
+    "company": Series("Results", (
+        ("sales", 100, 9900, 100, "How high were the sales of {s} in {y}?"),
+        ("profit", 10, 900, 10, "How high was the profit of {s} in {y}?"),
+        ("branches", 1, 40, 1, "How many branches did {s} have in {y}?"))),
+    "town": Series("Visitors", (
+        ("guests", 500, 30000, 500, "How many guests did {s} count in {y}?"),
+        ("hotels", 1, 60, 1, "How many hotels did {s} have in {y}?"))),
+    "band": Series("Tours", (
+        ("concerts", 5, 95, 1, "How many concerts did {s} give in {y}?"),
+        ("listeners", 500, 60000, 500, "How many listeners did {s} have in {y}?"))),
+}
 
 
 def tables_of(place: Neighbourhood, pages: Sequence[Page], rng: random.Random) -> list[WorldTable]:
+    """The tables that stand on `pages`; a list has at least two rows, a series four to eight years."""
     present = {page.entity.index for page in pages}
     tables = []
     for kind, relation, caption in _LISTS:
-        groups: dict[int, list[Entity]] = {}
-        for entity in place.entities:
-            if entity.kind == kind:
-                target = place.facts[entity.index][relation].target
-                if target is not None and target.index in present:
-                    groups.setdefault(target.index, []).append(entity)
-        for index, members in sorted(groups.items()):
-            if len(members) >= 2:
-                tables.append(_list_table(place, place.entities[index], members, relation, caption, rng))
+        owners: dict[int, list[Entity]] = {}
+        for entity in place.of_kind(kind):
+            target = place.facts[entity.index][relation].target
+            if target is not None:
+                owners.setdefault(target.index, []).append(entity)
+        for index, members in sorted(owners.items()):
+            if index in present and len(members) >= 2:
+                tables.append(_list(place, place.entities[index], members, relation, caption, "of", rng))
+    towns = place.of_kind("town")
+    if towns[0].index in present:
+        tables.append(_list(place, towns[0], towns, None, "Towns", "around", rng))
+    people = place.of_kind("person")
+    for family in FAMILIES:
+        members = [people[i] for i in family]
+        if members[0].index in present:
+            tables.append(_list(place, members[0], members, "teacher", "Family", "of", rng))
+    tables.extend(_series(page.entity, _SERIES[page.entity.kind], rng) for page in
+                  sorted(pages, key=lambda page: page.entity.index) if page.entity.kind in _SERIES)
     return tables
 
 
-def _list_table(place: Neighbourhood, owner: Entity, members: list[Entity], relation: str, caption: str,
-                rng: random.Random) -> WorldTable:
-    columns = [name for name in place.facts[members[0].index] if name != relation]
-    rng.shuffle(members)
-    table = f"{owner.page}:{caption.split()[0].lower()}"
+def _list(place: Neighbourhood, owner: Entity, members: list[Entity], left_out: str | None, caption: str,
+          preposition: str, rng: random.Random) -> WorldTable:
+    columns = [name for name in place.facts[members[0].index] if name != left_out]
+    members = rng.sample(members, len(members))
+    table = f"{owner.page}:{caption.replace(' ', '_').lower()}"
     cells: dict[int, list[str]] = {}
     rows = []
     for i, member in enumerate(members):
         facts = place.facts[member.index]
-        rows.append([member.title] + [facts[name].text for name in columns])
-        cells.setdefault(id(facts[relation]), []).append(f"{table}#r{i}c0")
+        rows.append([member.title, *(facts[name].cell for name in columns)])
+        if left_out is not None and facts[left_out].target is owner:  # membership itself is the fact
+            cells.setdefault(id(facts[left_out]), []).append(f"{table}#r{i}c0")
         for j, name in enumerate(columns, start=1):
             cells.setdefault(id(facts[name]), []).append(f"{table}#r{i}c{j}")
-    return WorldTable({"id": table, "title": owner.title, "header": [members[0].kind, *columns], "rows": rows,
-                       "caption": f"{caption} of {owner.title}", "page": owner.page}, cells)
+    return WorldTable(table, owner, [members[0].kind, *columns], rows, f"{caption} {preposition} {owner.title}", cells)
+
+
+def _series(owner: Entity, series: Series, rng: random.Random) -> WorldTable:
+    first, count = rng.choice(WORK_ERA[:-8]), rng.randint(4, 8)
+    rows = [[str(year), *(format_number(rng.randrange(low, high + 1, step)) for _, low, high, step, _ in series.columns)]
+            for year in range(first, first + count)]
+    return WorldTable(f"{owner.page}:{series.caption.lower()}", owner, ["year", *(c[0] for c in series.columns)], rows,
+                      f"{series.caption} of {owner.title}", {}, series)
 
 
 def graph_row(place: Neighbourhood, page: Page) -> dict:
@@ -65,20 +122,7 @@ def graph_row(place: Neighbourhood, page: Page) -> dict:
     for number, (_, facts) in enumerate(page.sentences):
         for fact in facts:
             where.setdefault(id(fact), number)
-    facts: list[Fact] = list(place.facts[entity.index].values())
+    facts = place.facts[entity.index].values()
     return {"id": f"{entity.page}:graph", "subject": entity.title,
-            "edges": [["kind", entity.role], *([f.relation.name, f.text] for f in facts)], "page": entity.page,
-            "sentences": [0, *(where.get(id(f)) for f in facts)]}
-
-
-def questions_of(place: Neighbourhood, page: Page, evidence: Evidence, tables: Sequence[WorldTable],
-                 rng: random.Random) -> Iterator[dict]:
-    """One question a page about a fact that a sentence or a cell holds, with all ids that hold it."""
-    facts = list(place.facts[page.entity.index].values())
-    rng.shuffle(facts)
-    for fact in facts:
-        ids = [*evidence.ids(fact), *(i for table in tables for i in table.cells.get(id(fact), ()))]
-        if ids:
-            yield {"question": fact.relation.question.replace("{s}", fact.subject.mention), "answers": [fact.text],
-                   "evidence": ids}
-            return
+            "edges": [["kind", entity.role], *([fact.relation.name, fact.cell] for fact in facts)],
+            "page": entity.page, "sentences": [0, *(where.get(id(fact)) for fact in facts)]}

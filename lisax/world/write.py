@@ -13,7 +13,8 @@ from lisax.records import Document, LisaxError, atomic_write, write_json
 from lisax.world.claims import ClaimWriter, Stated
 from lisax.world.facts import SIZE, Geography, Neighbourhood
 from lisax.world.pages import Page, write_pages
-from lisax.world.tables import graph_row, questions_of, tables_of
+from lisax.world.questions import questions_of
+from lisax.world.tables import graph_row, tables_of
 
 VERSION = 1
 SPLITS = ("train", "dev", "test")
@@ -68,7 +69,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             claims = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"))
             tables = tables_of(place, written, geography.rng(place.number, "tables"))
             for table in tables:
-                put("tables", table.row)
+                put("tables", table.row())
             question_rng = geography.rng(place.number, "questions")
             for i, page in enumerate(written):
                 index = place.number * SIZE + i
