@@ -91,4 +91,5 @@ def _of_a_mac(name: str) -> bool:
 
 def _fits(archive: Path, unpacked_bytes: int, free_bytes: int) -> None:
     if unpacked_bytes > free_bytes:
-        raise DataError(f"unpacked it has {unpacked_bytes:,} bytes, and the disk has {free_bytes:,} left", path=archive)
+        raise DataError(f"unpacked it has {unpacked_bytes:,} bytes, and the disk has {free_bytes:,} left",
+                        path=archive)

@@ -58,8 +58,8 @@ def read_qrels(path) -> dict[str, dict[str, int]]:
                            for column, field in zip(columns, ("query-id", "corpus-id")))
         judged = qrels.setdefault(query, {})
         if judged.setdefault(document, score) != score:
-            raise DataError(f"query {query!r} judges document {document!r} twice, as {judged[document]} and {score}",
-                            path=path, line=line, field="score")
+            raise DataError(f"query {query!r} judges document {document!r} twice, as {judged[document]} and "
+                            f"{score}", path=path, line=line, field="score")
     return qrels
 
 

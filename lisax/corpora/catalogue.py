@@ -73,7 +73,8 @@ ENTRIES = (
           "https://microsoft.github.io/msmarco/", "non-commercial research",
           (Download(_MSMARCO + "collectionandqueries.tar.gz", "collectionandqueries.tar.gz", unpack=True),)),
     *(Entry(f"beir-{name}", f"{name} as a BEIR folder", "https://github.com/beir-cellar/beir",
-            "that of the set's owner", (Download(f"{_BEIR}{name}.zip", f"{name}.zip", f"md5:{md5}", unpack=True, inside=name),))
+            "that of the set's owner",
+            (Download(f"{_BEIR}{name}.zip", f"{name}.zip", f"md5:{md5}", unpack=True, inside=name),))
       for name, md5 in _BEIR_MD5.items()),
     Entry("tabfact", "TabFact, claims about tables", "https://github.com/wenhuchen/Table-Fact-Checking", "MIT",
           note="clone the homepage's repository; its data/ and tokenized_data/ are the official layout"),

@@ -41,7 +41,8 @@ class Summary:
         lines += [f"  problem: {problem}" for problem in self.problems]
         if self.problem_count > len(self.problems):
             lines.append(f"  and {self.problem_count - len(self.problems):,} more problems")
-        lines.append("  sound" if self.sound else f"  {self.problem_count:,} problem{'s'[:self.problem_count != 1]}")
+        plural = "" if self.problem_count == 1 else "s"
+        lines.append("  sound" if self.sound else f"  {self.problem_count:,} problem{plural}")
         return lines
 
 

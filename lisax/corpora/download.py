@@ -123,8 +123,8 @@ def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progres
         raise _TryAgain(f"the server is silent for {patience.timeout_seconds:g} seconds") from None
     except requests.exceptions.RequestException as error:
         raise _TryAgain(f"the request failed: {type(error).__name__}") from None
-    except _urllib3_error() as error:
-        raise _TryAgain(f"the connection broke off: {type(error).__name__}") from None
+    except _urllib3_error():
+        raise _TryAgain("the connection broke off") from None
 
 
 def _urllib3_error() -> type[Exception]:

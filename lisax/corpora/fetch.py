@@ -13,7 +13,8 @@ from lisax.records import LisaxError, write_json
 Progress = Callable[[str, int, int | None], None]
 
 
-def fetch(entry: Entry, folder, *, patience: Patience = Patience(), progress: Progress | None = None) -> Iterator[str]:
+def fetch(entry: Entry, folder, *, patience: Patience = Patience(),
+          progress: Progress | None = None) -> Iterator[str]:
     """Fetches what is missing of `entry` into `folder`; yields a line for each file. Raises `LisaxError`."""
     folder = Path(folder)
     if not entry.files:

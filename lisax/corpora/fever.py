@@ -167,7 +167,8 @@ def write_predictions(path, verdicts: Iterable[Verdict], claims: dict[str, Claim
     def rows() -> Iterator[dict]:
         for verdict in verdicts:
             if verdict.claim_id not in claims:
-                raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims", path=path)
+                raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims",
+                                path=path)
             claim = claims[verdict.claim_id]
             evidence = [split_sentence_id(unit) for unit in verdict.evidence]
             row = {
@@ -201,6 +202,6 @@ def parse_prediction(row: Row) -> Verdict:
         probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
     scores = tuple(row.each("evidence_scores", row.get("evidence_scores", list, []), float))
     if scores and len(scores) != len(evidence):
-        raise row.error("evidence_scores", f"expected {len(evidence)} scores, one for each evidence, found {len(scores)}")
+        raise row.error("evidence_scores", f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
     return Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)),
                    tuple(evidence), tuple(map(float, scores)))

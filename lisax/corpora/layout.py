@@ -180,8 +180,8 @@ def open_folder(folder) -> Dataset:
         if "claim" in first:
             return Fever(folder)  # which says that its pages are missing
     raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
-                    "(claims.train.jsonl, pages.jsonl), BEIR (corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or "
-                    "WiCE (train.jsonl, dev.jsonl, test.jsonl)", path=folder)
+                    "(claims.train.jsonl, pages.jsonl), BEIR (corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice "
+                    "or WiCE (train.jsonl, dev.jsonl, test.jsonl)", path=folder)
 
 
 def _by_split(folder: Path, stem: str) -> dict[str, Path]:

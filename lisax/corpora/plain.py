@@ -1,6 +1,6 @@
 """Our own layout, JSON Lines that anyone can write: what the generated world and a user's own data come in.
 
-    claims.{split}.jsonl     {"id", "claim", "label", "evidence": [["Page_3", "Other_0"], ...], "kind"?, "candidates"?}
+    claims.{split}.jsonl     {"id", "claim", "label", "evidence": [["Page_3", "Other_0"]], "kind"?, "candidates"?}
     pages.jsonl              {"id", "title", "sentences": ["...", ...], "redirects"?: [...]}
     tables.jsonl             {"id", "title", "header", "rows", "caption"?, "page"?}
     graphs.jsonl             {"id", "subject", "edges": [["relation", "object"], ...], "page"?}
@@ -67,7 +67,8 @@ def parse_page(row: Row) -> Document:
     sentences = tuple(Sentence(page, number, titles.one_line(text))
                       for number, text in enumerate(row.strings("sentences")))
     redirects = tuple(map(titles.one_line, row.strings("redirects", [])))
-    return Document(page, titles.one_line(row.get("title", str)), sentences, redirects, _text(_own(page, original)))
+    title = titles.one_line(row.get("title", str))
+    return Document(page, title, sentences, redirects, _text(_own(page, original)))
 
 
 def parse_table(row: Row) -> Table:
@@ -117,9 +118,9 @@ def write_claims(path, claims: Iterable[Claim]) -> int:
 
 
 def write_pages(path, documents: Iterable[Document]) -> int:
-    """Writes pages; a sentence must stand at its own number (a reader fills gaps with empty ones)."""
+    """Writes pages; each sentence stands at its own number, and gaps become empty sentences."""
     return write_json_lines(path, (_present({
-        "id": _original(document), "title": document.title, "sentences": [s.text for s in document.sentences],
+        "id": _original(document), "title": document.title, "sentences": _texts(document),
         "redirects": document.redirects or None,
     }) for document in documents))
 
@@ -142,6 +143,11 @@ def write_questions(path, questions: Iterable[Question]) -> int:
         "id": _original(question), "question": question.text, "answers": question.answers,
         "evidence": question.evidence or None,
     }) for question in questions))
+
+
+def _texts(document: Document) -> list[str]:
+    by_number = {sentence.number: sentence.text for sentence in document.sentences}
+    return [by_number.get(number, "") for number in range(max(by_number, default=-1) + 1)]
 
 
 def _original(record) -> int | str:

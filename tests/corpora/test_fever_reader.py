@@ -50,7 +50,8 @@ def claim(**changes):
 
 
 @pytest.mark.parametrize("bad, said", [
-    (claim(label="MAYBE"), "field 'label': unknown label 'MAYBE'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'"),
+    (claim(label="MAYBE"),
+     "field 'label': unknown label 'MAYBE'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'"),
     (claim(label=3), "field 'label': expected str, found 3"),
     (claim(claim=" "), "field 'claim': the text is empty"),
     (claim(id="a b"), "field 'id': an id must be non-empty and without white space"),
@@ -73,19 +74,22 @@ def test_bad_claims_are_refused_with_file_line_and_field(tmp_path, bad, said):
 
 
 def test_oddities_are_counted_and_told_once(tmp_path, caplog):
-    odd = [claim(evidence=[[[1, None, None, None]]]), claim(id=2, evidence=[[[1, None, None, None]], [[1, 2, "P", 0]]]),
+    nowhere = [[1, None, None, None]]
+    odd = [claim(evidence=[nowhere]), claim(id=2, evidence=[nowhere, [[1, 2, "P", 0]]]),
            claim(id=3, label="NOT ENOUGH INFO")]
     read = list(fever.read_claims(lines(tmp_path / "c.jsonl", odd)))
     assert [c.evidence_sets for c in read] == [(), (("P_0",),), ()]
     assert len(caplog.messages) == 3
-    assert caplog.messages[0].startswith("evidence sets of a verifiable claim without a page (the set is left out): 2, ")
+    assert caplog.messages[0].startswith(
+        "evidence sets of a verifiable claim without a page (the set is left out): 2, first at ")
     assert caplog.messages[0].endswith("c.jsonl:1")
 
 
 def test_pages(tmp_path):
     path = lines(tmp_path / "wiki-pages.jsonl", [
         page("", ""),
-        page("Moana_-LRB-film-RRB-", "0\tMoana -LRB- pronounced -RRB- is a film .\tFilm\tfilm\n1\t\n3\tIt sings ."),
+        page("Moana_-LRB-film-RRB-",
+             "0\tMoana -LRB- pronounced -RRB- is a film .\tFilm\tfilm\n1\t\n3\tIt sings ."),
         page(JOSE, "0\tHe\nacted .\tActing\n1980\twas a year\n1\tHe left .\n"),
         page("Empty", ""),
     ])
@@ -99,7 +103,8 @@ def test_pages(tmp_path):
     assert empty.sentences == ()
     assert watch.warnings == [
         f"pages without an id (left out): 1, first at {path}:1",
-        f"lines of a page without a sentence number in order (joined to the sentence before): 2, first at {path}:3"]
+        "lines of a page without a sentence number in order (joined to the sentence before): 2, "
+        f"first at {path}:3"]
 
 
 def test_a_folder_of_files_is_read_in_order_and_other_files_are_left_alone(tmp_path):
@@ -115,7 +120,7 @@ def test_a_page_that_occurs_twice_is_told_at_the_end_with_both_places(tmp_path):
     lines(tmp_path / "wiki-002.jsonl", [page("B", "0\ta"), page("José_Ferrer", "0\tb")])
     documents = fever.read_pages(tmp_path)
     assert [next(documents).id for _ in range(4)] == ["A", "José_Ferrer", "B", "José_Ferrer"]
-    with pytest.raises(DataError, match=r"wiki-002\.jsonl:2: field 'id': duplicate id 'José_Ferrer', .*001\.jsonl:2"):
+    with pytest.raises(DataError, match=r"002\.jsonl:2: field 'id': duplicate id 'José_Ferrer', .*001\.jsonl:2"):
         next(documents)
 
 

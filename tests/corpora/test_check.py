@@ -1,0 +1,92 @@
+"""`lisax data check` collects every problem of a dataset with its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lisax.corpora.check import check
+
+REAL = Path(__file__).parents[3] / "shared/data"
+
+
+def lines(path, rows):
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), "utf-8")
+
+
+def claim(claim_id, *evidence, label="SUPPORTS"):
+    return {"id": claim_id, "label": label, "claim": "c", "evidence": [[[1, 2, *unit] for unit in evidence]]}
+
+
+def test_a_sound_folder(tmp_path):
+    lines(tmp_path / "train.jsonl", [claim(1, ("A", 0)), claim(2, (None, None), label="NOT ENOUGH INFO")])
+    lines(tmp_path / "wiki-pages.jsonl", [{"id": "A", "lines": "0\ta\n1\t"}])
+    summary = check(tmp_path)
+    assert summary.sound
+    assert summary.lines() == [
+        f"{tmp_path}: fever layout", "  claims in train: 2", "  pages: 1", "  sentences with text: 1",
+        "  labels in train: NOT ENOUGH INFO 1, SUPPORTS 1", "  sound"]
+
+
+def test_all_problems_are_collected(tmp_path):
+    lines(tmp_path / "train.jsonl", [claim(1, ("A", 0), ("B", 7)), "{", claim(1, ("A", 0)), claim(2, label="?"),
+                                     claim(3, ("C", 0))])
+    lines(tmp_path / "dev.jsonl", [claim(3, ("C", 0)), claim(4, ("A", 0))])
+    lines(tmp_path / "wiki-pages.jsonl", [{"id": "A", "lines": "0\ta"}, {"id": "A", "lines": "0\ta"}, {"id": "B"},
+                                          {"id": "B", "lines": "0\tb"}, {"id": "", "lines": ""}])
+    summary = check(tmp_path)
+    assert summary.counts == {"claims in train": 2, "claims in dev": 2, "pages": 3, "sentences with text": 3}
+    assert summary.problem_count == 8 and not summary.sound
+    assert [problem.replace(str(tmp_path), "") for problem in summary.problems] == [
+        "/train.jsonl:2: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "/train.jsonl:3: field 'id': duplicate id '1', first on line 1",
+        "/train.jsonl:4: field 'label': unknown label '?'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'",
+        "/dev.jsonl:1: field 'id': claim '3' is in split train too",
+        "/wiki-pages.jsonl:3: field 'lines': the field is missing",
+        "/wiki-pages.jsonl:2: field 'id': duplicate id 'A', first at /wiki-pages.jsonl:1",
+        "/train.jsonl:1: field 'evidence': evidence 'B_7' of claim '1' is not in the corpus",
+        "/train.jsonl:5: field 'evidence': evidence 'C_0' of claim '3' is not in the corpus"]
+    assert summary.warnings == (f"pages without an id (left out): 1, first at {tmp_path}/wiki-pages.jsonl:5",)
+    assert summary.lines()[-1] == "  8 problems"
+
+
+@pytest.mark.parametrize("data, said", [
+    (b"", "wiki-pages.jsonl: the file is empty"),
+    (b"\xef\xbb\xbf{}", "wiki-pages.jsonl:1: the file starts with a byte order mark"),
+    (b'{"id": "A", "lines": ""}\n{"id": "\xe9"}', "wiki-pages.jsonl:2: byte 9 is not UTF-8"),
+])
+def test_a_file_that_cannot_be_read_is_a_problem(tmp_path, data, said):
+    lines(tmp_path / "dev.jsonl", [claim(1, (None, None), label="NOT ENOUGH INFO")])
+    (tmp_path / "wiki-pages.jsonl").write_bytes(data)
+    assert any(said in problem for problem in check(tmp_path).problems)
+
+
+def test_many_problems_are_counted_and_a_hundred_shown(tmp_path):
+    lines(tmp_path / "dev.jsonl", ["[]"] * 250)
+    lines(tmp_path / "wiki-pages.jsonl", [{"id": "A", "lines": "0\ta"}])
+    summary = check(tmp_path)
+    assert (summary.problem_count, len(summary.problems)) == (250, 100)
+    assert "  and 150 more problems" in summary.lines()
+
+
+def test_tables_and_graphs_hold_evidence_too(tmp_path):
+    lines(tmp_path / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["a"]}])
+    lines(tmp_path / "tables.jsonl", [{"id": "T", "title": "", "header": ["h"], "rows": [["c"]]}])
+    lines(tmp_path / "graphs.jsonl", [{"id": "G", "subject": "s", "edges": []}])
+    lines(tmp_path / "claims.dev.jsonl", [
+        {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["P_0", "T#r0c0", "T#r0", "T#c0", "T", "G"]]}])
+    lines(tmp_path / "questions.dev.jsonl", [{"id": 1, "question": "q", "evidence": ["T#r1"]}])
+    summary = check(tmp_path)
+    assert summary.counts == {"claims in dev": 1, "questions in dev": 1, "pages": 1, "sentences with text": 1,
+                              "tables": 1, "graphs": 1}
+    assert [problem.partition("evidence': ")[2] for problem in summary.problems] == [
+        "evidence 'T#r1' of question '1' is not in the corpus"]
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="no data here")
+@pytest.mark.parametrize("name", ["fever", "fm2", "wice"])
+def test_real_data_is_sound(name):
+    summary = check(REAL / name)
+    assert summary.sound and summary.warnings == ()

@@ -1,0 +1,121 @@
+"""Our own layout: what is written reads back equal, what is wrong is named."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lisax.corpora import open_folder, plain, titles
+from lisax.records import Claim, DataError, Document, Graph, Label, Question, Sentence, Table
+
+IDS = st.text(min_size=1, max_size=8).map(titles.page_id).filter(bool)
+TEXTS = st.text(min_size=1).map(titles.one_line).filter(bool)
+SETS = st.lists(st.lists(IDS, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
+CLAIMS = st.builds(Claim, IDS, TEXTS, st.none() | st.sampled_from(Label), SETS, st.lists(IDS, max_size=3).map(tuple),
+                   st.none() | st.text())
+CELLS = st.text(max_size=5)
+
+
+@st.composite
+def documents(draw):
+    page = draw(IDS)
+    texts = draw(st.lists(st.text().map(titles.one_line), max_size=4))
+    return Document(page, titles.one_line(draw(st.text())), tuple(Sentence(page, n, t) for n, t in enumerate(texts)),
+                    tuple(draw(st.lists(TEXTS, max_size=2))))
+
+
+@st.composite
+def tables(draw):
+    header = tuple(draw(st.lists(CELLS, max_size=3)))
+    rows = draw(st.lists(st.tuples(*[CELLS] * len(header)), max_size=3))
+    return Table(draw(IDS), draw(CELLS), header, tuple(rows), draw(CELLS), draw(st.none() | IDS))
+
+
+GRAPHS = st.builds(Graph, IDS, CELLS, st.lists(st.tuples(CELLS, CELLS), max_size=3).map(tuple), st.none() | IDS)
+QUESTIONS = st.builds(Question, IDS, TEXTS, st.lists(CELLS, max_size=3).map(tuple), st.lists(IDS, max_size=2).map(tuple))
+
+
+@pytest.mark.parametrize("kind, records", [("claims", CLAIMS), ("pages", documents()), ("tables", tables()),
+                                           ("graphs", GRAPHS), ("questions", QUESTIONS)])
+def test_what_is_written_reads_back_equal(tmp_path, kind, records):
+    @settings(max_examples=40, deadline=None)
+    @given(st.lists(records, min_size=1, max_size=3, unique_by=lambda record: record.id))
+    def rule(some):
+        path = tmp_path / f"{kind}.jsonl"
+        assert getattr(plain, f"write_{kind}")(path, some) == len(some)
+        assert list(getattr(plain, f"read_{kind}")(path)) == some
+    rule()
+
+
+def test_the_lines_themselves(tmp_path):
+    plain.write_claims(tmp_path / "c", [Claim("1", "c", Label.REFUTES, (("P_3", "O_0"),), kind="date", original_id=1),
+                                        Claim("x", "d", None)])
+    assert (tmp_path / "c").read_text() == (
+        '{"id": 1, "claim": "c", "label": "REFUTES", "evidence": [["P_3", "O_0"]], "kind": "date"}\n'
+        '{"id": "x", "claim": "d", "evidence": []}\n')
+    plain.write_pages(tmp_path / "p", [Document("P", "P (q)", (Sentence("P", 0, "a"), Sentence("P", 1, "")), ("R",))])
+    assert (tmp_path / "p").read_text() == (
+        '{"id": "P", "title": "P (q)", "sentences": ["a", ""], "redirects": ["R"]}\n')
+    plain.write_tables(tmp_path / "t", [Table("T", "t", ("h",), (("c",),), page="P")])
+    assert (tmp_path / "t").read_text() == '{"id": "T", "title": "t", "header": ["h"], "rows": [["c"]], "page": "P"}\n'
+    plain.write_graphs(tmp_path / "g", [Graph("G", "s", (("r", "o"),))])
+    assert (tmp_path / "g").read_text() == '{"id": "G", "subject": "s", "edges": [["r", "o"]]}\n'
+    plain.write_questions(tmp_path / "q", [Question("Q", "who?", ("a",), ("T#r0c0",))])
+    assert (tmp_path / "q").read_text() == (
+        '{"id": "Q", "question": "who?", "answers": ["a"], "evidence": ["T#r0c0"]}\n')
+
+
+def test_original_ids_survive(tmp_path):
+    path = tmp_path / "claims.jsonl"
+    path.write_text('{"id": 12, "claim": "c"}\n')
+    claim, = plain.read_claims(path)
+    assert (claim.id, claim.original_id) == ("12", 12)
+    path.write_text(json.dumps({"id": "Jose\u0301", "title": "J", "sentences": []}) + "\n")
+    document, = plain.read_pages(path)
+    assert (document.id, document.original_id) == ("Jos\u00e9", "Jose\u0301")
+
+
+@pytest.mark.parametrize("kind, row, said", [
+    ("claims", {"id": "1", "claim": "c", "label": "True"}, "field 'label': unknown label 'True'"),
+    ("claims", {"id": "1", "claim": "c", "evidence": [[]]}, r"field 'evidence\[0\]': an evidence set is empty"),
+    ("claims", {"id": "1", "claim": "c", "evidence": ["P_0"]}, r"field 'evidence\[0\]': expected list"),
+    ("claims", {"id": "1", "claim": "c", "evidence": [["P 0"]]}, r"field 'evidence\[0\]\[0\]': an id must be"),
+    ("claims", {"id": "1", "claim": "c", "candidates": [3]}, r"field 'candidates\[0\]': expected str, found 3"),
+    ("pages", {"id": "P", "title": "P"}, "field 'sentences': the field is missing"),
+    ("pages", {"id": "P", "title": "P", "sentences": ["a", 1]}, r"field 'sentences\[1\]': expected str, found 1"),
+    ("tables", {"id": "T", "title": "", "header": ["a"], "rows": [["b"], []]},
+     r"field 'rows\[1\]': expected 1 cells as in the header, found 0"),
+    ("graphs", {"id": "G", "subject": "s", "edges": [["r"]]}, r"field 'edges\[0\]': expected \[relation, object\]"),
+    ("questions", {"id": "Q", "question": ""}, "field 'question': the text is empty"),
+])
+def test_bad_lines_are_refused(tmp_path, kind, row, said):
+    path = tmp_path / "bad.jsonl"
+    path.write_text("\n" + json.dumps(row) + "\n")
+    with pytest.raises(DataError, match=r"bad\.jsonl:2: " + said):
+        list(getattr(plain, f"read_{kind}")(path))
+
+
+def test_open_folder(tmp_path):
+    plain.write_pages(tmp_path / "pages.jsonl", [Document("P", "P", (Sentence("P", 0, "a"),))])
+    plain.write_claims(tmp_path / "claims.train.jsonl", [Claim("1", "c", Label.SUPPORTS, (("P_0",),))])
+    plain.write_claims(tmp_path / "claims.hard.jsonl", [Claim("2", "c", Label.SUPPORTS, (("P_0",),))])
+    plain.write_questions(tmp_path / "questions.train.jsonl", [Question("Q", "who?")])
+    dataset = open_folder(tmp_path)
+    assert (dataset.layout, dataset.splits) == ("plain", ("train", "hard"))
+    assert [claim.id for claim in dataset.claims("hard")] == ["2"]
+    assert [question.id for question in dataset.questions("train")] == ["Q"]
+    assert list(dataset.questions("hard")) == list(dataset.tables()) == list(dataset.graphs()) == []
+    assert dataset.original_page("P") == "P"
+
+
+def test_a_folder_that_is_nothing_known(tmp_path):
+    with pytest.raises(DataError, match="expected one of: FEVER"):
+        open_folder(tmp_path)
+    with pytest.raises(DataError, match="no such folder"):
+        open_folder(tmp_path / "nowhere")
+    (tmp_path / "train.jsonl").write_text('{"id": 1, "claim": "c"}\n')
+    with pytest.raises(DataError, match="expected FEVER's pages as"):
+        open_folder(tmp_path)
