@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -56,17 +57,24 @@ def import_seqio() -> Any:
     return seqio
 
 
+def import_task_module(module: str) -> None:
+    """Imports the module that registers tasks; the current folder is searched too."""
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and f"{module}.".startswith(f"{error.name}."):
+            raise LisaxError(f"MIXTURE_OR_TASK_MODULE: there is no module '{module}' "
+                             f"(looked for in the current folder and the Python path)") from None
+        raise
+
+
 def provider_of(config: DatasetConfig) -> Any:
     """The seqio Task or Mixture; an unknown name is an error that lists near ones."""
     seqio = import_seqio()
     if config.module:
-        try:
-            importlib.import_module(config.module)
-        except ModuleNotFoundError as error:
-            if error.name and config.module.startswith(error.name):
-                raise LisaxError(f"MIXTURE_OR_TASK_MODULE: there is no module '{config.module}' "
-                                 f"(looked for in the current folder and the Python path)") from None
-            raise
+        import_task_module(config.module)
     name = config.mixture_or_task_name
     known = sorted({*seqio.TaskRegistry.names(), *seqio.MixtureRegistry.names()})
     if name not in known:
@@ -103,7 +111,20 @@ def check_dataset(config: DatasetConfig, vocab_size: int, name: str) -> None:
 
 def vocabulary_file(config: DatasetConfig) -> str | None:
     """Path of the task's SentencePiece model, or None for a vocabulary without one (bytes)."""
-    return getattr(provider_of(config).output_features["targets"].vocabulary, "sentencepiece_model_file", None)
+    return getattr(_vocabulary(config), "sentencepiece_model_file", None)
+
+
+def describe_vocabulary(config: DatasetConfig, name: str) -> dict[str, Any]:
+    """For `model.json`: {"kind", "pieces", "extra_ids"} and, of a SentencePiece model, "file" (`name`) and
+    its "sha256"."""
+    vocabulary, path = _vocabulary(config), vocabulary_file(config)
+    described = {"kind": "sentencepiece" if path else "bytes", "pieces": int(vocabulary.vocab_size),
+                 "extra_ids": int(vocabulary.extra_ids)}
+    return described | ({"file": name, "sha256": digest(path)} if path else {})
+
+
+def _vocabulary(config: DatasetConfig) -> Any:
+    return provider_of(config).output_features["targets"].vocabulary
 
 
 def digest(path: str | os.PathLike) -> str:

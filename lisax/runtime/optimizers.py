@@ -140,7 +140,7 @@ def _map_parameters(function: Callable, gradients: Tree, slots: Tree, parameters
 def _clip_by_global_norm(gradients: Tree, threshold: float | None) -> Tree:
     if not threshold:
         return gradients
-    scale = jnp.minimum(1.0, threshold / optax.global_norm(gradients))
+    scale = jnp.minimum(1.0, threshold / optax.tree.norm(gradients))
     return jax.tree.map(lambda gradient: gradient * scale, gradients)
 
 

@@ -122,7 +122,7 @@ def make_train_step(model: T5Config, loss: Loss, optimizer: Optimizer, learning_
         rate = learning_rate(state.step)
         parameters, slots = optimizer.update(gradients, state.slots, state.parameters, rate,
                                              state.step - slots_first_step)
-        metrics |= {"learning_rate": rate, "gradient_norm": optax.global_norm(gradients)}
+        metrics |= {"learning_rate": rate, "gradient_norm": optax.tree.norm(gradients)}
         return TrainState(state.step + 1, parameters, slots), metrics
 
     return jax.jit(train_step, donate_argnums=0, in_shardings=(partitioner.state, partitioner.batch),

@@ -274,9 +274,7 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
         dataset = config.train_data
         described = {"task": dataset.mixture_or_task_name, "batch_size": dataset.batch_size, "seed": dataset.seed,
                      "lengths": dict(dataset.task_feature_lengths), "pack": dataset.pack}
-        path = data.vocabulary_file(dataset)
-        if path:
-            vocabulary = {"file": VOCABULARY_NAME, "sha256": data.digest(path)}
+        vocabulary = data.describe_vocabulary(dataset, VOCABULARY_NAME)
     return {
         "format": 1,
         "architecture": dataclasses.asdict(config.model),

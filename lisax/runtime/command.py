@@ -1,0 +1,76 @@
+"""`lisax train`, `lisax eval`, `lisax infer`: T5X's flags. Light to import."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from lisax.records import LisaxError
+
+EPILOG = ("Macros of gin files are given as --gin.NAME=value, for example --gin.MODEL_DIR=out --gin.TRAIN_STEPS=1000; "
+          "strings need no quotes.")
+
+
+def _add_gin_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--gin_file", action="append", default=[], metavar="FILE",
+                        help="a gin file, found here, in --gin_search_paths or in gin_configs/; repeatable, "
+                             "later ones win")
+    parser.add_argument("--gin_bindings", action="append", default=[], metavar="NAME=value",
+                        help="a gin binding after all files; repeatable")
+    parser.add_argument("--gin_search_paths", default="", metavar="DIR,DIR",
+                        help="folders to look for gin files in")
+    parser.add_argument("--tfds_data_dir", default=None, metavar="DIR",
+                        help="where TensorFlow Datasets are; for tasks that use them")
+    parser.epilog = EPILOG
+
+
+def add_train_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Trains, or continues to train, the model of the gin files in MODEL_DIR."
+    _add_gin_arguments(parser)
+
+
+def add_eval_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Evaluates a checkpoint on a seqio task and writes the metrics to EVAL_OUTPUT_DIR."
+    _add_gin_arguments(parser)
+
+
+def add_infer_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Predicts or scores a seqio task and writes JSON Lines to INFER_OUTPUT_DIR."
+    _add_gin_arguments(parser)
+
+
+def train_main(args: argparse.Namespace) -> int:
+    with _configured("train", args) as config:
+        from lisax.runtime.train import train
+
+        result = train(config)
+        print(result.checkpoint or result.model_dir)
+    return 0
+
+
+def eval_main(args: argparse.Namespace) -> int:
+    with _configured("eval", args) as config:
+        from lisax.runtime.inference import evaluate
+
+        evaluate(config)
+    return 0
+
+
+def infer_main(args: argparse.Namespace) -> int:
+    with _configured("infer", args) as config:
+        from lisax.runtime.inference import infer
+
+        print(infer(config))
+    return 0
+
+
+def _configured(verb: str, args: argparse.Namespace):
+    from lisax.runtime.gin_files import configured
+
+    if not args.gin_file and not args.gin_bindings:
+        raise LisaxError(f"lisax {verb} needs gin files: --gin_file=models/t5_1_1_small.gin --gin_file=runs/"
+                         f"{'finetune' if verb == 'train' else verb}.gin")
+    if args.tfds_data_dir:
+        os.environ["TFDS_DATA_DIR"] = args.tfds_data_dir
+    paths = [path for path in args.gin_search_paths.split(",") if path]
+    return configured(verb, args.gin_file, args.gin_bindings, paths)

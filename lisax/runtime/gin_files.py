@@ -1,0 +1,181 @@
+"""gin: T5X's macros and flags over this engine's dataclasses.
+
+gin's state is global; here it lives only from parsing to the end of a run and is cleared on both sides.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import functools
+import inspect
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lisax.records import LisaxError
+from lisax.runtime.data import import_task_module
+
+# Where `models/t5_1_1_small.gin` and `runs/finetune.gin` are found, whatever the current folder is.
+GIN_CONFIGS = Path(__file__).resolve().parents[2] / "gin_configs"
+
+
+def rewrite_gin_flags(arguments: Sequence[str]) -> list[str]:
+    """T5X's `--gin.NAME=value` as `--gin_bindings=NAME=value`, which argparse can read.
+
+    A value that is no gin literal, macro or reference is a string: quotes may be left out."""
+    rewritten = []
+    for argument in arguments:
+        name, separator, value = argument.removeprefix("--gin.").partition("=")
+        if argument.startswith("--gin.") and separator:
+            argument = f"--gin_bindings={name.strip()}={_literal(value.strip())}"
+        rewritten.append(argument)
+    return rewritten
+
+
+def _literal(value: str) -> str:
+    if value[:1] in "@%":
+        return value
+    try:
+        ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        # A list or dict may hold references that are no Python literals; gin reads those.
+        return value if value[:1] in "[({" else repr(value)
+    return value
+
+
+@contextlib.contextmanager
+def parsed(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
+           search_paths: Sequence[str] = ()) -> Iterator[Any]:
+    """gin with the files and bindings read, checked for macros that still have to be given."""
+    import gin
+
+    register_configurables()
+    gin.clear_config()
+    try:
+        for path in (*search_paths, str(GIN_CONFIGS)):
+            _add_search_path(path)
+        for path in gin_files:
+            if _found(str(path), search_paths) is None:
+                raise LisaxError(f"there is no gin file '{path}' here, in {GIN_CONFIGS}"
+                                 + "".join(f", in {folder}" for folder in search_paths))
+        _parse(gin, [str(path) for path in gin_files], list(bindings), search_paths)
+        _check_required(gin)
+        yield gin
+    finally:
+        gin.clear_config()
+
+
+def run_gin(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), *,
+            search_paths: Sequence[str] = (), **fields: Any) -> Any:
+    """Trains as the gin files say; `fields` replace those of the `TrainConfig` (`evaluate`, `card`, `files`...).
+
+    Bindings are gin statements: `"TRAIN_STEPS = 100"`. Returns the `TrainResult`."""
+    from lisax.runtime.train import train
+
+    with configured("train", gin_files, bindings, search_paths) as config:
+        return train(dataclasses.replace(config, **fields))
+
+
+@contextlib.contextmanager
+def configured(verb: str, gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
+               search_paths: Sequence[str] = ()) -> Iterator[Any]:
+    """The `train`, `eval` or `infer` configuration of gin files; gin stays set up while it is used, because
+    task modules may read it."""
+    with parsed(gin_files, bindings, search_paths) as gin:
+        try:
+            config = gin.get_configurable(verb)()
+        except LisaxError:
+            raise
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise LisaxError(f"gin: {str(error).strip()}") from error
+        if verb == "train":
+            config = dataclasses.replace(config, gin=gin.operative_config_str())
+        yield config
+
+
+def bindings_of(values: Mapping[str, Any]) -> list[str]:
+    """{"TRAIN_STEPS": 100, "MODEL_DIR": path} as gin bindings; paths become strings."""
+    return [f"{name} = {(str(value) if isinstance(value, os.PathLike) else value)!r}"
+            for name, value in values.items()]
+
+
+def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> None:
+    module = _task_module(gin_files, bindings, search_paths)
+    for retry in (module is not None, False):
+        try:
+            gin.parse_config_files_and_bindings(gin_files, bindings, finalize_config=False)
+            return
+        except (ValueError, SyntaxError, OSError, ImportError, AttributeError, TypeError) as error:
+            if not retry or "No configurable matching" not in str(error):
+                raise LisaxError(f"gin: {str(error).strip()}") from error
+            # The name may be one that the task module registers, which is slow to import and so comes second.
+            import_task_module(module)
+            gin.clear_config()
+
+
+def _task_module(gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> str | None:
+    texts = [_found(path, search_paths).read_text(encoding="utf-8") for path in gin_files] + bindings
+    named = re.findall(r"^\s*MIXTURE_OR_TASK_MODULE\s*=\s*['\"]([\w.]+)['\"]", "\n".join(texts), re.MULTILINE)
+    return named[-1] if named else None
+
+
+def _found(path: str, search_paths: Sequence[str]) -> Path | None:
+    for folder in ("", *search_paths, str(GIN_CONFIGS)):
+        if (Path(folder) / path).is_file():
+            return Path(folder) / path
+    return None
+
+
+@functools.cache
+def _add_search_path(path: str) -> None:
+    import gin
+
+    gin.add_config_file_search_path(path)
+
+
+def _check_required(gin: Any) -> None:
+    # gin has no public way to list bindings; `%gin.REQUIRED` is kept as a reference to that constant.
+    missing = [scope for (scope, selector), values in gin.config._CONFIG.items()
+               if selector == "gin.macro" and repr(values.get("value")) == "%gin.REQUIRED"]
+    if missing:
+        raise LisaxError("these must be given: " + ", ".join(f"--gin.{name}=…" for name in sorted(missing)))
+
+
+@functools.cache
+def register_configurables() -> None:
+    """Names and fields that gin files may set: those of T5X where it has them."""
+    import gin
+
+    from lisax.models.t5 import T5Config
+    from lisax.runtime import checkpoints, data, inference, optimizers, schedules, step, train
+
+    def register(module: str, name: str, build: Callable) -> None:
+        gin.register(name, module=module)(_factory(build))
+
+    register("train_script", "train", train.TrainConfig)
+    register("eval_script", "eval", inference.EvalConfig)
+    register("infer_script", "infer", inference.InferConfig)
+    register("network", "T5Config", T5Config)
+    register("losses", "Loss", step.Loss)
+    register("utils", "DatasetConfig", data.DatasetConfig)
+    register("utils", "CheckpointConfig", checkpoints.CheckpointConfig)
+    register("utils", "SaveCheckpointConfig", checkpoints.SaveCheckpointConfig)
+    register("utils", "RestoreCheckpointConfig", checkpoints.RestoreCheckpointConfig)
+    register("utils", "create_learning_rate_scheduler", schedules.Schedule)
+    register("trainer", "Trainer", train.Trainer)
+    register("adafactor", "Adafactor", optimizers.Adafactor)
+    register("optimizers", "AdamW", optimizers.AdamW)
+
+
+def _factory(cls: type) -> Callable:
+    """A function with the fields of a dataclass: gin would replace the class itself by a subclass."""
+    @functools.wraps(cls, updated=())
+    def build(**fields: Any) -> Any:
+        return cls(**fields)
+
+    build.__signature__ = inspect.signature(cls)
+    return build

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lisax.models.t5 import initialize
+from lisax.records import LisaxError
+from lisax.runtime.optimizers import AdamW
+from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.step import Loss, TrainState, make_train_step
+from memory_task import MODEL, batch_of
+
+
+def _log_softmax(logits):
+    shifted = logits - logits.max(-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_loss_by_its_definition(smoothing):
+    rng = np.random.default_rng(0)
+    logits, targets = rng.normal(size=(2, 3, 7)).astype(np.float32) * 3, rng.integers(0, 7, (2, 3))
+    spread = np.full((2, 3, 7), smoothing / 6)
+    np.put_along_axis(spread, targets[..., None], 1 - smoothing, axis=-1)
+    entropy = -(spread * np.log(np.maximum(spread, 1e-30))).sum(-1)
+    log_z = np.log(np.exp(logits).sum(-1))
+    expected = -(spread * _log_softmax(logits)).sum(-1) - entropy + 1e-2 * log_z ** 2
+    loss = Loss(z_loss=1e-2, label_smoothing=smoothing).per_token(jnp.asarray(logits), jnp.asarray(targets))
+    np.testing.assert_allclose(loss, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_normalizers():
+    weights = jnp.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    assert float(Loss().normalizer(weights)) == 3
+    assert Loss(normalizing_factor="NUM_TOTAL_TARGET_TOKENS").normalizer(weights) == 6
+    assert Loss(normalizing_factor=233472).normalizer(weights) == 233472
+    assert Loss(normalizing_factor=None).normalizer(weights) == 1
+    with pytest.raises(LisaxError, match="LOSS_NORMALIZING_FACTOR is 'tokens'"):
+        Loss(normalizing_factor="tokens")
+
+
+def test_microbatches_equal_the_full_batch():
+    model = dataclasses.replace(MODEL, dropout_rate=0.0)
+    results = []
+    for microbatches in (1, 4):
+        # AdamW, because Adafactor hides a gradient that is wrong by a factor.
+        optimizer = AdamW(epsilon=1.0, global_norm_clip_threshold=None)
+        parameters = initialize(model)
+        step = make_train_step(model, Loss(), optimizer, lambda _: jnp.float32(1.0), seed=0,
+                               microbatches=microbatches, slots_first_step=0,
+                               partitioner=Partitioner.over_all_devices())
+        batch = batch_of(3, rows=8)
+        batch["decoder_loss_weights"][:4, 2:] = 0  # microbatches of unequal weight
+        results.append(step(TrainState(jnp.int32(0), parameters, optimizer.init(parameters)), batch))
+    (whole, whole_metrics), (parts, parts_metrics) = results
+    for a, b in zip(jax.tree.leaves(whole.parameters), jax.tree.leaves(parts.parameters)):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    for name, value in whole_metrics.items():
+        assert float(parts_metrics[name]) == pytest.approx(float(value), rel=1e-5), name

@@ -1,0 +1,44 @@
+"""Checkpoints that T5X itself wrote, through our reader and model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lisax.models.t5 import T5Config
+from lisax.runtime.checkpoints import CheckpointConfig, RestoreCheckpointConfig, flatten
+from lisax.runtime.restore import load_parameters
+from lisax.runtime.step import Loss, apply_model
+from lisax.runtime.train import train
+from memory_task import config
+
+T5X = Path(__file__).parents[2].parent / "shared" / "data" / "t5x"
+pytestmark = pytest.mark.skipif(not T5X.is_dir(), reason="no ../shared/data/t5x")
+
+
+def _architecture(name):
+    fields = json.loads((T5X / name / "reference.json").read_text())["architecture"]
+    return T5Config(**{field: value for field, value in fields.items() if field != "scan_layers"})
+
+
+@pytest.mark.parametrize("name", ["t5_1_1", "t5_1_0"])
+def test_logits_and_loss(name):
+    reference = json.loads((T5X / name / "reference.json").read_text())
+    arrays = dict(np.load(T5X / name / "reference.npz"))
+    parameters = load_parameters(T5X / name / "orbax")
+    assert {path: list(leaf.shape) for path, leaf in flatten(parameters).items()} == reference["parameters"]
+    logits = apply_model(_architecture(name), parameters, {k: jnp.asarray(v) for k, v in arrays.items()})
+    real = arrays["decoder_loss_weights"] > 0
+    np.testing.assert_allclose(np.asarray(logits)[real], arrays["logits"][real], atol=1e-5)
+    per_token = Loss(z_loss=reference["z_loss"]).per_token(logits, jnp.asarray(arrays["decoder_target_tokens"]))
+    assert float(jnp.sum(per_token * arrays["decoder_loss_weights"])) == pytest.approx(reference["loss"], rel=1e-5)
+
+
+def test_training_goes_on_with_its_optimizer_state(tmp_path, capfd):
+    restore = CheckpointConfig(restore=RestoreCheckpointConfig(str(T5X / "t5_1_1" / "orbax"), restore_optimizer=True))
+    train(config(tmp_path, 2, model=_architecture("t5_1_1"), checkpoint=restore))
+    assert "with its optimizer state" in capfd.readouterr().err

@@ -1,0 +1,37 @@
+"""A seqio task and an in-memory source, small enough for tests: the target is the first word of the input."""
+
+from __future__ import annotations
+
+import numpy as np
+import seqio
+import tensorflow as tf
+
+from lisax.models.t5 import T5Config
+
+MODEL = T5Config(vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
+                 mlp_dim=32, dropout_rate=0.1)
+WORDS = ("yes", "no", "maybe")
+
+
+def _rows(split, shuffle_files=False, seed=None):
+    count = {"train": 50, "dev": 11}[split]
+    words = [WORDS[i % 3] for i in range(count)]
+    return tf.data.Dataset.from_tensor_slices(
+        {"inputs": [f"{word} {i}" for i, word in enumerate(words)], "targets": words})
+
+
+def exact(targets, predictions):
+    return {"exact": float(np.mean([t == p for t, p in zip(targets, predictions, strict=True)]))}
+
+
+def mean_score(targets, scores):
+    return {"mean_score": float(np.mean(scores))}
+
+
+if "first_word" not in seqio.TaskRegistry.names():
+    seqio.TaskRegistry.add(
+        "first_word",
+        source=seqio.FunctionDataSource(_rows, splits=("train", "dev"), num_input_examples={"train": 50, "dev": 11}),
+        preprocessors=[seqio.preprocessors.tokenize, seqio.preprocessors.append_eos],
+        output_features={name: seqio.Feature(seqio.ByteVocabulary()) for name in ("inputs", "targets")},
+        metric_fns=[exact, mean_score])
