@@ -1,0 +1,51 @@
+"""The files of example records that the tasks read: one for each variant and split of a claim dataset."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lisax.records import LABELS, Claim
+from lisax.sampling import examples
+from lisax.sampling.examples import Example, Lookup, Ranked
+
+VARIANTS = ("rank", "label_pointwise", "label_listwise", "label_listwise_infused", "claim_only")
+
+
+def file_name(variant: str, split: str) -> str:
+    return f"{variant}.{split}.jsonl"
+
+
+def build(variant: str, claims: Sequence[Claim], candidates: Ranked, reranked: Ranked, lookup: Lookup, *,
+          seed: int = 0, training: bool = True, skipped: Counter | None = None) -> Iterator[Example]:
+    """The examples of a variant.
+
+    Claims without a label give none. `candidates` are sentences in retrieved order, `reranked` in the
+    ranker's (the same, before there is one). Without `training`, listwise inputs are what a model meets in
+    use: the first five reranked sentences of every claim, gold or not.
+    """
+    claims = [claim for claim in claims if claim.label in LABELS]
+    if variant == "rank":
+        return examples.ranking(claims, candidates, lookup, seed=seed, skipped=skipped)
+    if variant == "label_pointwise":
+        return examples.pointwise(claims, reranked, lookup, seed=seed, skipped=skipped)
+    if variant == "claim_only":
+        return examples.claim_only(claims)
+    if variant not in VARIANTS:
+        raise ValueError(f"no variant '{variant}'; there are {', '.join(VARIANTS)}")
+    if not training:
+        return (examples.listwise_input(claim, reranked.get(claim.id, ()), lookup) for claim in claims)
+    maker = examples.listwise if variant == "label_listwise" else examples.infused
+    return maker(claims, reranked, lookup, seed=seed, skipped=skipped)
+
+
+def write_all(folder: str | os.PathLike, split: str, claims: Sequence[Claim], candidates: Ranked, reranked: Ranked,
+              lookup: Lookup, *, seed: int = 0, training: bool = True,
+              skipped: Counter | None = None) -> dict[str, int]:
+    """Writes `{variant}.{split}.jsonl` for every variant; returns the number of examples of each."""
+    return {variant: examples.write(Path(folder) / file_name(variant, split),
+                                    build(variant, claims, candidates, reranked, lookup, seed=seed,
+                                          training=training, skipped=skipped))
+            for variant in VARIANTS}

@@ -1,0 +1,29 @@
+"""seqio tasks. Importing this registers names; files are looked for when a task is read (`tasks.locations`).
+
+`LISAX_TASKS`, where set, lists JSON files (separated as in PATH) of users' own datasets, see `tasks.register`.
+"""
+
+from __future__ import annotations
+
+import os
+
+import seqio
+
+from tasks import labelling, msmarco, pretraining, ranking
+
+ranking.add_all()
+labelling.add_all()
+msmarco.add_all()
+pretraining.add_all()
+
+# Pretraining kept alive beside the ranker, and both views of the evidence for the labeller.
+seqio.MixtureRegistry.add("list5_span_corruption_rank", ["list5_span_corruption", "list5_rank"], default_rate=1.0)
+seqio.MixtureRegistry.add("list5_label_infused_pointwise", ["list5_label_listwise_infused", "list5_label_pointwise"],
+                          default_rate=1.0)
+seqio.MixtureRegistry.add("msmarco_list5_rank", ["msmarco_rank", "list5_rank"], default_rate=1.0)
+
+if os.environ.get("LISAX_TASKS"):
+    from tasks.register import register_file
+
+    for file in os.environ["LISAX_TASKS"].split(os.pathsep):
+        register_file(file)

@@ -1,0 +1,148 @@
+"""A seqio task over a file of example records: source, our one encode function, features, metrics.
+
+The cache holds records, not tokens: what a record becomes depends on the lengths, the preset and the
+vocabulary of a run, which are known only when the task is read.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+
+import gin
+import numpy as np
+import seqio
+import tensorflow as tf
+
+from lisax.formats import presets
+from lisax.formats.families import Family, encode
+from lisax.formats.label_words import single_pieces
+from lisax.formats.vocabulary import EOS_ID
+from lisax.records import LisaxError
+from lisax.sampling.examples import Example
+from tasks import locations, metrics
+from tasks.vocabularies import default_vocabulary, encoder_of, is_bytes
+
+# Lines shuffled in the source, before they are encoded: a good shuffle that costs little memory.
+SHUFFLED_LINES = 100_000
+# Records encoded by one call from TensorFlow into Python.
+CALL_SIZE = 32
+
+
+@gin.configurable("lisax_format", module="tasks")
+def chosen_preset(preset: str = "paper") -> presets.Preset:
+    """The wording of tasks that were not given one: `lisax_format.preset = "released"`."""
+    return presets.get(preset)
+
+
+class LineSource(seqio.FunctionDataSource):
+    """The non-blank lines of one text file a split, as {"line": string}; found when read."""
+
+    def __init__(self, task: str, file_of: locations.FileOf, splits: Sequence[str]):
+        def lines(split: str, shuffle_files: bool, seed: int | None = None) -> tf.data.Dataset:
+            path = locations.existing(file_of(split), task)
+            dataset = tf.data.TextLineDataset(str(path))
+            dataset = dataset.filter(lambda line: tf.strings.length(tf.strings.strip(line)) > 0)
+            if shuffle_files:
+                dataset = dataset.shuffle(SHUFFLED_LINES, seed=seed)
+            return dataset.map(lambda line: {"line": line})
+
+        super().__init__(lines, splits=splits)
+
+
+def features(vocabulary: seqio.Vocabulary) -> dict[str, seqio.Feature]:
+    return {name: seqio.Feature(vocabulary, add_eos=True) for name in ("inputs", "targets")}
+
+
+def add(name: str, family: Family, file_of: locations.FileOf, *, splits: Sequence[str] = ("train", "dev"),
+        vocabulary: seqio.Vocabulary | None = None, preset: presets.Preset | None = None,
+        before: Sequence = ()) -> seqio.Task:
+    """Registers the task `name` over `file_of(split)`, a file of example records of `family`.
+
+    Without a vocabulary or preset, those of gin or the environment are used at reading. `before` are
+    preprocessors that turn the file's lines into records where it does not hold records.
+    """
+    targets = metrics.ranking_scores if family.ranks else None
+    return seqio.TaskRegistry.add(
+        name,
+        source=LineSource(name, file_of, splits),
+        preprocessors=[*before, seqio.CacheDatasetPlaceholder(),
+                       functools.partial(encode_records, task=name, family=family, preset=preset)],
+        output_features=features(vocabulary or default_vocabulary()),
+        postprocess_fn=with_record,
+        metric_fns=[metrics.accuracy if family.ranks else metrics.label_accuracy, *([targets] if targets else [])])
+
+
+def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
+                   sequence_length: Mapping[str, int] | None, *, task: str, family: Family,
+                   preset: presets.Preset | None) -> tf.data.Dataset:
+    """{"line": JSON record} -> inputs, targets (int32 with EOS), their texts, `claim_id`, `sentence_ids`, `relevant`.
+
+    Documents are shortened to `sequence_length["inputs"]`; without lengths nothing is.
+    """
+    vocabulary = output_features["inputs"].vocabulary
+    to_ids = encoder_of(vocabulary)
+    wording = preset or chosen_preset()
+    if is_bytes(vocabulary):
+        wording = wording.with_initials()
+    single_pieces(wording.ranking_words if family.ranks else wording.label_words, to_ids)
+    max_tokens = (sequence_length or {}).get("inputs")
+
+    # The text counted last is nearly always the one that is kept: its ids are not computed again.
+    last: tuple[str, list[int]] = ("", [])
+
+    def ids_of(text: str) -> list[int]:
+        nonlocal last
+        kept = last
+        if kept[0] != text:
+            last = kept = text, to_ids(text)
+        return kept[1]
+
+    def one(line: bytes) -> tuple:
+        try:
+            example = Example.from_row(json.loads(line))
+        except json.JSONDecodeError as error:
+            raise LisaxError(f"task '{task}': a line is not valid JSON: {error}: {line[:80]!r}") from None
+        text = encode(example, family, preset=wording, max_tokens=max_tokens,
+                      count_tokens=lambda text: len(ids_of(text)))
+        sentence_ids = " ".join(sentence.id for sentence in example.sentences)
+        return ([*ids_of(text.inputs), EOS_ID], [*to_ids(text.targets), EOS_ID], text.inputs, text.targets,
+                example.claim_id, sentence_ids, example.label is True)
+
+    def many(lines: np.ndarray) -> tuple:
+        inputs, targets, *others = zip(*map(one, lines))
+        texts = [np.array([text.encode() for text in column], object) for column in others[:4]]
+        return *flat(inputs), *flat(targets), *texts, np.array(others[4], bool)
+
+    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        kinds = [tf.int32, tf.int64, tf.int32, tf.int64, *[tf.string] * 4, tf.bool]
+        inputs, input_lengths, targets, target_lengths, *others = tf.numpy_function(many, [batch["line"]], kinds)
+        for column in others:
+            column.set_shape([None])
+        return {"inputs": ragged(inputs, input_lengths), "targets": ragged(targets, target_lengths),
+                **dict(zip(("inputs_pretokenized", "targets_pretokenized", "claim_id", "sentence_ids", "relevant"),
+                           others, strict=True))}
+
+    return dataset.batch(CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+
+
+def flat(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows end to end [tokens] int32, and their lengths [rows] int64."""
+    lengths = np.array([len(row) for row in rows], np.int64)
+    return np.array([i for row in rows for i in row], np.int32), lengths
+
+
+def ragged(values: tf.Tensor, lengths: tf.Tensor) -> tf.RaggedTensor:
+    """The rows that `flat` joined, for `unbatch` to take apart."""
+    values.set_shape([None])
+    lengths.set_shape([None])
+    return tf.RaggedTensor.from_row_lengths(values, lengths, validate=False)
+
+
+def with_record(text: str, example: Mapping | None = None, is_target: bool = False):
+    """What metrics see: the predicted word, or the target word with the record's ids."""
+    if not is_target or example is None:
+        return text
+    return {"target": text, "claim_id": example["claim_id"].decode(), "relevant": bool(example["relevant"]),
+            "sentence_ids": example["sentence_ids"].decode()}

@@ -1,0 +1,57 @@
+"""Where the tasks' files are: from gin (`lisax_locations.data = ...`) or else from the environment.
+
+`LISAX_DATA` is a folder with `examples/*.jsonl` as `lisax run list5` writes them; `LISAX_VOCABULARY` is a
+SentencePiece model, by default `spiece.model` in that folder. Nothing is looked for before a task is read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import gin
+
+from lisax.records import LisaxError
+
+FileOf = Callable[[str], Path]  # split -> file
+
+
+@gin.configurable("lisax_locations", module="tasks")
+def given(data: str | None = None, vocabulary: str | None = None) -> tuple[str | None, str | None]:
+    """(data folder, vocabulary file), None where neither gin nor the environment says."""
+    return data or os.environ.get("LISAX_DATA"), vocabulary or os.environ.get("LISAX_VOCABULARY")
+
+
+def data_folder() -> Path:
+    data, _ = given()
+    if not data:
+        raise LisaxError("the tasks' data folder is not set: set the environment variable LISAX_DATA, or "
+                         "`lisax_locations.data` in gin, to a folder that `lisax run list5` has written")
+    return Path(data)
+
+
+def vocabulary_path() -> Path:
+    data, vocabulary = given()
+    if not data and not vocabulary:
+        raise LisaxError("the tasks' vocabulary is not set: set LISAX_VOCABULARY (or `lisax_locations.vocabulary` "
+                         "in gin) to a SentencePiece model, or LISAX_DATA to a folder that holds spiece.model")
+    path = Path(vocabulary) if vocabulary else Path(data) / "spiece.model"
+    if not path.is_file():
+        raise LisaxError(f"there is no vocabulary at {path}; set LISAX_VOCABULARY (or `lisax_locations.vocabulary` "
+                         "in gin) to a SentencePiece model")
+    return path
+
+
+def in_data_folder(pattern: str) -> FileOf:
+    """The file of a split in the data folder; `pattern` holds `{split}`."""
+    def file_of(split: str) -> Path:
+        return data_folder() / pattern.format(split=split)
+
+    return file_of
+
+
+def existing(path: Path, task: str) -> Path:
+    if not path.is_file():
+        raise LisaxError(f"the task '{task}' reads {path}, which does not exist")
+    return path

@@ -1,0 +1,65 @@
+"""Figures of one task during training: plain functions of what is right and what the model gave.
+
+They see only the examples of a task's file; the paper's figures come from `lisax.metrics` on whole runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+CUTOFF = 5
+
+
+def accuracy(targets: Sequence[Mapping[str, str]], predictions: Sequence[str]) -> dict[str, float]:
+    """Share of examples whose predicted word is the target word."""
+    right = sum(target["target"] == prediction.strip() for target, prediction in zip(targets, predictions, strict=True))
+    return {"accuracy": right / max(len(targets), 1)}
+
+
+def label_accuracy(targets: Sequence[Mapping[str, str]], predictions: Sequence[str]) -> dict[str, float]:
+    """Accuracy, and its mean over the labels, which a model that always says one thing cannot raise."""
+    by_label: dict[str, list[bool]] = defaultdict(list)
+    for target, prediction in zip(targets, predictions, strict=True):
+        by_label[target["target"]].append(target["target"] == prediction.strip())
+    balanced = sum(sum(right) / len(right) for right in by_label.values()) / max(len(by_label), 1)
+    return {"label_accuracy": accuracy(targets, predictions)["accuracy"], "balanced_accuracy": balanced}
+
+
+def ranking_figures(claim_ids: Sequence[str], relevant: Sequence[bool], scores: Sequence[float],
+                    cutoff: int = CUTOFF) -> dict[str, float]:
+    """Precision, recall, F1 and average precision at `cutoff`, means over claims with a relevant example.
+
+    Examples of a claim are ranked by falling score, ties in file order. Recall and average precision are
+    over all relevant examples of the claim.
+    """
+    by_claim: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for claim, is_relevant, score in zip(claim_ids, relevant, scores, strict=True):
+        by_claim[claim].append((-float(score), bool(is_relevant)))
+    sums = [0.0] * 4
+    claims = 0
+    for ranked in by_claim.values():
+        total = sum(is_relevant for _, is_relevant in ranked)
+        if not total:
+            continue
+        claims += 1
+        top = [is_relevant for _, is_relevant in sorted(ranked, key=lambda pair: pair[0])[:cutoff]]
+        found = sum(top)
+        average = sum(sum(top[:i + 1]) / (i + 1) for i in range(len(top)) if top[i]) / total
+        figures = (found / cutoff, found / total, 2 * found / (cutoff + total), average)
+        sums = [a + b for a, b in zip(sums, figures)]
+    names = (f"precision@{cutoff}", f"recall@{cutoff}", f"f1@{cutoff}", f"map@{cutoff}")
+    return {name: value / max(claims, 1) for name, value in zip(names, sums)}
+
+
+def ranking_scores(targets: Sequence[Mapping[str, str]], scores: Sequence[float]) -> dict[str, float]:
+    """`ranking_figures` from a model's log-likelihood of each target, as seqio's score mode gives it.
+
+    The likelihood p of the word `false` stands for a relevance of 1 - p. Our own scorer's softmax over the
+    two words goes straight to `ranking_figures`.
+    """
+    relevant = [target["relevant"] for target in targets]
+    likelihood = [math.exp(min(float(score), 0.0)) for score in scores]
+    return ranking_figures([target["claim_id"] for target in targets], relevant,
+                           [p if is_relevant else 1 - p for p, is_relevant in zip(likelihood, relevant)])

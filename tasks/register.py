@@ -1,0 +1,316 @@
+"""A user's own claim dataset as tasks, in one call or from one JSON file.
+
+    from tasks.register import register
+    mine = register("mine", folder="my_data", vocabulary="spiece.model")
+    mine.write_gin("mine.gin", "label_listwise_infused")
+
+`my_data` is a folder that `lisax data check` knows, for example claims.train.jsonl, claims.dev.jsonl and
+pages.jsonl (`lisax.corpora.plain` gives their fields). The same as JSON, for LISAX_TASKS or `register_file`:
+
+    {"name": "mine", "folder": "my_data", "vocabulary": "spiece.model"}
+
+This gives mine_rank, mine_rank_entities, mine_label_pointwise, mine_label_listwise,
+mine_label_listwise_infused and mine_claim_only, after the data are checked line by line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import logging
+import os
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import seqio
+
+from lisax.corpora import open_folder, plain
+from lisax.corpora.reading import Watch
+from lisax.formats import presets
+from lisax.formats.families import Family
+from lisax.records import Claim, DataError, Document, Label, LisaxError, atomic_write, write_json
+from lisax.sampling import examples, files
+from tasks import families
+from tasks.labelling import VARIANTS
+from tasks.vocabularies import ByteVocabulary, SentencePieces, train_vocabulary
+
+log = logging.getLogger(__name__)
+
+CANDIDATES = 200  # sentences a claim, where BM25 has to find them
+TRAINED_PIECES = 8000
+TASKS = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, **VARIANTS}
+MANIFEST = "dataset.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class ClaimDataset:
+    """What a user says of his data. Paths in a JSON file are relative to it.
+
+    name: prefix of the tasks. folder: a dataset folder; or else claims ({split: file} or one file, which is
+    "train") and corpus (pages) in the plain layout. vocabulary: a SentencePiece model, "bytes", "train" (one
+    is trained on the corpus), or None for the one that `tasks.locations` finds. run, reranked: TREC runs of
+    sentence ids, before and after a ranker; without a run a claim's own `candidates` are taken, or else BM25
+    over the corpus's sentences; without reranked the run stands in for it. preset: "paper", "released" or
+    None for gin's. out: where the example files go, by default `{name}_tasks` beside the data.
+    """
+
+    name: str
+    folder: str | os.PathLike | None = None
+    claims: str | os.PathLike | Mapping[str, str | os.PathLike] | None = None
+    corpus: str | os.PathLike | None = None
+    vocabulary: str | os.PathLike | None = None
+    run: str | os.PathLike | None = None
+    reranked: str | os.PathLike | None = None
+    preset: str | None = None
+    seed: int = 0
+    out: str | os.PathLike | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise LisaxError(f"a dataset's name must be letters, digits and underscores, found {self.name!r}")
+        if (self.folder is None) == (self.claims is None) or (self.claims is None) != (self.corpus is None):
+            raise LisaxError(f"dataset '{self.name}': give either `folder`, or `claims` and `corpus`")
+
+    @property
+    def claim_files(self) -> dict[str, Path]:
+        if self.folder is not None:
+            dataset = open_folder(self.folder)
+            return {split: dataset.claim_file(split) for split in dataset.splits}
+        if not isinstance(self.claims, Mapping):
+            return {"train": Path(self.claims)}
+        return {split: Path(path) for split, path in self.claims.items()}
+
+    @property
+    def out_folder(self) -> Path:
+        if self.out is not None:
+            return Path(self.out)
+        beside = Path(self.folder) if self.folder is not None else Path(self.corpus).parent
+        return beside / f"{self.name}_tasks"
+
+    def read_claims(self, split: str, watch: Watch) -> Iterator[Claim]:
+        if self.folder is not None:
+            return open_folder(self.folder).claims(split, watch)
+        return plain.read_claims(self.claim_files[split], watch)
+
+    def read_pages(self) -> Iterator[Document]:
+        return open_folder(self.folder).documents() if self.folder is not None else plain.read_pages(self.corpus)
+
+    def fingerprint(self) -> str:
+        """Changes when a file it reads or a setting that shapes the examples does."""
+        paths = [*self.claim_files.values(), *(Path(p) for p in (self.corpus, self.run, self.reranked) if p)]
+        if self.folder is not None:
+            paths += sorted(p for p in Path(self.folder).rglob("*") if p.is_file() and self.out_folder not in p.parents)
+        stats = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
+        return hashlib.sha256(json.dumps([stats, self.seed, str(self.vocabulary)]).encode()).hexdigest()
+
+
+@dataclasses.dataclass(frozen=True)
+class Registered:
+    """The tasks of a dataset: `tasks` maps a variant (`rank`, `label_listwise` …) to the task's name."""
+
+    dataset: ClaimDataset
+    tasks: dict[str, str]
+    counts: dict[str, dict[str, int]]
+
+    def write_gin(self, path: str | os.PathLike, variant: str = "label_listwise_infused",
+                  model: str = "t5_1_1_small") -> None:
+        """Writes a gin file that fine-tunes on one of the tasks, and beside it the JSON file it needs."""
+        if variant not in self.tasks:
+            raise LisaxError(f"no task '{variant}'; there are {', '.join(self.tasks)}")
+        path = Path(path)
+        description = path.with_suffix(".json")
+        write_json(description, _as_json(self.dataset))
+        ranks = TASKS[variant].ranks
+        with atomic_write(path) as file:
+            file.write(_GIN.format(
+                task=self.tasks[variant], description=shlex.quote(str(description)), path=shlex.quote(str(path)),
+                model=model, inputs=512 if variant != "claim_only" else 128,
+                rate="1e-4" if ranks else "1e-3", examples=self.counts.get(variant, {}).get("train", 0),
+                dev="" if "dev" in self.dataset.claim_files else "EVAL_SPLIT = 'train'  # the dataset has no dev split\n"))
+
+
+_GIN = """\
+# Fine-tunes on {task}: {examples:,} training examples. From a checkpoint (None: from scratch):
+#   LISAX_TASKS={description} lisax train --gin_file={path} \\
+#     --gin.MODEL_DIR=out --gin.INITIAL_CHECKPOINT_PATH=pretrained/checkpoint_10000 --gin.TRAIN_STEPS=11000
+include 'models/{model}.gin'
+include 'runs/finetune.gin'
+
+MIXTURE_OR_TASK_NAME = '{task}'
+MIXTURE_OR_TASK_MODULE = 'tasks'
+TASK_FEATURE_LENGTHS = {{'inputs': {inputs}, 'targets': 2}}
+BATCH_SIZE = 128
+{dev}
+utils.create_learning_rate_scheduler:
+  factors = 'constant'
+  base_learning_rate = {rate}
+"""
+
+
+def register(name: str, **fields) -> Registered:
+    """Checks a dataset, writes its example files unless they are there, and registers its tasks.
+
+    `fields` are those of `ClaimDataset`. Every complaint about the data names file, line and field.
+    """
+    known = [field.name for field in dataclasses.fields(ClaimDataset)]
+    for field in fields:
+        if field not in known:
+            raise LisaxError(f"dataset '{name}': unknown field '{field}'; there are {', '.join(known)}")
+    dataset = ClaimDataset(name, **fields)
+    tasks = {variant: f"{name}_{variant}" for variant in TASKS}
+    taken = sorted(set(tasks.values()) & set(seqio.TaskRegistry.names()))
+    if taken:
+        raise LisaxError(f"there is already a task '{taken[0]}': register the dataset under another name")
+    preset = None if dataset.preset is None else presets.get(dataset.preset)
+    splits = tuple(dataset.claim_files)
+    counts = _build(dataset)
+    vocabulary = _vocabulary(dataset)
+    for variant, family in TASKS.items():
+        stem = "rank" if family.ranks else variant
+        families.add(tasks[variant], family, _file_in(dataset.out_folder, stem), splits=splits,
+                     vocabulary=vocabulary, preset=preset)
+    return Registered(dataset, tasks, counts)
+
+
+def register_file(path: str | os.PathLike) -> Registered:
+    """`register` from a JSON file whose fields are those of `ClaimDataset`."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("no such file", path=path)
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"not valid JSON: {error}", path=path) from None
+    if not isinstance(fields, dict) or not isinstance(fields.get("name"), str):
+        raise DataError("expected a JSON object with a name", path=path, field="name")
+    for field in ("folder", "corpus", "run", "reranked", "out", "vocabulary"):
+        value = fields.get(field)
+        if isinstance(value, str) and not (field == "vocabulary" and value in ("bytes", "train")):
+            fields[field] = path.parent / value
+    claims = fields.get("claims")
+    if isinstance(claims, dict):
+        fields["claims"] = {split: path.parent / file for split, file in claims.items()}
+    elif isinstance(claims, str):
+        fields["claims"] = path.parent / claims
+    return register(**fields)
+
+
+def _as_json(dataset: ClaimDataset) -> dict:
+    def absolute(value):
+        if isinstance(value, Mapping):
+            return {key: absolute(path) for key, path in value.items()}
+        return str(Path(value).resolve())
+
+    fields = {field: value for field, value in dataclasses.asdict(dataset).items() if value is not None}
+    for field in ("folder", "claims", "corpus", "run", "reranked", "out", "vocabulary"):
+        if field in fields and fields[field] not in ("bytes", "train"):
+            fields[field] = absolute(fields[field])
+    return fields
+
+
+def _file_in(folder: Path, stem: str) -> Callable[[str], Path]:
+    return lambda split: folder / files.file_name(stem, split)
+
+
+def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:
+    if dataset.vocabulary is None:
+        return None
+    if str(dataset.vocabulary) == "bytes":
+        return ByteVocabulary()
+    trained = dataset.out_folder / "spiece.model"
+    path = trained if str(dataset.vocabulary) == "train" else Path(dataset.vocabulary)
+    if not path.is_file():
+        raise DataError("no such vocabulary (a SentencePiece model)", path=path)
+    return SentencePieces(path)
+
+
+# --- Example files --------------------------------------------------------------------------
+
+
+def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
+    """Example files of all splits; returns {variant: {split: examples}}. Done already: nothing is read again."""
+    out, fingerprint = dataset.out_folder, dataset.fingerprint()
+    manifest = out / MANIFEST
+    if manifest.is_file():
+        written = json.loads(manifest.read_text(encoding="utf-8"))
+        if written["fingerprint"] == fingerprint:
+            return written["counts"]
+    claims = {split: checked_claims(dataset, split) for split in dataset.claim_files}
+    candidates = _candidates(dataset, [claim for of_split in claims.values() for claim in of_split])
+    reranked = _ranked(dataset.reranked) if dataset.reranked else candidates
+    wanted = {unit for run in (candidates, reranked) for units in run.values() for unit in units}
+    wanted.update(unit for of_split in claims.values() for claim in of_split for unit in claim.gold_ids)
+    passages = {sentence.id: examples.Passage(sentence.id, page.title, sentence.text) for page in dataset.read_pages()
+                for sentence in page.sentences if sentence.text and sentence.id in wanted}
+    _check_evidence(dataset, wanted - passages.keys())
+    skipped: Counter = Counter()
+    counts: dict[str, dict[str, int]] = {}
+    for split, of_split in claims.items():
+        written = files.write_all(out, split, of_split, candidates, reranked, passages.get, seed=dataset.seed,
+                                  training=split == "train", skipped=skipped)
+        for variant, number in written.items():
+            counts.setdefault(variant, {})[split] = number
+    for reason, number in skipped.items():
+        log.warning("%s: %s: %d", dataset.name, reason, number)
+    if str(dataset.vocabulary) == "train":
+        train_vocabulary(_texts(dataset, claims.get("train", ())), out / "spiece.model", TRAINED_PIECES)
+    write_json(manifest, {"fingerprint": fingerprint, "counts": counts})
+    return counts
+
+
+def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
+    """The claims of a split; one that cannot be trained on is an error with its place."""
+    watch, claims = Watch(), []
+    for claim in dataset.read_claims(split, watch):
+        path, line = watch.where or (dataset.claim_files[split], None)
+        if claim.label is None and split == "train":
+            raise DataError(f"claim '{claim.id}' has no label and is in train", path=path, line=line, field="label")
+        if claim.label in (Label.SUPPORTS, Label.REFUTES) and not claim.evidence_sets:
+            raise DataError(f"claim '{claim.id}' is {claim.label} but has no evidence", path=path, line=line,
+                            field="evidence")
+        claims.append(claim)
+    return claims
+
+
+def _check_evidence(dataset: ClaimDataset, missing: set[str]) -> None:
+    """Raises for the first claim whose evidence is not in the corpus; its line is found by reading again."""
+    for split in dataset.claim_files if missing else ():
+        watch = Watch()
+        for claim in dataset.read_claims(split, watch):
+            for unit in claim.gold_ids:
+                if unit in missing:
+                    path, line = watch.where or (dataset.claim_files[split], None)
+                    raise DataError(f"'{unit}' of claim '{claim.id}' is not a sentence with text in the corpus",
+                                    path=path, line=line, field="evidence")
+
+
+def _ranked(path: str | os.PathLike) -> dict[str, list[str]]:
+    from lisax.retrieval import runs
+
+    return examples.ranked_ids(runs.read_run(path))
+
+
+def _candidates(dataset: ClaimDataset, claims: list[Claim]) -> dict[str, list[str]]:
+    """Sentence ids for each claim: the user's run, or the claim's own candidates, or BM25 over sentences."""
+    if dataset.run is not None:
+        return _ranked(dataset.run)
+    found = {claim.id: list(claim.candidates) for claim in claims if claim.candidates}
+    rest = [claim for claim in claims if not claim.candidates]
+    if rest:
+        from lisax.retrieval import bm25
+
+        sentences = ((sentence.id, f"{page.title} {sentence.text}") for page in dataset.read_pages()
+                     for sentence in page.sentences if sentence.text)
+        index = bm25.build(sentences, dataset.out_folder / "sentences.bm25")
+        hits = index.search([claim.text for claim in rest], CANDIDATES)
+        found |= {claim.id: [unit for unit, _ in of_claim] for claim, of_claim in zip(rest, hits, strict=True)}
+    return found
+
+
+def _texts(dataset: ClaimDataset, claims: Iterable[Claim]) -> Iterator[str]:
+    yield from (claim.text for claim in claims)
+    for page in dataset.read_pages():
+        yield f"{page.title} . {page.text}"

@@ -1,0 +1,199 @@
+"""The tasks known at import: what they read, what they give, and what they say when files are missing."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import seqio
+
+import tasks
+from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.records import Label, LisaxError
+from lisax.sampling import examples
+from lisax.sampling.examples import Example, Passage
+from tasks import families, locations
+from tasks.vocabularies import ByteVocabulary, SentencePieces, digest_of
+
+LENGTHS = {"inputs": 64, "targets": 4}
+PASSAGES = [Passage(f"P_{i}", f"Page {i}", f"the sentence number {i} says something about harbours .") for i in range(5)]
+RANK = [Example(str(i // 2), f"claim {i // 2}", (PASSAGES[i % 5],), ("Page 1", "Page 2"), i % 2 == 0) for i in range(40)]
+LISTS = [Example(str(i), f"claim {i}", tuple(PASSAGES), (), label) for i, label in
+         enumerate([Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO] * 4)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    train_vocabulary([f"{p.title} {p.text} claim query sentence relevant" for p in PASSAGES] * 20,
+                     folder / "spiece.model", 120)
+    examples.write(folder / "examples/rank.train.jsonl", RANK)
+    for variant in ("label_pointwise", "label_listwise", "label_listwise_infused", "claim_only"):
+        rows = LISTS if "listwise" in variant else [
+            Example(e.claim_id, e.claim, e.sentences[:1], (), e.label) for e in LISTS]
+        examples.write(folder / f"examples/{variant}.train.jsonl", rows)
+    (folder / "msmarco").mkdir()
+    (folder / "msmarco/triples.train.tsv").write_text("query one\tgood passage\tbad passage\nquery two\tgood\tbad\n")
+    (folder / "examples/text.train.jsonl").write_text(
+        "".join(json.dumps({"text": p.text}) + "\n" for p in PASSAGES * 20))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def data(folder, monkeypatch):
+    monkeypatch.setenv("LISAX_DATA", str(folder))
+    monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
+
+
+def read(name, lengths=LENGTHS, **options):
+    options = {"split": "train", "shuffle": False, "seed": 0} | options
+    return list(seqio.get_mixture_or_task(name).get_dataset(lengths, **options).as_numpy_iterator())
+
+
+NAMES = ["list5_rank", "list5_rank_entities", "list5_label_pointwise", "list5_label_listwise",
+         "list5_label_listwise_infused", "list5_claim_only", "msmarco_rank"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_task_encodes_what_it_prints_and_ends_in_EOS(name, folder):
+    vocabulary = Vocabulary(folder / "spiece.model")
+    rows = read(name)
+    assert rows
+    for row in rows:
+        assert row["inputs"].dtype == row["targets"].dtype == np.int32
+        assert row["inputs"].tolist() == [*vocabulary.encode(row["inputs_pretokenized"].decode()), 1]
+        assert row["targets"].tolist() == [vocabulary.piece_id(row["targets_pretokenized"].decode()), 1]
+        assert len(row["inputs"]) <= 64
+        assert row["inputs_pretokenized"].lower().endswith(b"relevant:")
+
+
+def test_ranking_texts_and_ids():
+    first = read("list5_rank_entities", None)[0]
+    assert first["inputs_pretokenized"].decode() == (
+        "Query: claim 0 Document: Page 0 . the sentence number 0 says something about harbours . "
+        "Entity1: Page 1 Entity2: Page 2 Relevant:")
+    assert first["claim_id"] == b"0" and first["sentence_ids"] == b"P_0" and bool(first["relevant"])
+    assert b"Entity" not in read("list5_rank", None)[0]["inputs_pretokenized"]
+    assert read("msmarco_rank", None)[1]["inputs_pretokenized"] == b"Query: query one Document: bad passage Relevant:"
+
+
+def test_the_preset_of_gin_is_obeyed():
+    import gin
+    with gin.unlock_config():
+        gin.parse_config("lisax_format.preset = 'released'")
+    try:
+        assert read("list5_claim_only")[0]["inputs_pretokenized"] == b"hypothesis: claim 0"
+    finally:
+        gin.clear_config()
+
+
+def test_order_depends_on_the_seed_alone():
+    def claims(seed):
+        return [row["sentence_ids"] + row["claim_id"] for row in read("list5_rank", shuffle=True, seed=seed)]
+    assert claims(1) == claims(1) != claims(2)
+    assert sorted(claims(1)) == sorted(claims(2))
+
+
+@pytest.mark.parametrize("name", ["list5_span_corruption_rank", "list5_label_infused_pointwise", "msmarco_list5_rank"])
+def test_mixtures_give_batches_of_a_model(name):
+    dataset = seqio.get_dataset(name, {"inputs": 64, "targets": 32}, seqio.EncDecFeatureConverter(pack=True),
+                                dataset_split="train", shuffle=True, seed=1, num_epochs=None, verbose=False)
+    batch = next(dataset.take(6).batch(6).as_numpy_iterator())
+    assert batch["encoder_input_tokens"].shape == (6, 64) and batch["decoder_target_tokens"].shape == (6, 32)
+
+
+def test_metrics_get_the_words_and_the_claims():
+    task = seqio.get_mixture_or_task("list5_rank")
+    rows = read("list5_rank")
+    targets = [task.postprocess_fn("true" if row["relevant"] else "false", example=row, is_target=True) for row in rows]
+    predictions = [task.postprocess_fn("true", example=row, is_target=False) for row in rows]
+    assert task.predict_metric_fns[0](targets, predictions) == {"accuracy": 0.5}
+    scores = [-0.1] * len(rows)
+    assert task.score_metric_fns[0](targets, scores)["map@5"] == 1.0
+
+
+def test_every_task_can_be_cached_before_lengths_are_known():
+    for name in [*NAMES, "list5_span_corruption"]:
+        task = seqio.get_mixture_or_task(name)
+        assert task.supports_caching and not task.requires_caching
+        records = list(task.preprocess_precache(task.source.get_dataset("train", shuffle=False, seed=1)).as_numpy_iterator())
+        assert records and all(set(record) == {"line"} and json.loads(record["line"]) for record in records)
+
+
+def cache(task, folder):
+    """The task's training split in seqio's cache layout, written without Beam."""
+    import tensorflow as tf
+    out = folder / task.name
+    out.mkdir(parents=True)
+    rows = list(task.preprocess_precache(task.source.get_dataset("train", shuffle=False, seed=1)))
+    with tf.io.TFRecordWriter(str(out / "train.tfrecord-00000-of-00001")) as writer:
+        for row in rows:
+            writer.write(seqio.dict_to_tfexample({k: v.numpy() for k, v in row.items()}).SerializeToString())
+    (out / "info.train.json").write_text(json.dumps(
+        {"num_shards": 1, "features": {"line": {"shape": [], "dtype": "string"}}, "seqio_version": seqio.__version__}))
+    (out / "stats.train.json").write_text(json.dumps({"examples": len(rows)}))
+    (out / "COMPLETED").touch()
+
+
+@pytest.mark.parametrize("name", ["list5_rank_entities", "list5_label_listwise"])
+def test_a_cached_task_gives_the_same_examples_at_any_length(name, tmp_path):
+    plain = read(name, {"inputs": 70, "targets": 4}), read(name, {"inputs": 110, "targets": 4})
+    cache(seqio.get_mixture_or_task(name), tmp_path)
+    with seqio.test_utils.mock.patch.object(seqio.utils, "_GLOBAL_CACHE_DIRECTORIES", [str(tmp_path)]):
+        task = seqio.get_mixture_or_task(name)
+        task.__dict__.pop("cache_dir", None)
+        for lengths, expected in zip((70, 110), plain):
+            found = read(name, {"inputs": lengths, "targets": 4}, use_cached=True)
+            assert [row["inputs_pretokenized"] for row in found] == [row["inputs_pretokenized"] for row in expected]
+            assert max(len(row["inputs"]) for row in found) <= lengths
+
+
+def test_seqios_own_caching_if_beam_is_installed(tmp_path):
+    pytest.importorskip("apache_beam")
+    from seqio.scripts import cache_tasks_main
+    cache_tasks_main.run_pipeline  # the entry point that seqio_cache_tasks runs
+    import apache_beam
+    from seqio import beam_utils
+    with apache_beam.Pipeline() as pipeline:
+        rows = pipeline | beam_utils.PreprocessTask(seqio.get_mixture_or_task("list5_rank"), "train")
+        assert rows is not None
+
+
+def test_missing_places_and_files_are_told(folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("LISAX_VOCABULARY", str(folder / "spiece.model"))
+    monkeypatch.setenv("LISAX_DATA", str(tmp_path))
+    with pytest.raises(LisaxError, match=r"'list5_rank' reads .*rank.train.jsonl, which does not exist"):
+        read("list5_rank")
+    monkeypatch.setenv("LISAX_VOCABULARY", str(tmp_path / "no.model"))
+    with pytest.raises(LisaxError, match="no vocabulary at .*no.model"):
+        locations.vocabulary_path()
+    monkeypatch.delenv("LISAX_DATA")
+    monkeypatch.delenv("LISAX_VOCABULARY")
+    with pytest.raises(LisaxError, match="LISAX_DATA"):
+        locations.data_folder()
+    with pytest.raises(LisaxError, match="LISAX_VOCABULARY"):
+        locations.vocabulary_path()
+
+
+def test_vocabularies_compare_and_pickle(folder):
+    import copy
+    import pickle
+    given = SentencePieces(folder / "spiece.model")
+    default = tasks.vocabularies.default_vocabulary()
+    assert given == default == copy.deepcopy(default) == pickle.loads(pickle.dumps(given))
+    assert given.vocab_size == Vocabulary(folder / "spiece.model").size
+    assert given.encode("the harbours") == Vocabulary(folder / "spiece.model").encode("the harbours")
+    assert digest_of(given) == Vocabulary(folder / "spiece.model").digest != digest_of(ByteVocabulary())
+
+
+def test_a_byte_task_writes_initials(folder):
+    name = "test_byte_rank"
+    families.add(name, families.Family.RANK, locations.in_data_folder("examples/rank.{split}.jsonl"),
+                 splits=("train",), vocabulary=ByteVocabulary())
+    try:
+        rows = read(name, {"inputs": 90, "targets": 2})
+        assert {row["targets_pretokenized"] for row in rows} == {b"t", b"f"}
+        assert all(len(row["inputs"]) <= 90 and row["inputs_pretokenized"].endswith(b"Relevant:") for row in rows)
+    finally:
+        seqio.TaskRegistry.remove(name)

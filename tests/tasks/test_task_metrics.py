@@ -1,0 +1,33 @@
+"""Training-time figures on hand-made results."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tasks import metrics
+
+
+def test_accuracy_and_its_balanced_kin():
+    targets = [{"target": word} for word in ("true", "true", "true", "weak")]
+    assert metrics.accuracy(targets, ["true", "true", " true", "true"]) == {"accuracy": 0.75}
+    assert metrics.label_accuracy(targets, ["true"] * 4) == {"label_accuracy": 0.75, "balanced_accuracy": 0.5}
+
+
+def test_ranking_figures_by_claim():
+    claims = ["a"] * 4 + ["b"] * 2 + ["c"]
+    relevant = [False, True, False, True, False, True, False]
+    scores = [0.9, 0.8, 0.1, 0.2, 0.3, 0.7, 0.5]
+    figures = metrics.ranking_figures(claims, relevant, scores, cutoff=2)
+    assert figures["precision@2"] == pytest.approx((1 / 2 + 1 / 2) / 2)
+    assert figures["recall@2"] == pytest.approx((1 / 2 + 1) / 2)
+    assert figures["f1@2"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert figures["map@2"] == pytest.approx(((1 / 2) / 2 + 1) / 2)
+
+
+def test_scores_of_the_target_word_become_relevance():
+    targets = [{"claim_id": "a", "relevant": True}, {"claim_id": "a", "relevant": False}]
+    good = metrics.ranking_scores(targets, [math.log(0.9), math.log(0.8)])
+    bad = metrics.ranking_scores(targets, [math.log(0.3), math.log(0.2)])
+    assert good["map@5"] == 1 and bad["map@5"] == 0.5
