@@ -1,0 +1,165 @@
+"""A user's dataset as tasks: three lines of Python or one JSON file, and errors that name the line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import seqio
+
+from lisax.formats.vocabulary import train_vocabulary
+from lisax.records import DataError, Hit, LisaxError
+from lisax.retrieval import runs
+from lisax.sampling import examples
+from tasks import register as module
+from tasks.register import register, register_file
+
+PAGES = [{"id": f"P_{i}", "title": f"Town {i}", "sentences": [f"Town {i} has {n} harbours of kind {'abcdef'[n]} ."
+                                                               for n in range(6)]} for i in range(12)]
+CLAIMS = [{"id": i, "claim": f"Town {i} has {i % 6} harbours.", "label": label,
+           "evidence": [] if label == "NOT ENOUGH INFO" else [[f"P_{i}_{i % 6}"]]}
+          for i, label in enumerate(["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] * 4)]
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    lines(folder / "pages.jsonl", PAGES)
+    lines(folder / "claims.train.jsonl", CLAIMS[:9])
+    lines(folder / "claims.dev.jsonl", CLAIMS[9:])
+    train_vocabulary([s for p in PAGES for s in p["sentences"]] * 5, tmp_path / "spiece.model", 90)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    before = set(seqio.TaskRegistry.names())
+    yield
+    for name in set(seqio.TaskRegistry.names()) - before:
+        seqio.TaskRegistry.remove(name)
+
+
+def read(name, split="train"):
+    dataset = seqio.get_mixture_or_task(name).get_dataset({"inputs": 128, "targets": 4}, split=split, shuffle=False, seed=0)
+    return list(dataset.as_numpy_iterator())
+
+
+def test_a_folder_gives_every_task(folder, tmp_path):
+    mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
+    assert sorted(mine.tasks.values()) == ["mine_claim_only", "mine_label_listwise", "mine_label_listwise_infused",
+                                           "mine_label_pointwise", "mine_rank", "mine_rank_entities"]
+    assert len(read("mine_rank")) == 12 and len(read("mine_label_listwise_infused")) == 9
+    assert len(read("mine_claim_only", "dev")) == 3
+    entities = read("mine_rank_entities")[0]["inputs_pretokenized"].decode()
+    assert entities.startswith("Query: Town 0 has 0 harbours. Document: Town 0 . Town 0 has 0 harbours")
+    assert entities.endswith("Entity1: Town 0 Relevant:")
+    gold = {str(c["id"]): {unit for s in c["evidence"] for unit in s} for c in CLAIMS}
+    for row in read("mine_label_listwise_infused"):
+        units = row["sentence_ids"].decode().split()
+        assert len(units) == 5 and gold[row["claim_id"].decode()] <= set(units)
+
+
+def test_the_files_are_written_once_and_again_when_the_data_change(folder, monkeypatch):
+    register("mine", folder=folder, vocabulary="bytes")
+    monkeypatch.setattr(module, "_candidates", lambda *_: pytest.fail("built again"))
+    for name in list(module.TASKS):
+        seqio.TaskRegistry.remove(f"mine_{name}")
+    assert register("mine", folder=folder, vocabulary="bytes").counts["rank"]["train"] == 12
+    monkeypatch.undo()
+    for name in list(module.TASKS):
+        seqio.TaskRegistry.remove(f"mine_{name}")
+    lines(folder / "claims.train.jsonl", CLAIMS[:3])
+    assert register("mine", folder=folder, vocabulary="bytes").counts["rank"]["train"] == 4
+
+
+def test_a_json_file_with_claims_corpus_run_and_a_trained_vocabulary(folder, tmp_path):
+    run = [Hit(str(c["id"]), f"P_{i}_{n}", 1 + i * 6 + n, -i * 6 - n) for c in CLAIMS for i in range(12) for n in range(6)]
+    runs.write_run(tmp_path / "run.trec", run, "test")
+    (tmp_path / "task.json").write_text(json.dumps({
+        "name": "theirs", "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
+        "corpus": "mine/pages.jsonl", "run": "run.trec", "vocabulary": "train", "preset": "released", "out": "built"}))
+    register_file(tmp_path / "task.json")
+    assert (tmp_path / "built/spiece.model").is_file() and not (tmp_path / "built/sentences.bm25").exists()
+    negatives = [row["sentence_ids"].decode() for row in read("theirs_rank") if not row["relevant"]]
+    # Ranks 50 to 200 of 72 candidates: pages 8 on.
+    assert len(negatives) == 6 and all(int(unit.split("_")[1]) >= 8 for unit in negatives)
+    assert read("theirs_claim_only")[0]["inputs_pretokenized"] == b"hypothesis: Town 0 has 0 harbours."
+
+
+def test_claims_with_their_own_candidates_need_no_retrieval(folder):
+    lines(folder / "claims.train.jsonl", [claim | {"candidates": [f"P_1_{n}" for n in range(6)]} for claim in CLAIMS[:9]])
+    lines(folder / "claims.dev.jsonl", [CLAIMS[9] | {"candidates": ["P_1_1"]}])
+    register("mine", folder=folder, vocabulary="bytes")
+    assert not (folder / "mine_tasks/sentences.bm25").exists()
+    assert [s.id for e in examples.read(folder / "mine_tasks/label_listwise.dev.jsonl") for s in e.sentences] == ["P_1_1"]
+
+
+def test_the_gin_file_is_ready(folder, tmp_path):
+    from lisax.runtime import gin_files
+    mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
+    mine.write_gin(tmp_path / "mine.gin", "rank", model="t5_1_1_tiny")
+    text = (tmp_path / "mine.gin").read_text()
+    assert "MIXTURE_OR_TASK_NAME = 'mine_rank'" in text and "12 training examples" in text
+    for name in mine.tasks.values():
+        seqio.TaskRegistry.remove(name)
+    assert register_file(tmp_path / "mine.json").counts == mine.counts
+    bindings = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "TRAIN_STEPS = 2"]
+    with gin_files.configured("train", [tmp_path / "mine.gin"], bindings) as config:
+        assert config.train_data.mixture_or_task_name == "mine_rank" and config.train_data.module == "tasks"
+    with pytest.raises(LisaxError, match="no task 'label'"):
+        mine.write_gin(tmp_path / "other.gin", "label")
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"label": "MAYBE"}, r"claims.train.jsonl:2: field 'label'"),
+    ({"label": None}, r"claims.train.jsonl:2: field 'label': claim '1' has no label"),
+    ({"evidence": []}, r"claims.train.jsonl:2: field 'evidence': claim '1' is REFUTES but has no evidence"),
+    ({"evidence": [["P_99_0"]]}, r"claims.train.jsonl:2: field 'evidence': 'P_99_0' of claim '1' is not a sentence"),
+    ({"claim": 3}, r"claims.train.jsonl:2: field 'claim'"),
+    ({"id": 0}, r"claims.train.jsonl:2: field 'id'"),
+])
+def test_bad_data_are_named_and_nothing_is_registered(folder, change, message):
+    lines(folder / "claims.train.jsonl", [CLAIMS[0], CLAIMS[1] | change])
+    with pytest.raises(DataError, match=message):
+        register("mine", folder=folder, vocabulary="bytes")
+    assert not [name for name in seqio.TaskRegistry.names() if name.startswith("mine_")]
+    assert not list(folder.rglob("*.train.jsonl.partial")) and not (folder / "mine_tasks/dataset.json").exists()
+
+
+def test_bad_calls_say_what_is_wrong(folder, tmp_path):
+    with pytest.raises(LisaxError, match="either `folder`, or `claims` and `corpus`"):
+        register("mine", claims=folder / "claims.train.jsonl")
+    with pytest.raises(LisaxError, match="unknown field 'claimz'; there are name, folder"):
+        register("mine", claimz="x")
+    with pytest.raises(LisaxError, match="letters, digits and underscores"):
+        register("my data", folder=folder)
+    with pytest.raises(LisaxError, match="no format preset 'papper'"):
+        register("mine", folder=folder, preset="papper")
+    with pytest.raises(DataError, match="no such vocabulary"):
+        register("mine", folder=folder, vocabulary=tmp_path / "none.model")
+    register("mine", folder=folder, vocabulary="bytes")
+    with pytest.raises(LisaxError, match="already a task 'mine_claim_only'"):
+        register("mine", folder=folder, vocabulary="bytes")
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(DataError, match="bad.json: not valid JSON"):
+        register_file(tmp_path / "bad.json")
+    with pytest.raises(DataError, match="no such file"):
+        register_file(tmp_path / "absent.json")
+
+
+def test_a_new_process_registers_the_files_of_LISAX_TASKS(folder, tmp_path):
+    import os
+    import subprocess
+    import sys
+    (tmp_path / "task.json").write_text(json.dumps({"name": "mine", "folder": "mine", "vocabulary": "bytes"}))
+    environment = {k: v for k, v in os.environ.items() if k not in ("LISAX_DATA", "LISAX_VOCABULARY")}
+    code = "import tasks, seqio; print([n for n in seqio.TaskRegistry.names() if n.startswith(('mine', 'list5'))])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                          cwd=os.path.dirname(module.__file__) + "/..",
+                          env=environment | {"LISAX_TASKS": str(tmp_path / "task.json")})
+    assert "'mine_rank'" in done.stdout and "'list5_rank'" in done.stdout, done.stderr[-2000:]
