@@ -160,7 +160,7 @@ def sentence_id(page: str, number: int) -> str:
 def split_sentence_id(unit: str) -> tuple[str, int]:
     """`{page}_{n}` at its last underscore: pages hold underscores themselves."""
     page, separator, number = unit.rpartition("_")
-    if not separator or not page or not (number.isascii() and number.isdigit()):
+    if not separator or not page or not (number.isascii() and number.isdigit() and len(number) < 10):
         raise DataError(f"'{unit}' is not a sentence id: expected {{page}}_{{number}}")
     return page, int(number)
 
@@ -190,7 +190,11 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     if not path.is_file():
         raise DataError("no such file", path=path)
     empty = True
-    with path.open("rb") as file:
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    with file:
         for number, raw in enumerate(file, start=1):
             if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
                 raise DataError("the file starts with a byte order mark; remove it, for example with "

@@ -71,8 +71,8 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
     labels: dict[str, dict[str, int]] = {}
     wanted: Wanted = {}
     split_of: dict[str, str] = {}
-    if not dataset.splits:
-        watch.problem(DataError("no claims of any split", path=dataset.folder))
+    if not dataset.splits and not dataset.question_splits:
+        watch.problem(DataError("no claims and no questions", path=dataset.folder))
     for split in dataset.splits:
         tally: Counter[str] = Counter()
         for claim in dataset.claims(split, watch):
@@ -86,13 +86,12 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
                                         line=line, field="id"))
         counts[f"claims in {split}"] = tally.total()
         labels[split] = dict(sorted(tally.items()))
-        questions = 0
+    for split in dataset.question_splits:
+        counts[f"questions in {split}"] = 0
         for question in dataset.questions(split, watch):
-            questions += 1
+            counts[f"questions in {split}"] += 1
             for unit in question.evidence:
                 wanted.setdefault(unit, (*watch.where, f"question {question.id!r}"))
-        if questions:
-            counts[f"questions in {split}"] = questions
     return counts, labels, wanted
 
 

@@ -101,7 +101,7 @@ def _evidence_unit(row: Row, field: str, item) -> str | None:
         return None
     if not isinstance(page, str) or not page.strip():
         raise row.error(field, f"expected a page title third, found {page!r:.80}")
-    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 10**9:
         raise row.error(field, f"expected a sentence number fourth, found {number!r:.80}")
     return sentence_id(titles.page_id(page), number)
 
@@ -202,6 +202,7 @@ def parse_prediction(row: Row) -> Verdict:
         probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
     scores = tuple(row.each("evidence_scores", row.get("evidence_scores", list, []), float))
     if scores and len(scores) != len(evidence):
-        raise row.error("evidence_scores", f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
+        raise row.error("evidence_scores",
+                        f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
     return Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)),
                    tuple(evidence), tuple(map(float, scores)))

@@ -27,7 +27,13 @@ class Dataset(ABC):
 
     @property
     def splits(self) -> tuple[str, ...]:
+        """The splits that have claims."""
         return tuple(self.files)
+
+    @property
+    def question_splits(self) -> tuple[str, ...]:
+        """The splits that have questions."""
+        return ()
 
     def claim_file(self, split: str) -> Path:
         if split not in self.files:
@@ -82,6 +88,10 @@ class Plain(Dataset):
     def __init__(self, folder: Path):
         super().__init__(folder, _by_split(folder, "claims"))
         self.question_files = _by_split(folder, "questions")
+
+    @property
+    def question_splits(self):
+        return tuple(self.question_files)
 
     def claims(self, split, watch=None):
         return plain.read_claims(self.claim_file(split), watch)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -99,7 +100,8 @@ class Row:
     def each(self, field: str, values: Iterable, kind: type) -> Iterator:
         """The members of a list, each checked to be of `kind`; the complaint names `field[i]`."""
         for i, value in enumerate(values):
-            if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
+            fits = isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
+            if not fits or (kind is float and abs(value) > sys.float_info.max):
                 raise self.error(f"{field}[{i}]", f"expected {kind.__name__}, found {value!r:.80}")
             yield value
 

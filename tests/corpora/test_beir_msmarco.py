@@ -89,7 +89,7 @@ def test_triples_of_ids(tmp_path):
     triples = msmarco.read_id_triples(tmp_path / "ids.tsv", queries, collection)
     assert next(triples) == Triple("what is it?", "caf\u00e9", "zero with a tab")
     assert next(triples) == Triple("what is it?", "seven", "caf\u00e9")
-    with pytest.raises(DataError, match=r"ids\.tsv:3: field 'positive passage id': id 6 is not in .*collection\.tsv"):
+    with pytest.raises(DataError, match=r"ids\.tsv:3: field 'positive passage id': id 6 is not in .*tion\.tsv"):
         next(triples)
 
 

@@ -40,7 +40,8 @@ def test_all_problems_are_collected(tmp_path):
     assert summary.counts == {"claims in train": 2, "claims in dev": 2, "pages": 3, "sentences with text": 3}
     assert summary.problem_count == 8 and not summary.sound
     assert [problem.replace(str(tmp_path), "") for problem in summary.problems] == [
-        "/train.jsonl:2: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "/train.jsonl:2: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 "
+        "(char 1)",
         "/train.jsonl:3: field 'id': duplicate id '1', first on line 1",
         "/train.jsonl:4: field 'label': unknown label '?'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'",
         "/dev.jsonl:1: field 'id': claim '3' is in split train too",

@@ -51,7 +51,8 @@ def test_fm2_claims_of_one_page_share_its_sentences(tmp_path):
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"label": "NOT ENOUGH INFO"}, "field 'label': unknown label 'NOT ENOUGH INFO'; expected 'SUPPORTS', 'REFUTES'"),
+    ({"label": "NOT ENOUGH INFO"},
+     "field 'label': unknown label 'NOT ENOUGH INFO'; expected 'SUPPORTS', 'REFUTES'"),
     ({"gold_evidence": "Two."}, "field 'gold_evidence': expected list"),
     ({"retrieved_evidence": ["Two."]}, r"field 'retrieved_evidence\[0\]': expected dict, found 'Two.'"),
     ({"gold_evidence": [{"text": None}]}, r"field 'gold_evidence\[0\].text': expected a sentence, found None"),

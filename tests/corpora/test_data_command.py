@@ -22,7 +22,8 @@ def run(*words: str) -> int:
 def test_list_names_each_set_and_where_it_is(capsys):
     assert run("list") == 0
     shown = capsys.readouterr().out
-    assert "lisax data get fever\n" in shown and "https://github.com/wenhuchen/Table-Fact-Checking: clone" in shown
+    assert "lisax data get fever\n" in shown
+    assert "https://github.com/wenhuchen/Table-Fact-Checking: clone" in shown
 
 
 def test_check_says_what_is_wrong(tmp_path, capsys):
@@ -34,7 +35,8 @@ def test_check_says_what_is_wrong(tmp_path, capsys):
     claims.write_text('{"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["P_1"]]}\n')
     assert run("check", str(tmp_path)) == 1
     assert capsys.readouterr().out.endswith(
-        f"  problem: {claims}:1: field 'evidence': evidence 'P_1' of claim '1' is not in the corpus\n  1 problem\n")
+        f"  problem: {claims}:1: field 'evidence': evidence 'P_1' of claim '1' is not in the corpus\n"
+        "  1 problem\n")
 
 
 def test_errors_are_sentences(tmp_path):

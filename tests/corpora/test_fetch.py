@@ -102,7 +102,7 @@ def test_a_broken_connection_is_resumed_where_it_broke(server, tmp_path):
 
 def test_another_run_resumes_what_the_first_left(server, tmp_path):
     server.cut_after = [1000]
-    with pytest.raises(DownloadError, match="broke off.*run the same command again, which resumes after 1,000 bytes"):
+    with pytest.raises(DownloadError, match="broke off.*the same command again, which resumes after 1,000 bytes"):
         download(server.url + "/a", tmp_path / "a", patience=Patience(5, retries=-1))
     assert names(tmp_path) == ["a.partial", "a.partial.json"]
     assert download(server.url + "/a", tmp_path / "a", patience=QUICK).read_bytes() == BODY
@@ -158,7 +158,7 @@ def test_offline(tmp_path, monkeypatch):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/a"
-        with pytest.raises(DownloadError, match="cannot be reached; check the connection.*by other means into .*a"):
+        with pytest.raises(DownloadError, match="cannot be reached; check the connection.*by other means into "):
             download(url, tmp_path / "a", patience=QUICK)
     with pytest.raises(DownloadError, match="not an address that can be fetched"):
         download("no-scheme", tmp_path / "a", patience=QUICK)
@@ -237,7 +237,8 @@ def zipped_link():
 
 def test_a_tar_is_unpacked(tmp_path):
     (tmp_path / "a.tar.gz").write_bytes(tarred(member("./d", tarfile.DIRTYPE), member("./d/one"), member("two")))
-    assert archives.unpack(tmp_path / "a.tar.gz", tmp_path / "out") == [tmp_path / "out/d/one", tmp_path / "out/two"]
+    out = tmp_path / "out"
+    assert archives.unpack(tmp_path / "a.tar.gz", out) == [out / "d/one", out / "two"]
 
 
 @pytest.mark.parametrize("data, said", [

@@ -14,8 +14,8 @@ from lisax.records import Claim, DataError, Document, Graph, Label, Question, Se
 IDS = st.text(min_size=1, max_size=8).map(titles.page_id).filter(bool)
 TEXTS = st.text(min_size=1).map(titles.one_line).filter(bool)
 SETS = st.lists(st.lists(IDS, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
-CLAIMS = st.builds(Claim, IDS, TEXTS, st.none() | st.sampled_from(Label), SETS, st.lists(IDS, max_size=3).map(tuple),
-                   st.none() | st.text())
+CLAIMS = st.builds(Claim, IDS, TEXTS, st.none() | st.sampled_from(Label), SETS,
+                   st.lists(IDS, max_size=3).map(tuple), st.none() | st.text())
 CELLS = st.text(max_size=5)
 
 
@@ -23,7 +23,8 @@ CELLS = st.text(max_size=5)
 def documents(draw):
     page = draw(IDS)
     texts = draw(st.lists(st.text().map(titles.one_line), max_size=4))
-    return Document(page, titles.one_line(draw(st.text())), tuple(Sentence(page, n, t) for n, t in enumerate(texts)),
+    return Document(page, titles.one_line(draw(st.text())),
+                    tuple(Sentence(page, number, text) for number, text in enumerate(texts)),
                     tuple(draw(st.lists(TEXTS, max_size=2))))
 
 
@@ -35,7 +36,8 @@ def tables(draw):
 
 
 GRAPHS = st.builds(Graph, IDS, CELLS, st.lists(st.tuples(CELLS, CELLS), max_size=3).map(tuple), st.none() | IDS)
-QUESTIONS = st.builds(Question, IDS, TEXTS, st.lists(CELLS, max_size=3).map(tuple), st.lists(IDS, max_size=2).map(tuple))
+QUESTIONS = st.builds(Question, IDS, TEXTS, st.lists(CELLS, max_size=3).map(tuple),
+                      st.lists(IDS, max_size=2).map(tuple))
 
 
 @pytest.mark.parametrize("kind, records", [("claims", CLAIMS), ("pages", documents()), ("tables", tables()),
@@ -51,16 +53,18 @@ def test_what_is_written_reads_back_equal(tmp_path, kind, records):
 
 
 def test_the_lines_themselves(tmp_path):
-    plain.write_claims(tmp_path / "c", [Claim("1", "c", Label.REFUTES, (("P_3", "O_0"),), kind="date", original_id=1),
-                                        Claim("x", "d", None)])
+    plain.write_claims(tmp_path / "c", [
+        Claim("1", "c", Label.REFUTES, (("P_3", "O_0"),), kind="date", original_id=1), Claim("x", "d", None)])
     assert (tmp_path / "c").read_text() == (
         '{"id": 1, "claim": "c", "label": "REFUTES", "evidence": [["P_3", "O_0"]], "kind": "date"}\n'
         '{"id": "x", "claim": "d", "evidence": []}\n')
-    plain.write_pages(tmp_path / "p", [Document("P", "P (q)", (Sentence("P", 0, "a"), Sentence("P", 1, "")), ("R",))])
+    plain.write_pages(tmp_path / "p", [
+        Document("P", "P (q)", (Sentence("P", 0, "a"), Sentence("P", 2, "c")), ("R",))])
     assert (tmp_path / "p").read_text() == (
-        '{"id": "P", "title": "P (q)", "sentences": ["a", ""], "redirects": ["R"]}\n')
+        '{"id": "P", "title": "P (q)", "sentences": ["a", "", "c"], "redirects": ["R"]}\n')
     plain.write_tables(tmp_path / "t", [Table("T", "t", ("h",), (("c",),), page="P")])
-    assert (tmp_path / "t").read_text() == '{"id": "T", "title": "t", "header": ["h"], "rows": [["c"]], "page": "P"}\n'
+    assert (tmp_path / "t").read_text() == (
+        '{"id": "T", "title": "t", "header": ["h"], "rows": [["c"]], "page": "P"}\n')
     plain.write_graphs(tmp_path / "g", [Graph("G", "s", (("r", "o"),))])
     assert (tmp_path / "g").read_text() == '{"id": "G", "subject": "s", "edges": [["r", "o"]]}\n'
     plain.write_questions(tmp_path / "q", [Question("Q", "who?", ("a",), ("T#r0c0",))])
@@ -88,7 +92,8 @@ def test_original_ids_survive(tmp_path):
     ("pages", {"id": "P", "title": "P", "sentences": ["a", 1]}, r"field 'sentences\[1\]': expected str, found 1"),
     ("tables", {"id": "T", "title": "", "header": ["a"], "rows": [["b"], []]},
      r"field 'rows\[1\]': expected 1 cells as in the header, found 0"),
-    ("graphs", {"id": "G", "subject": "s", "edges": [["r"]]}, r"field 'edges\[0\]': expected \[relation, object\]"),
+    ("graphs", {"id": "G", "subject": "s", "edges": [["r"]]},
+     r"field 'edges\[0\]': expected \[relation, object\]"),
     ("questions", {"id": "Q", "question": ""}, "field 'question': the text is empty"),
 ])
 def test_bad_lines_are_refused(tmp_path, kind, row, said):
