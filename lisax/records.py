@@ -203,7 +203,8 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
                 text = raw.decode("utf-8")
             except UnicodeDecodeError as error:
                 raise DataError(f"byte {error.start + 1} is not UTF-8 (0x{raw[error.start]:02x}); if the file is "
-                                f"Latin-1, convert it with `iconv -f latin1 -t utf-8`", path=path, line=number) from None
+                                "Latin-1, convert it with `iconv -f latin1 -t utf-8`",
+                                path=path, line=number) from None
             if text.strip():
                 empty = False
                 yield number, text.rstrip("\r\n")

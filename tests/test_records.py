@@ -23,7 +23,8 @@ def test_a_sentence_id_splits_at_its_last_underscore(page, number):
     assert records.split_sentence_id(records.sentence_id(page, number)) == (page, number)
 
 
-@pytest.mark.parametrize("unit", ["Page", "Page_", "_3", "Page_x", "Page_-1", "Page_²", "", "P_" + "9" * 5000, "T#r1"])
+@pytest.mark.parametrize("unit", [
+    "Page", "Page_", "_3", "Page_x", "Page_-1", "Page_²", "", "P_" + "9" * 5000, "T#r1"])
 def test_what_is_no_sentence_id_is_refused(unit):
     with pytest.raises(DataError, match="not a sentence id"):
         records.split_sentence_id(unit)
