@@ -1,0 +1,53 @@
+"""How far a verdict's probability can be believed: reliability bins, expected calibration error, Brier score.
+
+The confidence of a verdict is the probability of the label that it gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from lisax.records import LABELS, Claim, Verdict
+
+BINS = 10
+
+
+def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bins: int = BINS) -> dict | None:
+    """`expected_error` (ECE), `brier` (sum over labels, 0 to 2), `verdicts` counted, and `bins`.
+
+    Over the claims whose verdict carries probabilities; None where there is none.
+    """
+    counted = [i for i in claims if i in verdicts and not any(map(math.isnan, verdicts[i].probabilities))]
+    if not counted:
+        return None
+    rows = reliability({i: claims[i] for i in counted}, verdicts, bins)
+    brier = sum((probability - (label == claims[i].label)) ** 2
+                for i in counted for label, probability in zip(LABELS, verdicts[i].probabilities, strict=True))
+    return {"expected_error": expected_error(rows), "brier": brier / len(counted), "verdicts": len(counted),
+            "bins": rows}
+
+
+def reliability(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bins: int = BINS) -> list[dict]:
+    """Equal-width bins of confidence in [low, high), the last with 1: {"low", "high", "count", "confidence",
+    "accuracy"}, the latter two means, None in an empty bin. Verdicts without probabilities are left out."""
+    members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    for claim_id, claim in claims.items():
+        verdict = verdicts.get(claim_id)
+        if verdict is None or any(map(math.isnan, verdict.probabilities)):
+            continue
+        confidence = verdict.probabilities[LABELS.index(verdict.label)]
+        members[max(0, min(int(confidence * bins), bins - 1))].append((confidence, verdict.label == claim.label))
+    return [{
+        "low": i / bins,
+        "high": (i + 1) / bins,
+        "count": len(pairs),
+        "confidence": sum(confidence for confidence, _ in pairs) / len(pairs) if pairs else None,
+        "accuracy": sum(right for _, right in pairs) / len(pairs) if pairs else None,
+    } for i, pairs in enumerate(members)]
+
+
+def expected_error(rows: list[dict]) -> float:
+    """Mean distance of accuracy from confidence over bins, weighted by their counts; 0 without verdicts."""
+    total = sum(row["count"] for row in rows)
+    return sum(row["count"] * abs(row["accuracy"] - row["confidence"]) for row in rows if row["count"]) / max(total, 1)

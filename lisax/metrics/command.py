@@ -1,0 +1,106 @@
+"""`lisax evaluate fever | ranking`. Light to import; this verb is where files meet the measures."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.records import Claim, DataError, read_json_lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="evaluate_verb", metavar="WHAT", required=True)
+    fever = verbs.add_parser("fever", help="verdicts with evidence, as the official FEVER scorer counts")
+    fever.add_argument("--gold", type=Path, required=True, metavar="FILE",
+                       help="claims with labels and evidence, in FEVER's layout or our own")
+    fever.add_argument("--predictions", type=Path, required=True, metavar="FILE", help="a FEVER submission")
+    ranking = verbs.add_parser("ranking", help="a TREC run, as trec_eval counts")
+    gold = ranking.add_mutually_exclusive_group(required=True)
+    gold.add_argument("--qrels", type=Path, metavar="FILE", help="TREC judgements, four columns")
+    gold.add_argument("--gold", type=Path, metavar="FILE",
+                      help="claims: recall then asks for a complete evidence set, as LisT5 does")
+    ranking.add_argument("--run", type=Path, required=True, metavar="FILE", help="a TREC run, six columns")
+    for verb in (fever, ranking):
+        verb.add_argument("--json", action="store_true", help="print one JSON object, with the names of metrics.json")
+
+
+def main(args: argparse.Namespace) -> int:
+    figures = {"fever": _fever, "ranking": _ranking}[args.evaluate_verb](args)
+    if args.json:
+        print(json.dumps(figures, ensure_ascii=False, indent=2))
+    else:
+        print("\n".join(_lines(figures)))
+    return 0
+
+
+def read_gold(path: Path) -> dict[str, Claim]:
+    """Claims by id, of a file in FEVER's layout or our own, told by its evidence."""
+    from lisax.corpora import fever, plain
+
+    read = plain.read_claims if _is_plain(path) else fever.read_claims
+    return {claim.id: claim for claim in read(path)}
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether the first unit of evidence in the file is a string; FEVER's is a list of four.
+
+    FEVER gives even claims without enough information a unit (of nulls): evidence lists that are all empty
+    are ours.
+    """
+    seen_empty = False
+    for _, row in read_json_lines(path):
+        sets = row.get("evidence")
+        if isinstance(sets, list):
+            members = next((s for s in sets if isinstance(s, list) and s), None)
+            if members:
+                return isinstance(members[0], str)
+            seen_empty = True
+    return seen_empty
+
+
+def _fever(args: argparse.Namespace) -> dict:
+    from lisax.corpora.fever import read_predictions
+    from lisax.metrics.fever import check_gold, evaluate
+
+    claims = read_gold(args.gold)
+    with _naming(args.gold):
+        check_gold(claims)
+    verdicts = {verdict.claim_id: verdict for verdict in read_predictions(args.predictions)}
+    with _naming(args.predictions):
+        return {"fever": evaluate(claims, verdicts)}
+
+
+def _ranking(args: argparse.Namespace) -> dict:
+    from lisax.metrics import ranking
+    from lisax.retrieval.runs import read_qrels, read_run
+
+    gold = read_qrels(args.qrels) if args.qrels else read_gold(args.gold)
+    run = read_run(args.run)
+    if not gold.keys() & run.keys():
+        raise DataError(f"no query of the run is in {args.qrels or args.gold}: do the two belong together? "
+                        f"(the run's first: '{next(iter(run))}')", path=args.run)
+    measure = ranking.trec_measures if args.qrels else ranking.sentence_selection
+    with _naming(args.qrels or args.gold):
+        return {"ranking": measure(gold, run)}
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Names the file in a `DataError` that knows none."""
+    try:
+        yield
+    except DataError as error:
+        raise error if error.path is not None else DataError(str(error), path=path) from None
+
+
+def _lines(figures: dict, prefix: str = "") -> Iterator[str]:
+    """One figure a line, its path in the JSON first; lists (reliability bins) are for --json."""
+    for name, value in figures.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, dict):
+            yield from _lines(value, f"{path}.")
+        elif not isinstance(value, list):
+            yield f"{path:<45} " + ("-" if value is None else f"{value:.4f}" if isinstance(value, float) else f"{value}")

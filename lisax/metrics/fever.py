@@ -1,0 +1,206 @@
+"""The FEVER score and what goes with it, as the task's official scorer defines them, to the last digit.
+
+Only the first five predicted sentences of a claim count, for every figure that looks at evidence:
+
+- *FEVER score*: the label is right and, for SUPPORTS and REFUTES, some gold set is whole among the five.
+- *Label accuracy*: the label is right.
+- *Evidence precision*: the share of the five that stand in any gold set; 1 where nothing was predicted. A
+  sentence predicted twice counts twice.
+- *Evidence recall*: 1 if some gold set is whole among the five, else 0; 1 where the gold has no set at all
+  (although such a claim can never count for the FEVER score).
+- Precision and recall are means over claims (macro); claims whose gold label is NOT ENOUGH INFO are left out.
+  Without any other claim precision is 1 and recall 0. F1 is the harmonic mean of the two means; where both are
+  0 the official scorer divides by zero, and F1 here is 0.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from lisax.metrics.calibration import calibration
+from lisax.records import LABELS, Claim, DataError, Label, Verdict
+
+MAX_EVIDENCE = 5
+
+Claims = Mapping[str, Claim]
+Verdicts = Mapping[str, Verdict]
+
+
+class Outcome(enum.StrEnum):
+    """What became of a claim. A claim without enough information needs no evidence: right or wrong label."""
+
+    CORRECT = "correct"
+    EVIDENCE_MISSING = "right label, evidence missing"
+    WRONG_WITH_EVIDENCE = "wrong label, evidence found"
+    WRONG_WITHOUT_EVIDENCE = "wrong label, evidence missing"
+    WRONG_LABEL = "wrong label, none was needed"
+
+
+def found(claim: Claim, evidence: Sequence[str], max_evidence: int = MAX_EVIDENCE) -> bool:
+    """Whether some gold set of the claim is whole among the first `max_evidence` units of `evidence`."""
+    kept = set(evidence[:max_evidence])
+    return any(kept.issuperset(members) for members in claim.evidence_sets)
+
+
+def outcome(claim: Claim, verdict: Verdict, max_evidence: int = MAX_EVIDENCE) -> Outcome:
+    """Which kind of success or error; `CORRECT` is exactly what the FEVER score counts."""
+    right = verdict.label == claim.label
+    if claim.label is Label.NOT_ENOUGH_INFO:
+        return Outcome.CORRECT if right else Outcome.WRONG_LABEL
+    if found(claim, verdict.evidence, max_evidence):
+        return Outcome.CORRECT if right else Outcome.WRONG_WITH_EVIDENCE
+    return Outcome.EVIDENCE_MISSING if right else Outcome.WRONG_WITHOUT_EVIDENCE
+
+
+def fever_score(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_EVIDENCE) -> dict[str, float]:
+    """`fever_score`, `label_accuracy`, `evidence_precision`, `evidence_recall`, `evidence_f1`; fractions.
+
+    Each claim must have one verdict and each verdict a claim. Summed in the order of `claims`, one claim at a
+    time, so that the last digit is that of a scorer that reads the same file.
+    """
+    check_pairs(claims, verdicts)
+    strict = right = precision = recall = 0.0
+    verifiable = 0
+    for claim_id, claim in claims.items():
+        verdict = verdicts[claim_id]
+        right += verdict.label == claim.label
+        strict += outcome(claim, verdict, max_evidence) is Outcome.CORRECT
+        if claim.label is not Label.NOT_ENOUGH_INFO:
+            verifiable += 1
+            precision += _precision(claim, verdict.evidence[:max_evidence])
+            recall += not claim.evidence_sets or found(claim, verdict.evidence, max_evidence)
+    precision = precision / verifiable if verifiable else 1.0
+    recall = recall / verifiable if verifiable else 0.0
+    return {
+        "fever_score": strict / len(claims),
+        "label_accuracy": right / len(claims),
+        "evidence_precision": precision,
+        "evidence_recall": recall,
+        "evidence_f1": 2.0 * precision * recall / (precision + recall) if precision + recall else 0.0,
+    }
+
+
+def _precision(claim: Claim, evidence: Sequence[str]) -> float:
+    gold = set(claim.gold_ids)
+    return sum(unit in gold for unit in evidence) / len(evidence) if evidence else 1.0
+
+
+def oracle_score(claims: Claims, evidence: Mapping[str, Sequence[str]], max_evidence: int = MAX_EVIDENCE) -> float:
+    """The FEVER score of a label prediction that is always right, over this selection: its upper bound.
+
+    `evidence` gives units by claim id, best first; a claim without an entry has none. Claims without enough
+    information count as right.
+    """
+    gold = {claim_id: Verdict(claim_id, _labelled(claim), (math.nan,) * 3, tuple(evidence.get(claim_id, ())))
+            for claim_id, claim in claims.items()}
+    return fever_score(claims, gold, max_evidence)["fever_score"]
+
+
+def multi_evidence(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_EVIDENCE) -> dict[str, float | None]:
+    """Figures on claims that need two sentences or more: none of their gold sets is smaller.
+
+    `label_accuracy` and `fever_score` are over all of them; `found_label_accuracy` over those of which a whole
+    set was selected (the LisT5 paper's 78.02 %, its footnote 4). None where there is no such claim.
+    """
+    check_pairs(claims, verdicts)
+    needed = [(claim, verdicts[i]) for i, claim in claims.items()
+              if claim.evidence_sets and min(map(len, claim.evidence_sets)) >= 2]
+    complete = [pair for pair in needed if found(pair[0], pair[1].evidence, max_evidence)]
+    return {
+        "claims": len(needed),
+        "label_accuracy": _share(v.label == c.label for c, v in needed),
+        "fever_score": _share(outcome(c, v, max_evidence) is Outcome.CORRECT for c, v in needed),
+        "found_claims": len(complete),
+        "found_label_accuracy": _share(v.label == c.label for c, v in complete),
+    }
+
+
+def _share(values: Iterable[bool]) -> float | None:
+    values = list(values)
+    return sum(values) / len(values) if values else None
+
+
+def confusion(claims: Claims, verdicts: Verdicts) -> tuple[tuple[int, ...], ...]:
+    """Counts by gold label (rows) and predicted label (columns), both in the order of `LABELS`."""
+    check_pairs(claims, verdicts)
+    counts = Counter((_labelled(claim), verdicts[claim_id].label) for claim_id, claim in claims.items())
+    return tuple(tuple(counts[gold, predicted] for predicted in LABELS) for gold in LABELS)
+
+
+def by_label(matrix: Sequence[Sequence[int]]) -> dict[str, dict[str, float | None]]:
+    """Precision, recall and F1 of each label, from a confusion matrix; None where nothing was counted."""
+    figures = {}
+    for i, label in enumerate(LABELS):
+        predicted, gold = sum(row[i] for row in matrix), sum(matrix[i])
+        figures[str(label)] = {
+            "precision": matrix[i][i] / predicted if predicted else None,
+            "recall": matrix[i][i] / gold if gold else None,
+            "f1": 2 * matrix[i][i] / (predicted + gold) if predicted + gold else None,
+        }
+    return figures
+
+
+def majority_verdicts(training: Iterable[Claim], claims: Claims,
+                      evidence: Mapping[str, Sequence[str]] | None = None) -> dict[str, Verdict]:
+    """The baseline that always says the most frequent label of `training`, with its shares as probabilities.
+
+    Equal counts: the first of `LABELS`. `evidence` (units by claim id, best first) is predicted with it, for
+    example that of BM25; without any, SUPPORTS and REFUTES can score nothing.
+    """
+    counts = Counter(claim.label for claim in training if claim.label is not None)
+    if not counts:
+        raise DataError("a majority label needs claims that have labels, found none")
+    label = max(LABELS, key=lambda label: counts[label])
+    shares = tuple(counts[label] / counts.total() for label in LABELS)
+    return {claim_id: Verdict(claim_id, label, shares, tuple((evidence or {}).get(claim_id, ())))
+            for claim_id in claims}
+
+
+def evaluate(claims: Claims, verdicts: Verdicts) -> dict:
+    """All of the above under stable names; what `lisax evaluate fever --json` prints.
+
+    The five official figures come first. Where verdicts carry no probabilities, `calibration` is None.
+    """
+    figures = fever_score(claims, verdicts)
+    matrix = confusion(claims, verdicts)
+    majority = fever_score(claims, majority_verdicts(claims.values(), claims))
+    outcomes = Counter(outcome(claim, verdicts[claim_id]) for claim_id, claim in claims.items())
+    return figures | {
+        "claims": len(claims),
+        "oracle_fever_score": oracle_score(claims, {i: verdict.evidence for i, verdict in verdicts.items()}),
+        "multi_evidence": multi_evidence(claims, verdicts),
+        "majority": {name: majority[name] for name in ("fever_score", "label_accuracy")},
+        "by_label": by_label(matrix),
+        "confusion": {str(gold): dict(zip(map(str, LABELS), row)) for gold, row in zip(LABELS, matrix)},
+        "outcomes": {str(kind): outcomes[kind] for kind in Outcome},
+        "calibration": calibration(claims, verdicts),
+    }
+
+
+def check_pairs(claims: Claims, verdicts: Verdicts) -> None:
+    """Refuses what `check_gold` does, a claim without a verdict, and a verdict without a claim."""
+    check_gold(claims)
+    _none_left(claims.keys() - verdicts.keys(), "claim", "without a prediction")
+    _none_left(verdicts.keys() - claims.keys(), "prediction", "for a claim that is not among the gold claims")
+
+
+def check_gold(claims: Claims) -> None:
+    """Refuses an empty evaluation and a claim without a label."""
+    if not claims:
+        raise DataError("there are no claims to evaluate")
+    for claim in claims.values():
+        _labelled(claim)
+
+
+def _none_left(ids: set[str], what: str, trouble: str) -> None:
+    if ids:
+        raise DataError(f"{len(ids)} {what}{'s' if len(ids) > 1 else ''} {trouble}, for example '{min(ids)}'")
+
+
+def _labelled(claim: Claim) -> Label:
+    if claim.label is None:
+        raise DataError(f"claim '{claim.id}' has no label: a blind test cannot be evaluated here")
+    return claim.label

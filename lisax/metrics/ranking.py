@@ -1,0 +1,110 @@
+"""Measures of a ranking, through ir-measures wherever it defines them (so they equal trec_eval's).
+
+Two readings of recall, because a claim needs a *complete* set of evidence and qrels know single units only:
+
+- with qrels, `recall@k` is trec_eval's: the share of relevant units among the first k;
+- with claims (`sentence_selection`), `recall@k` is LisT5's, FEVER's evidence recall: the share of claims of
+  which some gold set is whole among the first k, an upper bound of the FEVER score on claims that need
+  evidence; trec_eval's stands beside it as `unit_recall@k`.
+
+`precision@5` divides by 5 (trec_eval's P_5), and `map@5` by the number of relevant units (map_cut_5), which
+for claims are the units of all gold sets. `f1@5` is the mean over claims of each claim's own F1: so LisT5's
+Table 2 must have done it, for its 37.17 is not the harmonic mean (39.99) of its 25.66 and 90.54; that one is
+`f1_of_means@5`. Claims without gold evidence (NOT ENOUGH INFO) are left out.
+
+A run is put in order as trec_eval does, by falling score, but units of equal score keep the order of their
+ranks, where trec_eval would take the later id first: saturated scores do not reshuffle what was selected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lisax.records import Claim, DataError, Hit
+
+CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 200)
+DEPTH = 5  # LisT5's L
+
+Qrels = Mapping[str, Mapping[str, int]]
+
+
+def qrels_of(claims: Iterable[Claim]) -> dict[str, dict[str, int]]:
+    """All gold units of each claim that has any, with relevance 1."""
+    return {claim.id: dict.fromkeys(claim.gold_ids, 1) for claim in claims if claim.gold_ids}
+
+
+def ordered_ids(hits: Sequence[Hit]) -> list[str]:
+    """Ids by falling score, equal scores by rank."""
+    return [hit.id for hit in sorted(hits, key=lambda hit: (-hit.score, hit.rank))]
+
+
+def trec_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS,
+                  depth: int = DEPTH) -> dict[str, float]:
+    """`precision@5`, `map@5`, `ndcg@10`, `mrr`, `recall@k`: means over the queries of `qrels` that have a
+    relevant unit; a query that the run lacks scores 0, a query without judgements is left out."""
+    from ir_measures import AP, RR, P, R, calc_aggregate, nDCG
+
+    judged = {query: dict(units) for query, units in qrels.items() if any(r > 0 for r in units.values())}
+    if not judged:
+        raise DataError("there is nothing relevant to find: no query has a relevant unit")
+    # Scores that fall by rank give trec_eval our order, without ties. In float32, which pytrec_eval keeps,
+    # negative ranks are exact up to 16 million.
+    scores = {query: {unit: -float(i) for i, unit in enumerate(ordered_ids(run.get(query, ())))} for query in judged}
+    named = {f"precision@{depth}": P @ depth, f"map@{depth}": AP @ depth, "ndcg@10": nDCG @ 10, "mrr": RR}
+    named |= {f"recall@{k}": R @ k for k in cutoffs}
+    values = calc_aggregate(list(named.values()), judged, scores)
+    return {name: float(values[measure]) for name, measure in named.items()}
+
+
+def complete_recall(claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]],
+                    cutoffs: Sequence[int] = CUTOFFS) -> dict[int, float]:
+    """k to the share of claims with evidence of which some gold set is whole among the first k: the curve."""
+    needed = [_needed_depth(claim, ordered_ids(run.get(claim.id, ()))) for claim in claims if claim.gold_ids]
+    if not needed:
+        raise DataError("there is nothing to find: no claim has gold evidence")
+    return {k: sum(depth <= k for depth in needed) / len(needed) for k in cutoffs}
+
+
+def _needed_depth(claim: Claim, ids: Sequence[str]) -> float:
+    """The smallest k at which some gold set is whole; infinity if none ever is."""
+    rank = {unit: i for i, unit in enumerate(ids, start=1)}
+    return min(max(rank.get(unit, float("inf")) for unit in members) for members in claim.evidence_sets if members)
+
+
+def mean_f1(claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]], depth: int = DEPTH) -> float:
+    """Mean over claims with evidence of the harmonic mean of P@depth and complete-set recall (0 or 1)."""
+    values = []
+    for claim in claims:
+        if not claim.gold_ids:
+            continue
+        kept = ordered_ids(run.get(claim.id, ()))[:depth]
+        precision = len(set(kept) & set(claim.gold_ids)) / depth
+        recall = _needed_depth(claim, kept) <= depth
+        values.append(_harmonic(precision, recall))
+    return sum(values) / len(values) if values else 0.0
+
+
+def _harmonic(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def sentence_selection(claims: Mapping[str, Claim], run: Mapping[str, Sequence[Hit]],
+                       cutoffs: Sequence[int] = CUTOFFS, depth: int = DEPTH) -> dict[str, float]:
+    """LisT5's Table 2 at `depth` and the recall curve: `precision@5`, `recall@5`, `f1@5`, `map@5`,
+    `f1_of_means@5`, `mrr`, `ndcg@10`, `recall@k`, `unit_recall@k`, and the number of `claims` counted."""
+    cutoffs = sorted({*cutoffs, depth})
+    trec = trec_measures(qrels_of(claims.values()), run, cutoffs, depth)
+    recall = complete_recall(claims.values(), run, cutoffs)
+    precision = trec[f"precision@{depth}"]
+    return {
+        f"precision@{depth}": precision,
+        f"recall@{depth}": recall[depth],
+        f"f1@{depth}": mean_f1(claims.values(), run, depth),
+        f"map@{depth}": trec[f"map@{depth}"],
+        f"f1_of_means@{depth}": _harmonic(precision, recall[depth]),
+        "mrr": trec["mrr"],
+        "ndcg@10": trec["ndcg@10"],
+        **{f"recall@{k}": value for k, value in recall.items()},
+        **{f"unit_recall@{k}": trec[f"recall@{k}"] for k in cutoffs},
+        "claims": sum(bool(claim.gold_ids) for claim in claims.values()),
+    }

@@ -1,0 +1,44 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lisax.metrics.calibration import calibration, expected_error, reliability
+from lisax.records import LABELS, Claim, Verdict
+
+
+def pair(*cases):
+    """`cases`: (gold label, predicted label, probabilities)."""
+    claims = {str(i): Claim(str(i), "c", LABELS[gold]) for i, (gold, _, _) in enumerate(cases)}
+    verdicts = {str(i): Verdict(str(i), LABELS[said], p) for i, (_, said, p) in enumerate(cases)}
+    return claims, verdicts
+
+
+def test_by_hand():
+    claims, verdicts = pair((0, 0, (0.95, 0.05, 0.0)), (1, 0, (0.91, 0.09, 0.0)), (2, 2, (0.0, 0.0, 1.0)),
+                            (1, 1, (0.3, 0.45, 0.25)), (0, 1, (math.nan,) * 3))
+    rows = reliability(claims, verdicts)
+    assert len(rows) == 10 and [row["count"] for row in rows] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 3]
+    assert rows[9] == {"low": 0.9, "high": 1.0, "count": 3, "confidence": pytest.approx(2.86 / 3), "accuracy": 2 / 3}
+    assert rows[0] == {"low": 0.0, "high": 0.1, "count": 0, "confidence": None, "accuracy": None}
+    figures = calibration(claims, verdicts)
+    assert figures["expected_error"] == pytest.approx(abs(2.86 - 2) / 4 + 0.55 / 4)
+    assert figures["brier"] == pytest.approx((0.005 + 0.91**2 * 2 + 0 + 0.3**2 + 0.55**2 + 0.25**2) / 4)
+    assert figures["verdicts"] == 4
+
+
+def test_without_probabilities_there_is_none():
+    assert calibration(*pair((0, 0, (math.nan,) * 3))) is None
+    assert expected_error(reliability(*pair((0, 0, (math.nan,) * 3)))) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1)), min_size=1), st.integers(1, 20))
+def test_bins_hold_all_verdicts_and_their_means(cases, bins):
+    claims, verdicts = pair(*((gold, said, tuple(p if i == said else 0.0 for i in range(3))) for gold, said, p in cases))
+    rows = reliability(claims, verdicts, bins)
+    assert sum(row["count"] for row in rows) == len(cases)
+    assert 0 <= expected_error(rows) <= 1
+    for row in rows:
+        if row["count"]:
+            assert row["low"] - 1e-9 <= row["confidence"] <= row["high"] + 1e-9
