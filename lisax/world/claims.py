@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lisax.records import LABELS, Claim, Label, sentence_id
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
@@ -75,16 +75,18 @@ class ClaimWriter:
     that makes them a third, and a one-hop claim takes the place of a candidate that was not kept.
     """
 
-    def __init__(self, geography: Geography, place: Neighbourhood, pages: Sequence[Page], rng: random.Random):
+    def __init__(self, geography: Geography, place: Neighbourhood, pages: Sequence[Page], rng: random.Random,
+                 shares: Mapping[str, float] = SHARES):
         self.geography, self.place, self.rng = geography, place, rng
         self.evidence = Evidence(pages)
+        self._shares = tuple(shares), tuple(shares.values())
         self._counts = dict.fromkeys(LABELS, 0)
 
     def claims(self, entity: Entity, count: int) -> list[Stated]:
         """`count` different claims about `entity` (rarely fewer), the labels balanced over the neighbourhood."""
         written: dict[str, Stated] = {}
         for _ in range(count):
-            kind = self.rng.choices(tuple(SHARES), tuple(SHARES.values()))[0]
+            kind = self.rng.choices(*self._shares)[0]
             stated = self._two_hop(entity) if kind == TWO_HOP else self._compare(entity) if kind == COMPARE else None
             if stated is None or stated.claim.text in written:
                 stated = self._one_hop(entity)

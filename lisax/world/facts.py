@@ -120,14 +120,21 @@ class Geography:
                 return value, None, None
             return str(value) if relation.draw == "year" else format_number(value), value, None
         if relation.draw == "town":
-            if rng.random() < 0.5:
-                town = entities[rng.randrange(TOWNS)]
-                return town.mention, None, town
-            return self.names.town(rng.randrange(self.neighbourhoods * TOWNS)), None, None
+            text, town = self.draw_town(subject, entities, rng)
+            return text, None, town
         choices = [e for e in entities if (e.kind == relation.draw or e.role == relation.draw) and e is not subject
                    and e.name != subject.name]
         target = rng.choice(choices)
         return target.mention, None, target
+
+    def draw_town(self, subject: Entity, entities: list[Entity], rng: random.Random) -> tuple[str, Entity | None]:
+        """A town of the neighbourhood or, as often, any town of the world (by name alone); never `subject`."""
+        towns = [town for town in entities[:TOWNS] if town is not subject]
+        if rng.random() < 0.5:
+            town = rng.choice(towns)
+            return town.mention, town
+        name = self.names.town(rng.randrange(self.neighbourhoods * TOWNS))
+        return (name, None) if name != subject.name else (towns[0].mention, towns[0])
 
     def _entities(self, number: int, rng: random.Random) -> list[Entity]:
         names = self.names

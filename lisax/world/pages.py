@@ -6,13 +6,18 @@ import dataclasses
 import random
 
 from lisax.records import Document, Sentence
-from lisax.world.facts import Entity, Fact, Neighbourhood
-from lisax.world.phrases import COMPANIONS, FILLER_OF_KIND, FILLERS
+from lisax.world.facts import Entity, Fact, Geography, Neighbourhood
+from lisax.world.phrases import COMPANIONS, FILLER_OF_KIND, FILLER_YEARS, FILLERS
 
 MIN_SENTENCES, MAX_SENTENCES = 4, 9
 # A fact about another entity ("X was written by Y") is told on Y's page too ("Y wrote X") with probability
 # INVERSE, and with ONLY_INVERSE on Y's page alone. A page holds at most MAX_INVERSE of them.
 INVERSE, ONLY_INVERSE, MAX_INVERSE = 0.8, 0.15, 4
+# A sentence calls its subject "the author of X" with this probability, where that is a stated fact: it then
+# states it too, and may alone decide a two-hop claim.
+EPITHET = 0.2
+# Up to three sentences that decide nothing, each with this probability.
+FILLER = 0.5
 
 
 @dataclasses.dataclass(slots=True)
@@ -32,15 +37,18 @@ def capitalise(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def write_pages(place: Neighbourhood, rng: random.Random) -> list[Page]:
+def write_pages(geography: Geography, place: Neighbourhood, rng: random.Random) -> list[Page]:
     """One page for each entity. Every fact with `stated` is stated at least once, the others nowhere."""
     said: list[list[tuple[Fact, bool]]] = [[] for _ in place.entities]
+    epithets: list[list[Fact]] = [[] for _ in place.entities]
     for facts in place.facts:
         for fact in facts.values():
             if not fact.stated:
                 continue
             here = True
             target = fact.target
+            if fact.relation.noun:
+                epithets[target.index].append(fact)
             if fact.relation.inverse and sum(inverse for _, inverse in said[target.index]) < MAX_INVERSE:
                 chance = rng.random()
                 if chance < INVERSE:
@@ -48,11 +56,12 @@ def write_pages(place: Neighbourhood, rng: random.Random) -> list[Page]:
                 here = chance >= ONLY_INVERSE
             if here:
                 said[fact.subject.index].append((fact, False))
-    return [Page(entity, _sentences(place, entity, said[entity.index], rng)) for entity in place.entities]
+    return [Page(entity, _sentences(geography, place, entity, said[entity.index], epithets[entity.index], rng))
+            for entity in place.entities]
 
 
-def _sentences(place: Neighbourhood, entity: Entity, said: list[tuple[Fact, bool]],
-               rng: random.Random) -> list[tuple[str, tuple[Fact, ...]]]:
+def _sentences(geography: Geography, place: Neighbourhood, entity: Entity, said: list[tuple[Fact, bool]],
+               epithets: list[Fact], rng: random.Random) -> list[tuple[str, tuple[Fact, ...]]]:
     rng.shuffle(said)
     joined = " who " if entity.kind == "person" else " that "
     verb = "was" if entity.kind in ("person", "band", "battle") else "is"
@@ -75,16 +84,21 @@ def _sentences(place: Neighbourhood, entity: Entity, said: list[tuple[Fact, bool
     rng.shuffle(facts)
     for fact in facts[:max(0, min(MAX_SENTENCES - 1 - len(plans), 1 + (rng.random() < 0.5)))]:
         plans.append((_introduce(entity, companion), _say(fact, False, rng), (fact,)))
-    fillers = list(FILLERS[FILLER_OF_KIND[entity.kind]])
-    rng.shuffle(fillers)
-    while fillers and len(plans) + 1 < MAX_SENTENCES and (len(plans) + 1 < MIN_SENTENCES or rng.random() < 0.15):
-        plans.append(("", fillers.pop(), ()))
+    for filler in rng.sample(FILLERS[FILLER_OF_KIND[entity.kind]], 3):
+        count = len(plans) + 1
+        if count < MIN_SENTENCES or (count < MAX_SENTENCES and rng.random() < FILLER):
+            plans.append(("", _fill(filler, geography, place, entity, rng), ()))
     rng.shuffle(plans)
     sentences = [(opening + ".", opened)]
-    after_companion = False
+    about_companion = False
     for subject, phrase, facts in plans:
+        after_companion, about_companion = about_companion, bool(subject)
+        if not subject and epithets and rng.random() < EPITHET:
+            epithet = rng.choice(epithets)
+            if epithet not in facts:
+                subject = f"The {epithet.relation.noun} of {epithet.subject.mention}"
+                facts = (epithet, *facts)
         sentences.append((f"{subject or _refer(entity, after_companion, rng)} {phrase}.", facts))
-        after_companion = bool(subject)
     return sentences
 
 
@@ -92,6 +106,15 @@ def _say(fact: Fact, inverse: bool, rng: random.Random) -> str:
     if inverse:
         return rng.choice(fact.relation.inverse).replace("{s}", fact.subject.mention)
     return rng.choice(fact.relation.page).replace("{o}", fact.text)
+
+
+def _fill(filler: str, geography: Geography, place: Neighbourhood, entity: Entity, rng: random.Random) -> str:
+    if "{t}" in filler:
+        return filler.replace("{t}", geography.draw_town(entity, place.entities, rng)[0])
+    if "{p}" in filler:
+        people = [e for e in place.of_kind("person") if e.name != entity.name]
+        return filler.replace("{p}", rng.choice(people).mention)
+    return filler.replace("{y}", str(rng.choice(FILLER_YEARS)))
 
 
 def _name(entity: Entity) -> str:

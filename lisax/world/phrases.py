@@ -240,14 +240,25 @@ PROFESSIONS = ("novelist",) * 3 + ("director",) * 2 + ("footballer",) * 4 + ("mu
 NOUN_OF_KIND = {"town": "town", "river": "river", "mountain": "mountain", "company": "company", "book": "novel",
                 "film": "film", "band": "band", "album": "album", "club": "football club", "battle": "battle"}
 
+# Sentences that decide nothing, though many hold a town {t}, a person {p} or a year {y} past all eras.
 FILLERS = {
-    "person": ("was a cheerful guest at any table", "kept a diary for many years", "rarely spoke in public"),
-    "town": ("has an old market hall", "attracts visitors in spring", "keeps its old walls"),
-    "company": ("survived two hard winters", "has a brass sign above its gate", "is still in private hands"),
-    "work": ("was liked by the critics", "has a surprising end", "was forgotten for some time"),
-    "place": ("is shown on old maps", "is covered by mist in autumn", "appears in local legends"),
-    "group": ("has loyal followers", "is often praised in the papers", "once toured abroad"),
+    "person": ("was a cheerful guest at any table", "kept a diary for many years", "once spoke in {t}",
+               "wrote letters to {p}", "quarrelled with {p}", "was shown on a stamp in {y}", "often travelled to {t}",
+               "owned a painting of {t}", "is the subject of a lecture from {y}", "played cards with {p}"),
+    "town": ("has an old market hall", "keeps its old walls", "built a road to {t}", "named a street after {p}",
+             "put up a statue of {p}", "held a festival in {y}", "shares a railway with {t}", "lost a lawsuit to {t}"),
+    "company": ("survived two hard winters", "has a brass sign above its gate", "once paid a debt to {p}",
+                "bought a warehouse near {t}", "changed its letterhead in {y}", "sent a gift to {p}",
+                "showed its goods at a fair in {t}"),
+    "work": ("was liked by the critics", "has a surprising end", "was a favourite of {p}", "was banned in {t} for a week",
+             "was restored in {y}", "is kept in an archive in {t}", "was sharply attacked by {p}", "was reviewed again in {y}"),
+    "place": ("is shown on old maps", "appears in local legends", "was painted by pupils from {t}",
+              "is described in a poem by {p}", "was the theme of a show in {y}", "is the topic of a song from {t}",
+              "appears in a dream of {p}"),
+    "group": ("has loyal followers", "is often praised in the papers", "once travelled to {t}", "was admired by {p}",
+              "was the theme of a show in {y}", "lost a bet against {p}", "has a fan club in {t}"),
 }
+FILLER_YEARS = range(2012, 2024)
 FILLER_OF_KIND = {"person": "person", "town": "town", "company": "company", "book": "work", "film": "work",
                   "album": "work", "river": "place", "mountain": "place", "battle": "place", "band": "group",
                   "club": "group"}

@@ -6,11 +6,11 @@ import contextlib
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lisax.records import Document, LisaxError, atomic_write, write_json
-from lisax.world.claims import ClaimWriter, Stated
+from lisax.world.claims import SHARES, ClaimWriter, Stated
 from lisax.world.facts import SIZE, Geography, Neighbourhood
 from lisax.world.pages import Page, write_pages
 from lisax.world.questions import questions_of
@@ -22,14 +22,18 @@ SPLITS = ("train", "dev", "test")
 
 def neighbourhoods(pages: int, seed: int = 0) -> Iterator[tuple[Geography, Neighbourhood, list[Page]]]:
     """Each neighbourhood with its pages; the last one is cut so that the world has exactly `pages`."""
-    if pages < 1:
-        raise LisaxError(f"a world needs at least one page, found pages={pages}")
+    _check_pages(pages)
     geography = Geography(pages, seed)
     for number in range(geography.neighbourhoods):
         place = geography.neighbourhood(number)
-        written = write_pages(place, geography.rng(number, "pages"))
+        written = write_pages(geography, place, geography.rng(number, "pages"))
         geography.rng(number, "order").shuffle(written)
         yield geography, place, written[:pages - number * SIZE]
+
+
+def _check_pages(pages: int) -> None:
+    if pages < 1:
+        raise LisaxError(f"a world needs at least one page, found pages={pages}")
 
 
 def iterate_documents(pages: int, seed: int = 0) -> Iterator[Document]:
@@ -46,14 +50,20 @@ def split_of(index: int, seed: int) -> str:
     return "dev" if place == dev else "test" if place == test else "train"
 
 
-def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page: int = 3) -> dict:
+def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page: int = 3,
+          shares: Mapping[str, float] = SHARES) -> dict:
     """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
+
+    `shares` weighs the kinds of claims (`one_hop`, `two_hop`, `compare`) that are tried; see `claims.SHARES`.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}` and `questions.{train,dev,test}`, all
     `.jsonl`, each replaced only when all of them are complete. Memory does not grow with `pages`.
     """
+    _check_pages(pages)
     if claims_per_page < 0:
         raise LisaxError(f"claims_per_page must not be negative, found {claims_per_page}")
+    if unknown := set(shares) - set(SHARES):
+        raise LisaxError(f"shares may name {', '.join(SHARES)}, found {', '.join(sorted(unknown))}")
     folder = Path(folder)
     names = ["pages", "tables", "graphs", *(f"{what}.{split}" for what in ("claims", "questions") for split in SPLITS)]
     counts = dict.fromkeys(names, 0)
@@ -66,7 +76,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             counts[name] += 1
 
         for geography, place, written in neighbourhoods(pages, seed):
-            claims = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"))
+            claims = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"), shares)
             tables = tables_of(place, written, geography.rng(place.number, "tables"))
             for table in tables:
                 put("tables", table.row())
@@ -83,7 +93,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
                 for n, row in enumerate(questions_of(place, page, claims.evidence, tables, question_rng)):
                     put(f"questions.{split}", {"id": f"w{index}q{n}", **row})
     summary = {"name": "world", "version": VERSION, "seed": seed, "claims_per_page": claims_per_page,
-               "counts": counts, "labels": labels}
+               "shares": dict(shares), "counts": counts, "labels": labels}
     write_json(folder / "world.json", summary)
     return summary
 

@@ -1,12 +1,23 @@
-"""The written world: same bytes for a seed, disjoint splits, consistent ids."""
+"""The written world: same bytes for a seed, disjoint splits, consistent ids and tables."""
 
 from __future__ import annotations
 
+import collections
+import hashlib
+import itertools
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
 import lisax.world
+from lisax.records import LisaxError, split_sentence_id
+
+SPLITS = ("train", "dev", "test")
+# Of the world of 300 pages and seed 3. A change here changes every world: raise VERSION in write.py with it.
+GOLDEN = (1, "939a9a9552709d61")
 
 
 def rows(path):
@@ -21,16 +32,142 @@ def world(tmp_path_factory):
 
 
 def test_same_seed_gives_same_bytes(world, tmp_path):
-    lisax.world.write(tmp_path / "again", 300, seed=3)
-    lisax.world.write(tmp_path / "other", 300, seed=4)
+    command = "import sys, lisax.world; lisax.world.write(sys.argv[1], 300, seed=3)"
+    subprocess.run([sys.executable, "-c", command, str(tmp_path / "again")], check=True,
+                   env={**os.environ, "PYTHONHASHSEED": "1"})
     for path in sorted(world.iterdir()):
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+    lisax.world.write(tmp_path / "other", 300, seed=4)
     assert (world / "pages.jsonl").read_bytes() != (tmp_path / "other" / "pages.jsonl").read_bytes()
 
 
-def test_evidence_ids_exist(world):
-    known = {f"{page['id']}_{n}" for page in rows(world / "pages.jsonl") for n in range(len(page["sentences"]))}
-    for split in ("train", "dev", "test"):
+def test_golden_bytes(world):
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(world.glob("*.jsonl")))).hexdigest()
+    assert (json.loads((world / "world.json").read_text())["version"], digest[:16]) == GOLDEN
+
+
+def test_documents_are_the_written_pages(world):
+    documents = list(lisax.world.iterate_documents(300, seed=3))
+    assert [(d.id, d.title, [s.text for s in d.sentences], list(d.redirects)) for d in documents] == \
+        [(p["id"], p["title"], p["sentences"], p["redirects"]) for p in rows(world / "pages.jsonl")]
+
+
+def test_summary_counts_lines(world):
+    summary = json.loads((world / "world.json").read_text())
+    assert summary["seed"] == 3 and summary["counts"]["pages"] == 300
+    for name, count in summary["counts"].items():
+        assert len(rows(world / f"{name}.jsonl")) == count
+    for split in SPLITS:
+        assert sum(summary["labels"][split].values()) == summary["counts"][f"claims.{split}"]
+
+
+def test_splits_are_disjoint_by_subject(world):
+    subjects = [{claim["id"].partition("c")[0] for claim in rows(world / f"claims.{split}.jsonl")} |
+                {question["id"].partition("q")[0] for question in rows(world / f"questions.{split}.jsonl")}
+                for split in SPLITS]
+    assert [len(s) for s in subjects] == [240, 30, 30]
+    assert not any(a & b for a, b in itertools.combinations(subjects, 2))
+    claims = [{claim["claim"] for claim in rows(world / f"claims.{split}.jsonl")} for split in SPLITS]
+    assert not any(a & b for a, b in itertools.combinations(claims, 2))
+
+
+def test_pages_read_well(world):
+    for page in rows(world / "pages.jsonl"):
+        assert 4 <= len(page["sentences"]) <= 9
+        for text in page["sentences"]:
+            assert text[0].isupper() and text.endswith(".") and "{" not in text and len(text.split()) <= 22
+
+
+def test_ids_are_consistent(world):
+    pages = {page["id"]: page for page in rows(world / "pages.jsonl")}
+    assert len(pages) == 300 and not any(c.isspace() for id in pages for c in id)
+    tables = {table["id"]: table for table in rows(world / "tables.jsonl")}
+    assert len(tables) == len(rows(world / "tables.jsonl"))
+    for table in tables.values():
+        assert table["page"] in pages and all(len(row) == len(table["header"]) for row in table["rows"])
+    for graph in rows(world / "graphs.jsonl"):
+        assert graph["subject"] == pages[graph["page"]]["title"]
+        assert len(graph["sentences"]) == len(graph["edges"])
+
+    def check(unit):
+        if "#" in unit:
+            table, _, cell = unit.partition("#r")
+            row, _, column = cell.partition("c")
+            return tables[table]["rows"][int(row)][int(column)]
+        page, number = split_sentence_id(unit)
+        return pages[page]["sentences"][number]
+
+    for split in SPLITS:
         for claim in rows(world / f"claims.{split}.jsonl"):
             assert (claim["label"] == "NOT ENOUGH INFO") == (not claim["evidence"])
-            assert all(i in known for evidence_set in claim["evidence"] for i in evidence_set)
+            assert all(check(unit) for evidence_set in claim["evidence"] for unit in evidence_set)
+        for question in rows(world / f"questions.{split}.jsonl"):
+            texts = [check(unit) for unit in question["evidence"]]
+            assert texts and question["answers"]
+            if question["kind"] in ("cell", "most"):
+                assert any(text in question["answers"] for text in texts)
+
+
+def test_names_collide_on_purpose_and_titles_do_not():
+    titles, redirects, names, surnames = [], [], collections.Counter(), collections.Counter()
+    for document in lisax.world.iterate_documents(20_000, seed=1):
+        titles.append(document.title)
+        redirects += document.redirects
+        names[document.title.partition(" (")[0]] += 1
+        surnames[document.title.partition(" (")[0].rpartition(" ")[2]] += 1
+    assert len(set(titles)) == len(titles) and not set(titles) & set(redirects)
+    assert len(set(redirects)) == len(redirects)
+    assert sum(count > 1 for count in names.values()) > 500 and max(surnames.values()) > 50
+
+
+def test_titles_stay_unique_at_any_size():
+    """Neighbourhoods from all over a world of 5 M pages, and a dense stretch far from its start."""
+    from lisax.world.facts import SIZE, Geography
+    geography = Geography(5_000_000, 0)
+    last = 5_000_000 // SIZE
+    numbers = {*range(0, last, 251), *range(90_000, 90_150)}
+    titles = [entity.title for number in numbers for entity in geography.neighbourhood(number).entities]
+    assert len(set(titles)) == len(titles)
+
+
+def test_tables_agree_with_graphs(world):
+    facts = collections.defaultdict(dict)
+    for graph in rows(world / "graphs.jsonl"):
+        facts[graph["subject"]] = dict(graph["edges"])
+    checked = 0
+    for table in rows(world / "tables.jsonl"):
+        for row in table["rows"]:
+            for column, cell in zip(table["header"][1:], row[1:]):
+                if column in facts.get(row[0], {}):
+                    assert facts[row[0]][column] == cell
+                    checked += 1
+    assert checked > 300
+
+
+def test_one_page_and_wrong_arguments(tmp_path):
+    assert lisax.world.write(tmp_path / "one", 1)["counts"]["pages"] == 1
+    with pytest.raises(LisaxError, match="at least one page"):
+        lisax.world.write(tmp_path / "none", 0)
+    with pytest.raises(LisaxError, match="must not be negative"):
+        lisax.world.write(tmp_path / "none", 10, claims_per_page=-1)
+    with pytest.raises(LisaxError, match="one_hop, two_hop, compare"):
+        lisax.world.write(tmp_path / "none", 10, shares={"three_hop": 1})
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_page_does_not_need_the_others(world):
+    """The first pages of a larger world with as many towns to name are the same as in the smaller one."""
+    small = [d.id for d in lisax.world.iterate_documents(300, seed=3)]
+    large = [d.id for d in itertools.islice(lisax.world.iterate_documents(100_000, seed=3), 288)]
+    assert small[:288] == large
+
+
+def test_the_world_is_read_by_the_plain_reader(world):
+    corpora = pytest.importorskip("lisax.corpora")
+    folder = corpora.open_folder(world)
+    assert sum(1 for _ in folder.documents()) == 300
+    assert sum(1 for _ in folder.tables()) == len(rows(world / "tables.jsonl"))
+    assert sum(1 for _ in folder.graphs()) == 300
+    for split in SPLITS:
+        assert [claim.id for claim in folder.claims(split)] == [c["id"] for c in rows(world / f"claims.{split}.jsonl")]
+        assert sum(1 for _ in folder.questions(split)) == len(rows(world / f"questions.{split}.jsonl"))

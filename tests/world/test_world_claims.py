@@ -1,0 +1,115 @@
+"""Labels and evidence of claims against an oracle that searches all sentences of the world."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+
+import pytest
+
+from lisax.records import LABELS, Label
+from lisax.world.claims import COMPARE, ONE_HOP, TWO_HOP, ClaimWriter
+from lisax.world.facts import KINDS, SIZE
+from lisax.world.phrases import PROFESSIONS, RELATIONS
+from lisax.world.write import neighbourhoods
+
+PAGES = 500  # the last neighbourhood is cut
+
+
+@pytest.fixture(scope="module")
+def world():
+    """(every sentence id -> what it states, all claims written)"""
+    sentences, stated = {}, []
+    for geography, place, pages in neighbourhoods(PAGES, seed=11):
+        for page in pages:
+            for number, (text, facts) in enumerate(page.sentences):
+                sentences[f"{page.entity.page}_{number}"] = [
+                    (fact.subject.title, fact.relation.name, fact.text, fact.number,
+                     None if fact.target is None else fact.target.title) for fact in facts]
+        writer = ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"))
+        for page in pages:
+            stated += writer.claims(page.entity, 6)
+    return sentences, stated
+
+
+def decide(form, known):
+    """The label that a set of stated facts gives to a logical form, or None where it does not decide it."""
+    objects = {(subject, relation): (text, number, target) for subject, relation, text, number, target in known}
+    if form.operator == "=":
+        (subject, relation), *rest = form.steps
+        if (subject, relation) not in objects:
+            return None
+        text, _, target = objects[subject, relation]
+        for _, relation in rest:
+            if (target, relation) not in objects:
+                return None
+            text, _, target = objects[target, relation]
+        return Label.SUPPORTS if text == form.value else Label.REFUTES
+    if any(step not in objects for step in form.steps):
+        return None
+    numbers = [objects[step][1] for step in form.steps]
+    right = form.value if form.value is not None else numbers[1]
+    holds = numbers[0] > right if form.operator == ">" else numbers[0] < right
+    return Label.SUPPORTS if holds else Label.REFUTES
+
+
+def test_oracle_agrees(world):
+    sentences, stated = world
+    stating = collections.defaultdict(list)
+    for unit, facts in sentences.items():
+        for subject, relation, *_ in facts:
+            stating[subject, relation].append(unit)
+    for claim in stated:
+        relevant = sorted({unit for step in claim.form.steps for unit in stating[step]})
+        minimal, labels = set(), set()
+        for size in (1, 2):
+            for chosen in itertools.combinations(relevant, size):
+                label = decide(claim.form, [fact for unit in chosen for fact in sentences[unit]])
+                if label is not None:
+                    labels.add(label)
+                    if not any(smaller < set(chosen) for smaller in map(set, minimal)):
+                        minimal.add(chosen)
+        assert labels <= {claim.claim.label}, claim
+        assert (claim.claim.label is Label.NOT_ENOUGH_INFO) == (not minimal), claim
+        assert {frozenset(s) for s in claim.claim.evidence_sets} == {frozenset(s) for s in minimal}, claim
+        # Undecided even by all sentences of the world together.
+        everything = [fact for unit in relevant for fact in sentences[unit]]
+        assert (decide(claim.form, everything) or Label.NOT_ENOUGH_INFO) == claim.claim.label
+
+
+def test_facts_never_disagree(world):
+    objects = {}
+    for facts in world[0].values():
+        for subject, relation, text, _, _ in facts:
+            assert objects.setdefault((subject, relation), text) == text
+
+
+def test_claims_are_short_and_differ(world):
+    texts = [stated.claim.text for stated in world[1]]
+    assert len(texts) == len(set(texts)) and max(len(text.split()) for text in texts) <= 16
+
+
+def test_labels_and_kinds_are_balanced(world):
+    claims = [stated.claim for stated in world[1]]
+    for kind, low, high in ((ONE_HOP, 0.6, 0.8), (TWO_HOP, 0.12, 0.28), (COMPARE, 0.05, 0.16)):
+        assert low < sum(claim.kind == kind for claim in claims) / len(claims) < high
+    counts = collections.Counter(claim.label for claim in claims)
+    assert all(0.32 < counts[label] / len(claims) < 0.35 for label in LABELS)
+
+
+@pytest.mark.parametrize("kind", sorted(RELATIONS))
+def test_no_phrase_says_two_relations(kind):
+    """A phrase may serve two relations of a kind only where the objects tell them apart: a year, a place."""
+    owners = {}
+    for relation in RELATIONS[kind]:
+        objects = "name" if relation.draw in {"town", *KINDS, *PROFESSIONS} else relation.draw
+        for phrase in {*relation.page, *relation.claim}:
+            unit = (phrase, relation.values if objects == "word" else objects)
+            assert owners.setdefault(unit, relation.name) == relation.name
+        assert all("{o}" in phrase for phrase in relation.page + relation.claim)
+        assert all("{s}" in phrase for phrase in relation.inverse + (relation.question,))
+        assert not set(relation.inverse) & set(relation.page)
+
+
+def test_layout_adds_up():
+    assert len(KINDS) == SIZE and len(PROFESSIONS) == KINDS.count("person")
