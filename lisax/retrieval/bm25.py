@@ -1,0 +1,128 @@
+"""BM25 (Lucene's variant, through bm25s) over any number of documents, in bounded memory.
+
+The collection is cut into shards. A shard is a bm25s index on disk (scores computed beforehand, stored term by
+term, memory-mapped at search) beside its raw counts and document lengths:
+
+    ids.*                          document ids (a string table)
+    indices, indptr.csc.index.npy  the documents of each term; counts.npy: how often; lengths.npy: terms a document
+    scores-<revision>.npy          idf * tf / (tf + k1 (1 - b + b * length / average length))
+
+idf, document count and average length are those of the whole collection, so scores are the same as in one
+index, however it is cut. Adding documents appends shards and computes the scores of all shards again from the
+stored counts (seconds a million documents; no text is read): the result is what a full build would give.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from lisax.records import DataError, LisaxError
+from lisax.retrieval.bm25_builder import B, K1, SHARD_DOCUMENTS, Bm25Builder, load_shard, scores_name
+from lisax.retrieval.folder import open_component, writing
+from lisax.retrieval.strings import StringTable
+from lisax.retrieval.tokens import Terms
+
+NAME = "bm25"
+QUERIES_AT_A_TIME = 256
+
+
+def build(documents: Iterable[tuple[str, str]], out: str | os.PathLike, *, k1: float = K1, b: float = B,
+          shard_documents: int = SHARD_DOCUMENTS) -> Bm25Index:
+    """Indexes (id, text) pairs into the folder `out`; its former BM25 index, if any, is replaced at the end."""
+    with writing(out) as state:
+        builder = Bm25Builder(state, NAME, k1=k1, b=b, shard_documents=shard_documents)
+        builder.add_all(documents)
+        state.commit({NAME: builder.finish()})
+    return Bm25Index.open(out)
+
+
+class Bm25Index:
+    """An open index, memory-mapped but for the words of recent queries.
+
+    `settings` has k1, b, documents, average_length; `digest` names the content.
+    """
+
+    def __init__(self, folder: Path, name: str):
+        self.folder, self._name = folder, name
+        self._load()
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike, name: str = NAME) -> Bm25Index:
+        return cls(Path(folder), name)
+
+    def _load(self) -> None:
+        manifest = open_component(self.folder, self._name)
+        self.settings: dict = manifest["settings"]
+        self.digest: str = manifest["digest"]
+        parts = [self.folder / part for part in manifest["parts"]]
+        try:
+            self._ids = [StringTable(part / "ids") for part in parts]
+            self._shards = [load_shard(part, scores_name(self.settings)) for part in parts]
+            vocabulary = StringTable(self.folder / manifest["vocabulary"] / "terms")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"the BM25 index is damaged ({error}); build the index again", path=self.folder) from None
+        self._starts = np.cumsum([0] + [len(ids) for ids in self._ids])
+        self._terms = Terms(lambda stem: -1 if (number := vocabulary.find(stem)) is None else number)
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def document_id(self, number: int) -> str:
+        """The id of the document that was the `number`-th (from 0) to be indexed."""
+        part = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return self._ids[part][number - int(self._starts[part])]
+
+    def add(self, documents: Iterable[tuple[str, str]]) -> None:
+        """Adds (id, text) pairs, atomically; scores become those of a full build. New ids only."""
+        with writing(self.folder) as state:
+            builder = Bm25Builder(state, self._name, extend=True)
+            builder.add_all(documents)
+            state.commit({self._name: builder.finish()})
+            self._load()
+
+    def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[list[tuple[str, float]]]:
+        """Up to `k` (id, score) a query, best first; of equal scores the earlier document first.
+
+        Documents that share no term with the query are not given. A term that a query repeats counts again.
+        `threads`: None for one a core; results do not depend on it.
+        """
+        if k < 1:
+            raise LisaxError(f"expected k >= 1, found {k}")
+        if isinstance(queries, str):
+            raise LisaxError("search takes a list of queries, found one string")
+        threads = min(threads or len(os.sched_getaffinity(0)), max(1, len(queries) // 16))
+        step = min(QUERIES_AT_A_TIME, -(-len(queries) // threads) or 1)
+        batches = [queries[start:start + step] for start in range(0, len(queries), step)]
+        if threads == 1:
+            found = [self._search_batch(batch, k) for batch in batches]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                found = list(pool.map(lambda batch: self._search_batch(batch, k), batches))
+        return [hits for batch in found for hits in batch]
+
+    def _search_batch(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
+        from lisax.retrieval import topk
+
+        numbered = [self._terms(query) for query in queries]
+        pointers = np.cumsum([0] + [len(numbers) for numbers in numbered], dtype=np.int64)
+        terms = np.array([number for numbers in numbered for number in numbers], dtype=np.int64)
+        k = min(k, len(self))
+        scores = np.empty((len(queries), k), dtype=np.float32)
+        documents = np.empty((len(queries), k), dtype=np.int64)
+        sizes = np.zeros(len(queries), dtype=np.int64)
+        longest = max(len(ids) for ids in self._ids)
+        sums, touched = np.zeros(longest, dtype=np.float32), np.empty(longest, dtype=np.int32)
+        for shard, start in zip(self._shards, self._starts):
+            topk.accumulate(shard["data"], shard["indices"], shard["indptr"], start, terms, pointers,
+                            sums, touched, scores, documents, sizes)
+        topk.sort_heaps(scores, documents, sizes)
+        parts = np.searchsorted(self._starts, documents, side="right") - 1
+        return [[(self._ids[part][number - start], score) for part, number, start, score in
+                 zip(parts[q, :n].tolist(), documents[q, :n].tolist(), self._starts[parts[q, :n]].tolist(),
+                     scores[q, :n].tolist())]
+                for q, n in enumerate(sizes.tolist())]

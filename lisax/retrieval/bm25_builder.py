@@ -1,0 +1,151 @@
+"""Building a BM25 index: documents to shards, then scores from the whole collection's statistics.
+
+See `bm25.py` for what a shard holds. Memory: the vocabulary, plus about 40 bytes for each term of one shard.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from lisax.records import DataError, LisaxError, check_id
+from lisax.retrieval.engine import import_bm25s
+from lisax.retrieval.folder import Writing, open_component
+from lisax.retrieval.strings import StringTable, StringTableWriter, first_duplicate
+from lisax.retrieval.tokens import Terms
+
+K1, B = 0.6, 0.5  # LisT5, section 3.1: searched on a training subset
+# At search the sums of a shard (4 bytes a document) stay in the processor's cache.
+SHARD_DOCUMENTS, SHARD_TERMS = 1 << 18, 1 << 24
+POSTINGS_AT_A_TIME = 1 << 22
+COUNTS = "counts.npy"
+
+
+class Bm25Builder:
+    """Takes documents one at a time; `finish` gives the manifest to commit.
+
+    With `extend`, the documents join those that the component has, at its k1 and b.
+    """
+
+    def __init__(self, state: Writing, name: str = "bm25", *, k1: float = K1, b: float = B,
+                 shard_documents: int = SHARD_DOCUMENTS, extend: bool = False):
+        if not k1 >= 0 or not 0 <= b <= 1 or k1 == float("inf"):
+            raise LisaxError(f"BM25 needs a finite k1 >= 0 and 0 <= b <= 1; found k1 = {k1}, b = {b}")
+        self._state, self._name, self._shard_documents = state, name, shard_documents
+        self._settings = {"k1": float(k1), "b": float(b), "method": "lucene", "revision": 0}
+        self._parts: list[Path] = []
+        vocabulary: Iterable[str] = ()
+        if extend:
+            manifest = open_component(state.folder, name)
+            self._settings = manifest["settings"] | {"revision": manifest["settings"]["revision"] + 1}
+            self._parts = [state.folder / part for part in manifest["parts"]]
+            vocabulary = StringTable(state.folder / manifest["vocabulary"] / "terms")
+        self._vocabulary: dict[str, int] = {term: number for number, term in enumerate(vocabulary)}
+        self._terms = Terms(lambda stem: self._vocabulary.setdefault(stem, len(self._vocabulary)))
+        self._clear()
+
+    def _clear(self) -> None:
+        self._numbers, self._lengths = array("i"), array("I")
+        self._ids: StringTableWriter | None = None
+
+    def add(self, document_id: str, text: str) -> None:
+        if self._ids is None:
+            self._part = self._state.new_part(self._name)
+            self._ids = StringTableWriter(self._part / "ids")
+        self._ids.append(check_id(document_id))
+        numbers = self._terms(text)
+        self._numbers.extend(numbers)
+        self._lengths.append(len(numbers))
+        if len(self._lengths) >= self._shard_documents or len(self._numbers) >= SHARD_TERMS:
+            self._write_shard()
+
+    def add_all(self, documents: Iterable[tuple[str, str]]) -> None:
+        for document_id, text in documents:
+            self.add(document_id, text)
+
+    def _write_shard(self) -> None:
+        """Inverts the collected documents: their term numbers, term by term."""
+        if self._ids is None:
+            return
+        self._ids.close()
+        lengths = np.frombuffer(self._lengths, dtype=np.uint32).copy()
+        pairs = np.frombuffer(self._numbers, dtype=np.int32).astype(np.int64) << 32
+        pairs |= np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+        self._clear()
+        pairs.sort()
+        first = np.flatnonzero(np.diff(pairs, prepend=-1))
+        counts = np.diff(first, append=len(pairs))
+        pairs = pairs[first]
+        indptr = np.zeros(len(self._vocabulary) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(pairs >> 32, minlength=len(self._vocabulary)), out=indptr[1:])
+        # The statistics of the whole collection are not known yet: the shard's "scores" are its raw counts.
+        shard = import_bm25s().BM25(k1=self._settings["k1"], b=self._settings["b"], method="lucene")
+        shard.vocab_dict, shard.nonoccurrence_array = {}, None
+        shard.scores = {"data": counts.astype(np.min_scalar_type(counts.max(initial=0))), "indptr": indptr,
+                        "indices": (pairs & 0xFFFFFFFF).astype(np.int32), "num_docs": len(lengths)}
+        shard.save(self._part, data_name=COUNTS, show_progress=False)
+        np.save(self._part / "lengths.npy", lengths)
+        self._parts.append(self._part)
+
+    def finish(self) -> dict:
+        self._write_shard()
+        if not self._parts:
+            raise DataError("there are no documents to index", path=self._state.folder)
+        duplicate = first_duplicate([StringTable(part / "ids") for part in self._parts])
+        if duplicate is not None:
+            raise DataError(f"the document id '{duplicate}' occurs twice; ids must be distinct", field="id")
+        self._score()
+        terms = StringTableWriter((folder := self._state.new_part(self._name)) / "terms")
+        for term in self._vocabulary:
+            terms.append(term)
+        terms.close()
+        current = scores_name(self._settings)
+        files = [file for part in self._parts for file in self._state.names(part)
+                 if "/scores-" not in file or file.endswith("/" + current)]
+        return {"settings": self._settings, "vocabulary": folder.relative_to(self._state.folder).as_posix(),
+                "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+                "files": files + self._state.names(folder)}
+
+    def _score(self) -> None:
+        """Writes every shard's scores from its counts and the whole collection's statistics."""
+        bm25s = import_bm25s()
+        frequencies = np.zeros(len(self._vocabulary), dtype=np.int64)
+        documents, length_sum = 0, 0
+        for part in self._parts:
+            here = np.diff(np.load(part / "indptr.csc.index.npy", mmap_mode="r"))
+            frequencies[:len(here)] += here
+            lengths = np.load(part / "lengths.npy")
+            documents, length_sum = documents + len(lengths), length_sum + int(lengths.sum(dtype=np.int64))
+        distinct, inverse = np.unique(frequencies, return_inverse=True)
+        idf = np.array([bm25s.scoring._score_idf_lucene(int(n), documents) for n in distinct])[inverse]
+        k1, b = self._settings["k1"], self._settings["b"]
+        # Without a single term any average will do: there is nothing to score.
+        average = length_sum / documents or 1.0
+        self._settings |= {"documents": documents, "average_length": average}
+        for part in self._parts:
+            shard = load_shard(part, COUNTS)
+            counts, indices, indptr = shard["data"], shard["indices"], shard["indptr"]
+            lengths = np.load(part / "lengths.npy").astype(np.float64)
+            scores = np.empty(len(indices), dtype=np.float32)
+            for start in range(0, len(scores), POSTINGS_AT_A_TIME):
+                stop = min(start + POSTINGS_AT_A_TIME, len(scores))
+                first = np.searchsorted(indptr, start, side="right") - 1
+                last = np.searchsorted(indptr, stop, side="left")
+                spans = np.diff(np.clip(indptr[first:last + 1], start, stop))
+                frequency = bm25s.scoring._score_tfc_lucene(
+                    counts[start:stop].astype(np.float64), lengths[indices[start:stop]], average, k1, b)
+                scores[start:stop] = np.repeat(idf[first:last], spans) * frequency
+            np.save(part / scores_name(self._settings), scores)
+
+
+def scores_name(settings: dict) -> str:
+    return f"scores-{settings['revision']}.npy"
+
+
+def load_shard(part: Path, data_name: str) -> dict[str, np.ndarray]:
+    """A shard's `data`, `indices` and `indptr`, memory-mapped by bm25s."""
+    shard = import_bm25s().BM25.load(part, mmap=True, load_vocab=False, data_name=data_name)
+    return {name: np.asarray(shard.scores[name]) for name in ("data", "indices", "indptr")}

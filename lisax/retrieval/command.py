@@ -1,0 +1,153 @@
+"""`lisax index documents|bm25|titles|check` and `lisax retrieve`."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from lisax.records import Claim, LisaxError, read_json_lines, write_json
+
+if TYPE_CHECKING:
+    from lisax.retrieval.documents import DocumentIndex, TitleSearch
+
+Item = TypeVar("Item")
+PROGRESS_SECONDS = 5.0
+
+
+def add_index_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", choices=("documents", "bm25", "titles", "check"),
+                        help="documents: BM25, titles and pages in one pass; check: read an index and its checksums")
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="folder in any layout that `lisax data check` reads")
+    parser.add_argument("--out", type=Path, required=True, metavar="INDEX", help="the index folder")
+    parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6)")
+    parser.add_argument("--b", type=float, help="BM25's b (default: 0.5)")
+    parser.add_argument("--add", action="store_true", help="add the corpus's documents to what the index has")
+
+
+def index_main(args: argparse.Namespace) -> int:
+    if args.kind == "check":
+        from lisax.retrieval.folder import check
+        print(f"{args.out}: {check(args.out)} files, all as they were written")
+        return 0
+    if args.corpus is None:
+        raise LisaxError(f"`lisax index {args.kind}` needs --corpus DIR")
+    if args.add and (args.k1 is not None or args.b is not None):
+        raise LisaxError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
+    if args.add and args.kind != "documents":
+        raise LisaxError("documents are added to all that an index has: `lisax index documents --add`")
+    from lisax.corpora import open_folder
+    from lisax.retrieval.bm25_builder import B, K1
+    from lisax.retrieval.documents import COMPONENTS, add_documents, build_index
+
+    documents = counted(open_folder(args.corpus).documents(), "documents")
+    started = time.monotonic()
+    if args.add:
+        index = add_documents(documents, args.out)
+    else:
+        index = build_index(documents, args.out,
+                            k1=K1 if args.k1 is None else args.k1, b=B if args.b is None else args.b,
+                            components=COMPONENTS if args.kind == "documents" else (args.kind,))
+    part = index.titles if args.kind == "titles" else index.bm25
+    print(f"{args.out}: {len(part):,} documents, {time.monotonic() - started:.1f} s")
+    return 0
+
+
+def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
+    parser.add_argument("--claims", type=Path, required=True, metavar="FILE", help="FEVER's layout or LisaX's own")
+    parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="TREC run to write")
+    parser.add_argument("--k", type=int, default=100, help="documents a claim (default: 100)")
+    parser.add_argument("--method", choices=("bm25", "titles", "both"), default="both",
+                        help="both: BM25 and title search in turn (default)")
+    parser.add_argument("--mediawiki", nargs="?", const="", metavar="URL",
+                        help="search titles with a live MediaWiki (default: English Wikipedia's api.php)")
+    parser.add_argument("--cache", type=Path, metavar="FILE",
+                        help="the wiki's answers (default: mediawiki.sqlite beside the run)")
+
+
+def retrieve_main(args: argparse.Namespace) -> int:
+    """Writes the run atomically. A run that the same command has finished is left alone."""
+    from lisax.retrieval.documents import DocumentIndex, retrieve
+    from lisax.retrieval.recall import gold_pages, recall
+    from lisax.retrieval.runs import read_run, write_run
+
+    if args.mediawiki is not None and args.method == "bm25":
+        raise LisaxError("--mediawiki searches titles: use it with --method titles or both")
+    index = DocumentIndex.open(args.index)
+    claims = list(read_claims(args.claims))
+    made_with = {"index": index.digest, "claims": _sha256(args.claims), "k": args.k, "method": args.method,
+                 "mediawiki": args.mediawiki}
+    note = args.out.with_name(args.out.name + ".json")
+    if _is_done(args.out, note, made_with):
+        print(f"{args.out}: done before")
+    else:
+        search_titles = None if args.mediawiki is None else wiki_search(args, index)
+        hits = retrieve(index, counted(claims, "claims"), args.k, method=args.method, search_titles=search_titles)
+        started = time.monotonic()
+        count = write_run(args.out, hits, f"lisax-{args.method}")
+        print(f"{args.out}: {count:,} documents for {len(claims):,} claims, {time.monotonic() - started:.1f} s")
+        write_json(note, made_with | {"run": _sha256(args.out)})
+    if any(gold_pages(claim) for claim in claims):
+        run = read_run(args.out)
+        cutoffs = [k for k in (1, 5, 10, 20, 50, 100, 200, 500, 1000) if k < args.k] + [args.k]
+        figures = recall(claims, {query: [hit.id for hit in hits] for query, hits in run.items()}, cutoffs)
+        print(f"recall over {figures['claims']:,} claims with evidence\n{'k':>8}  any gold page  complete set")
+        for k in cutoffs:
+            print(f"{k:>8}  {figures[f'recall_any@{k}']:>13.4f}  {figures[f'recall_complete@{k}']:>12.4f}")
+    return 0
+
+
+def read_claims(path: Path) -> Iterator[Claim]:
+    """Claims of a file in FEVER's layout (its evidence is four-column) or in LisaX's own."""
+    from lisax.corpora import fever, plain
+
+    for _, row in read_json_lines(path):
+        evidence = row.get("evidence")
+        if "verifiable" in row or (evidence and isinstance(evidence, list) and isinstance(evidence[0], list)
+                                   and evidence[0] and isinstance(evidence[0][0], list)):
+            return fever.read_claims(path)
+        if evidence:
+            break
+    return plain.read_claims(path)
+
+
+def wiki_search(args: argparse.Namespace, index: DocumentIndex) -> TitleSearch:
+    """A live wiki's answers as ids of the index; pages that the index has not are left out."""
+    from lisax.retrieval.mediawiki import WIKIPEDIA, MediaWiki
+
+    wiki = MediaWiki(args.cache or args.out.with_name("mediawiki.sqlite"), args.mediawiki or WIKIPEDIA)
+
+    def search(texts, k):
+        found = [[index.titles.page_with_title(title) for title in wiki.search(text, k)] for text in texts]
+        return [[page for page in pages if page is not None] for pages in found]
+
+    return search
+
+
+def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
+    """The items, with a progress line to the standard error output now and then."""
+    started = last = time.monotonic()
+    count = 0
+    for count, item in enumerate(items, start=1):
+        yield item
+        if count % 256 == 0 and (now := time.monotonic()) - last >= PROGRESS_SECONDS:
+            last = now
+            print(f"  {count:,} {what}, {count / (now - started):,.0f}/s", file=sys.stderr, flush=True)
+
+
+def _is_done(run: Path, note: Path, made_with: dict) -> bool:
+    try:
+        return json.loads(note.read_bytes()) == made_with | {"run": _sha256(run)}
+    except (OSError, ValueError):
+        return False
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,127 @@
+"""The document stage: one index folder with BM25, titles and pages; claims to ranked documents.
+
+LisT5, section 3.1: BM25 (k1 = 0.6, b = 0.5) over title and text, alternated with a title search, K unique
+documents kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from lisax.records import Claim, Document, Hit, LisaxError
+from lisax.retrieval import bm25, pages, titles
+from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.bm25_builder import B, K1, Bm25Builder
+from lisax.retrieval.folder import Writing, read_components, writing
+from lisax.retrieval.interleave import alternate
+from lisax.retrieval.pages import PagesBuilder, PageStore
+from lisax.retrieval.titles import TitleIndex, TitlesBuilder
+
+COMPONENTS = (bm25.NAME, titles.NAME, pages.NAME)
+METHODS = ("bm25", "titles", "both")
+CLAIMS_AT_A_TIME = 1024
+
+TitleSearch = Callable[[Sequence[str], int], list[list[str]]]
+
+
+def indexed_text(document: Document) -> str:
+    """What BM25 sees of a page: its title, then its sentences."""
+    return f"{document.title} {document.text}"
+
+
+def build_index(documents: Iterable[Document], out: str | os.PathLike, *, k1: float = K1, b: float = B,
+                components: Sequence[str] = COMPONENTS) -> DocumentIndex:
+    """Builds the named components in one pass over the documents and puts them in place together.
+
+    Other components that the folder has stay. An exception or a kill leaves the folder as it was.
+    """
+    with writing(out) as state:
+        _write(state, documents, components, extend=False, k1=k1, b=b)
+    return DocumentIndex.open(out)
+
+
+def add_documents(documents: Iterable[Document], folder: str | os.PathLike) -> DocumentIndex:
+    """Adds documents with new ids to every component that the index has, all or nothing; no rebuild."""
+    with writing(folder) as state:
+        present = [name for name in COMPONENTS if name in read_components(folder)]
+        _write(state, documents, present, extend=True)
+    return DocumentIndex.open(folder)
+
+
+def _write(state: Writing, documents: Iterable[Document], components: Sequence[str], *, extend: bool,
+           k1: float = K1, b: float = B) -> None:
+    texts = Bm25Builder(state, k1=k1, b=b, extend=extend) if bm25.NAME in components else None
+    others = [build(state, extend=extend) for name, build in ((titles.NAME, TitlesBuilder), (pages.NAME, PagesBuilder))
+              if name in components]
+    for document in documents:
+        if texts is not None:
+            texts.add(document.id, indexed_text(document))
+        for builder in others:
+            builder.add(document)
+    changed: dict[str, dict] = {} if texts is None else {bm25.NAME: texts.finish()}
+    for builder in others:
+        changed |= builder.finish()
+    state.commit(changed)
+
+
+class DocumentIndex:
+    """An index folder; its components open when they are first asked for."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._manifests = read_components(folder)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike) -> DocumentIndex:
+        return cls(Path(folder))
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        return tuple(name for name in COMPONENTS if name in self._manifests)
+
+    @property
+    def digest(self) -> str:
+        """Changes with any component's content."""
+        return "-".join(self._manifests[name]["digest"][:16] for name in sorted(self._manifests))
+
+    @functools.cached_property
+    def bm25(self) -> Bm25Index:
+        return Bm25Index.open(self.folder)
+
+    @functools.cached_property
+    def titles(self) -> TitleIndex:
+        return TitleIndex.open(self.folder)
+
+    @functools.cached_property
+    def pages(self) -> PageStore:
+        return PageStore.open(self.folder)
+
+
+def retrieve(index: DocumentIndex, claims: Iterable[Claim], k: int = 100, *, method: str = "both",
+             search_titles: TitleSearch | None = None, threads: int | None = None) -> Iterator[Hit]:
+    """Up to `k` documents a claim, in the order of the claims; streamed.
+
+    `method`: `bm25`, `titles`, or `both` alternated with BM25 first. `search_titles(texts, k)` stands in for
+    the index's own title search. Scores are BM25's, or 1 / rank where a title search has a part in the order.
+    """
+    if method not in METHODS:
+        raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
+    if k < 1:
+        raise LisaxError(f"expected k >= 1, found {k}")
+    if method != "bm25" and search_titles is None:
+        search_titles = functools.partial(index.titles.search_all, threads=threads)
+    claims = iter(claims)
+    while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
+        texts = [claim.text for claim in batch]
+        found = index.bm25.search(texts, k, threads=threads) if method != "titles" else [[] for _ in texts]
+        titled = search_titles(texts, k) if method != "bm25" else [[] for _ in texts]
+        for claim, scored, second in zip(batch, found, titled, strict=True):
+            if method != "bm25":
+                merged = alternate([document for document, _ in scored], second, k)
+                scored = [(document, 1 / rank) for rank, document in enumerate(merged, start=1)]
+            for rank, (document, score) in enumerate(scored, start=1):
+                yield Hit(claim.id, document, rank, score)

@@ -1,0 +1,165 @@
+"""The named entities of a claim, in order of first appearance (LisT5, section 3.2).
+
+With spaCy's `en_core_web_sm` where it is installed, as in the paper; otherwise an offline spotter: titles that
+the claim mentions with a capital, and runs of capitalised words. Both leave out dates, times, percentages,
+money, quantities, ordinals and cardinals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from lisax.retrieval.titles import TitleIndex
+from lisax.retrieval.tokens import word_spans
+
+DROPPED_KINDS = frozenset("DATE TIME PERCENT MONEY QUANTITY ORDINAL CARDINAL".split())
+
+# Words that open a sentence with a capital and are no name, and capitalised words of dates and numbers.
+COMMON_WORDS = frozenset("""
+a about above after again all almost alone along already also although always am among an and another any anyone
+anything are around as at away back based be because been before being below between beyond born both but by
+called can certain contrary could currently deaf dead despite did do does doing during each early either else
+even ever every everyone everything exactly few film films first following for former formerly from full
+furthermore generally given had half has have having he hence her here hers herself him himself his historically
+how however i if in indeed initially instead into is it its itself just last late later least less like many
+marriage may maybe me meanwhile members might mine more moreover most mostly much music must my neither never
+nevertheless no nobody none nor not nothing now nowhere of off often on once one only onto or originally other
+others otherwise our out over own part people perhaps possibly previously prior rarely recently same second
+several shall she should similarly since so some someone something sometimes soon still subsequently such than
+that the their theirs them themselves then there therefore these they third this those though through throughout
+thus to today together too toward towards two ultimately under unlike unless until up upon us usually very was we
+were what when whenever where whereas whether which while who whole whom whose why will with within without women
+would yes yet you your yours men children actor actors actress actresses singers writers scientists players
+""".split())
+DATE_WORDS = frozenset("""
+january february march april may june july august september october november december monday tuesday wednesday
+thursday friday saturday sunday century millennium one two three four five six seven eight nine ten eleven twelve
+twenty thirty hundred thousand million billion first second third fourth fifth
+""".split())
+# Join a name from the inside (`University of Oxford`) where no gazetteer says how far it goes.
+CONNECTIVES = frozenset("of the de la le du des von van der den di da del al bin ibn y".split())
+# A full stop after these ends no sentence.
+ABBREVIATIONS = frozenset("mr mrs ms dr prof st mt ft sr jr lt col gen capt".split())
+SENTENCE_END = re.compile(r"[.!?][\"'”’)]*\s+$")
+
+
+class Spotter(Protocol):
+    def spot(self, claim: str) -> list[str]:
+        """Entities as the claim writes them, each once, in order of first appearance."""
+        ...
+
+
+class OfflineSpotter:
+    """Spans that begin with a capital: the longest title of the gazetteer or run of capitalised words.
+
+    `titles` is the corpus's title index, or None to go by capitals alone; it says how far a name with small words
+    goes (`Alice in Chains`). A name does not begin with a common word, and a capital that opens a sentence makes
+    no name of one, unless a longer title begins there (`The Who`).
+    """
+
+    def __init__(self, titles: TitleIndex | None = None):
+        self._titles = titles
+
+    def spot(self, claim: str) -> list[str]:
+        words = [_Word(word, claim[start:end], start, end) for word, start, end in word_spans(claim)]
+        title_end: dict[int, int] = {}
+        for mention in self._titles.mentions(claim) if self._titles else ():
+            if words[mention.last - 1].written[0].isupper() or words[mention.last - 1].written[0].isdigit():
+                title_end.setdefault(mention.first, mention.last)  # the longest comes first
+        found: dict[str, None] = {}
+        at = 0
+        while at < len(words):
+            if (end := self._end(claim, words, at, title_end.get(at, at))) == at:
+                at += 1
+                continue
+            written = claim[words[at].start:words[end - 1].end]
+            written = written[:-2] if written.endswith(("'s", "’s")) else written
+            found.setdefault(written)
+            at = end
+        return list(found)
+
+    def _end(self, claim: str, words: list[_Word], at: int, title_end: int) -> int:
+        """Where the name that begins at word `at` ends; `at` itself if none does there."""
+        word = words[at]
+        if not word.written[0].isupper() or all(w.is_date for w in words[at:max(title_end, at + 1)]):
+            return at
+        if (word.is_common or word.is_date) and title_end < at + 2:
+            # Alone, a common word is a name only as a title inside a sentence (`Nobody liked It`).
+            return title_end if title_end > at and not word.is_date and not _opens_sentence(claim, word) else at
+        end = at + 1
+        while end < len(words) and _joined(claim, words[end - 1], words[end]):
+            reach = end
+            while self._titles is None and reach < len(words) and words[reach].folded in CONNECTIVES:
+                reach += 1
+            if reach == len(words) or not words[reach].written[0].isupper() or words[reach].is_date:
+                break
+            end = reach + 1
+        return max(end, title_end)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Word:
+    folded: str
+    written: str
+    start: int
+    end: int
+
+    @property
+    def is_common(self) -> bool:
+        # `US` and `IT` are no common words, `I` and `A` are.
+        return self.folded in COMMON_WORDS and not (self.written.isupper() and len(self.written) > 1)
+
+    @property
+    def is_date(self) -> bool:
+        return self.folded in DATE_WORDS or self.folded.isdigit()
+
+
+def _opens_sentence(claim: str, word: _Word) -> bool:
+    before = claim[:word.start]
+    return not before.strip(" \t\n\"'“‘(") or bool(SENTENCE_END.search(before))
+
+
+def _joined(claim: str, word: _Word, following: _Word) -> bool:
+    """Whether two words may stand in one name: nothing but blanks, hyphens and the like between them."""
+    if word.written.endswith(("'s", "’s")):
+        return False
+    between = claim[word.end:following.start]
+    if between.startswith(".") and (len(word.written) == 1 or word.folded in ABBREVIATIONS):
+        between = between[1:]
+    return not between.strip(" -–&'’")
+
+
+class SpacySpotter:
+    """Entities by a spaCy pipeline, kinds filtered; `load` gives it for a name."""
+
+    def __init__(self, pipeline: Callable):
+        self._pipeline = pipeline
+
+    @classmethod
+    def load(cls, name: str = "en_core_web_sm") -> SpacySpotter | None:
+        """The spotter, or None where spaCy or its model is not installed."""
+        try:
+            import spacy
+
+            return cls(spacy.load(name, disable=["lemmatizer"]))
+        except (ImportError, OSError):
+            return None
+
+    def spot(self, claim: str) -> list[str]:
+        entities: Iterable = self._pipeline(claim).ents
+        kept = (entity.text.strip() for entity in entities if entity.label_ not in DROPPED_KINDS)
+        return list(dict.fromkeys(text for text in kept if text))
+
+
+@functools.lru_cache(maxsize=1)
+def _spacy_spotter() -> SpacySpotter | None:
+    return SpacySpotter.load()
+
+
+def default_spotter(titles: TitleIndex | None = None) -> Spotter:
+    """spaCy where `en_core_web_sm` is installed, the offline spotter otherwise."""
+    return _spacy_spotter() or OfflineSpotter(titles)

@@ -1,0 +1,158 @@
+"""An index folder: parts on disk that are never changed, and one `meta.json` that says which of them count.
+
+Writing `meta.json` is the only act that changes an index, and it is atomic: parts are written first, each in
+a new folder, and an interruption before that leaves the index as it was (or none). Several components (BM25,
+titles, pages) stand in one folder and change together. Parts that `meta.json` does not name are what an
+interrupted build left; the next build removes them. Builds of one folder exclude each other by a lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.records import DataError, LisaxError, write_json
+
+FORMAT, VERSION = "lisax index", 1
+META, LOCK = "meta.json", ".lock"
+
+
+def read_components(folder: str | os.PathLike) -> dict[str, dict]:
+    """Name to manifest of the components of an index; errors say what is wrong with the folder."""
+    meta = Path(folder) / META
+    if not meta.is_file():
+        raise DataError("no index here (no meta.json; an interrupted build leaves none); build one with "
+                        f"`lisax index documents --corpus DIR --out {folder}`", path=folder)
+    try:
+        content = json.loads(meta.read_bytes())
+        written, version, components = content["format"], content["version"], content["components"]
+        manifests = {name: components[name] for name in components}
+        for manifest in manifests.values():
+            manifest["settings"], manifest["parts"], manifest["digest"]
+            for entry in manifest["files"].values():
+                entry["bytes"], entry["sha256"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"the index description is damaged ({error!r}); build the index again", path=meta) from None
+    if written != FORMAT or version != VERSION:
+        raise DataError(f"expected '{FORMAT}' version {VERSION}, found '{written}' version {version}; "
+                        "build the index again", path=meta)
+    return manifests
+
+
+def open_component(folder: str | os.PathLike, name: str) -> dict:
+    """The manifest of one component, after checking that its files are there at their written sizes."""
+    components = read_components(folder)
+    if name not in components:
+        raise DataError(f"this index has no '{name}' (it has {', '.join(sorted(components)) or 'nothing'}); "
+                        f"build it with `lisax index documents --corpus DIR --out {folder}`", path=folder)
+    manifest = components[name]
+    for relative, entry in manifest["files"].items():
+        path = Path(folder) / relative
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            raise DataError("a file of the index is missing; build the index again", path=path) from None
+        if size != entry["bytes"]:
+            raise DataError(f"the index is damaged: expected {entry['bytes']} bytes, found {size}; "
+                            "build the index again", path=path)
+    return manifest
+
+
+def check(folder: str | os.PathLike) -> int:
+    """Reads every file of an index and compares SHA-256; returns the number of files."""
+    count = 0
+    for name in read_components(folder):
+        for relative, entry in open_component(folder, name)["files"].items():
+            if _sha256(Path(folder) / relative) != entry["sha256"]:
+                raise DataError("the index is damaged: the file's SHA-256 is not the one written with it; "
+                                "build the index again", path=Path(folder) / relative)
+            count += 1
+    return count
+
+
+class Writing:
+    """An index folder open for building: new parts, then one commit."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        has_meta = (folder / META).exists()
+        self.components = read_components(folder) if has_meta else {}
+        self.remove_unnamed()
+
+    def new_part(self, component: str) -> Path:
+        """A new empty folder for files of a component; those that the commit does not name are removed."""
+        part = self.folder / component / f"part-{secrets.token_hex(4)}"
+        part.mkdir(parents=True)
+        return part
+
+    def commit(self, changed: dict[str, dict]) -> None:
+        """Makes components as given the index, atomically.
+
+        A component is `{"settings": …, "parts": [folder names], "files": [names]}`, the names relative to the
+        index. Sizes and SHA-256 of files are added; those of files already committed are carried over.
+        """
+        known = {name: entry for manifest in self.components.values() for name, entry in manifest["files"].items()}
+        for name, manifest in changed.items():
+            files = {file: known.get(file) or _describe(self.folder / file) for file in manifest["files"]}
+            content = json.dumps([manifest["settings"], [entry["sha256"] for entry in files.values()]], sort_keys=True)
+            digest = hashlib.sha256(content.encode()).hexdigest()
+            self.components[name] = manifest | {"files": files, "digest": digest}
+        write_json(self.folder / META, {"format": FORMAT, "version": VERSION, "components": self.components})
+
+    def names(self, part: Path) -> list[str]:
+        """The files of a part by their names relative to the index, sorted."""
+        return sorted(path.relative_to(self.folder).as_posix() for path in part.iterdir())
+
+    def remove_unnamed(self) -> None:
+        """Removes from part folders, and only from them, the files that no committed component names."""
+        named = {file for manifest in self.components.values() for file in manifest["files"]}
+        for part in self.folder.glob("*/part-????????"):
+            for path in part.iterdir():
+                if path.relative_to(self.folder).as_posix() not in named:
+                    path.unlink()
+            if not any(part.iterdir()):
+                part.rmdir()
+
+
+@contextlib.contextmanager
+def writing(folder: str | os.PathLike) -> Iterator[Writing]:
+    """Opens (or creates) an index folder for building, alone; on an exception what was not committed is removed."""
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise DataError("an index is a folder, and this is a file", path=folder)
+    if folder.is_dir() and not (folder / META).exists() and not (folder / LOCK).exists() and any(folder.iterdir()):
+        raise DataError("this folder holds something else than an index; give a new or an empty folder", path=folder)
+    created = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LisaxError(f"{folder}: another process is building this index; wait for it or stop it") from None
+        state = None
+        try:
+            state = Writing(folder)
+            yield state
+        finally:
+            if state is not None:
+                state.remove_unnamed()
+            if created and not (folder / META).exists():
+                shutil.rmtree(folder)
+
+
+def _describe(path: Path) -> dict:
+    return {"bytes": path.stat().st_size, "sha256": _sha256(path)}
+
+
+def _sha256(path: Path) -> str:
+    """SHA-256 of a file; it is flushed to disk too, so that a commit never names what a power cut loses."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        return hashlib.file_digest(file, "sha256").hexdigest()

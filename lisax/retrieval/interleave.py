@@ -1,0 +1,17 @@
+"""The alternate merge of two ranked lists (LisT5, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+
+def alternate(first: Sequence[str], second: Sequence[str], k: int) -> list[str]:
+    """Walks both lists in turn, `first` first, skips what is already there, keeps `k`; the rest of a longer
+    list follows when the other is used up."""
+    merged: dict[str, None] = {}
+    for pair in zip_longest(first, second):
+        for item in pair:
+            if item is not None and len(merged) < k:
+                merged.setdefault(item)
+    return list(merged)

@@ -1,0 +1,156 @@
+"""Pages on disk: id to title and sentences, memory-mapped, so that a pipeline never loads its corpus.
+
+A part holds `ids` (a string table), `heads` (for each page its title, its original id and its redirects) and
+`sentences` (string lists), `starts` (uint64 [pages + 1, 2]: where a page begins in both) and `numbers` (int32
+[sentences]). Building streams to disk and keeps about 40 bytes a page and 12 a sentence in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from lisax.records import DataError, Document, LisaxError, Sentence, check_id, split_sentence_id
+from lisax.retrieval.folder import Writing, open_component, writing
+from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate, map_numbers
+
+NAME = "pages"
+PART_PAGES, PART_SENTENCES = 1 << 20, 1 << 23
+
+
+class PagesBuilder:
+    """Takes pages one at a time; `finish` gives its manifest to commit."""
+
+    def __init__(self, state: Writing, *, extend: bool = False):
+        self._state = state
+        self._parts = [state.folder / part for part in open_component(state.folder, NAME)["parts"]] if extend else []
+        self._ids: StringTableWriter | None = None
+
+    def add(self, page: Document) -> None:
+        if self._ids is None:
+            self._part = self._state.new_part(NAME)
+            self._ids = StringTableWriter(self._part / "ids")
+            self._heads, self._sentences = StringsWriter(self._part / "heads"), StringsWriter(self._part / "sentences")
+            self._starts, self._numbers = array("Q", [0, 0]), array("i")
+        self._ids.append(check_id(page.id))
+        # "=" tells an original id, which may be anything, from none.
+        original = "" if page.original_id is None else f"={page.original_id}"
+        for head in (page.title, original, *page.redirects):
+            self._heads.append(head)
+        for sentence in page.sentences:
+            self._sentences.append(sentence.text)
+            self._numbers.append(sentence.number)
+        self._starts.extend((len(self._heads), len(self._sentences)))
+        if len(self._ids) >= PART_PAGES or len(self._sentences) >= PART_SENTENCES:
+            self._close_part()
+
+    def _close_part(self) -> None:
+        if self._ids is None:
+            return
+        for writer in (self._ids, self._heads, self._sentences):
+            writer.close()
+        for name, numbers in (("starts", self._starts), ("numbers", self._numbers)):
+            with (self._part / name).open("wb") as file:
+                numbers.tofile(file)
+        self._parts.append(self._part)
+        self._ids = None
+
+    def finish(self) -> dict[str, dict]:
+        self._close_part()
+        if not self._parts:
+            raise DataError("there are no pages to store", path=self._state.folder)
+        tables = [StringTable(part / "ids") for part in self._parts]
+        if (duplicate := first_duplicate(tables)) is not None:
+            raise DataError(f"the document id '{duplicate}' occurs twice; ids must be distinct", field="id")
+        return {NAME: {"settings": {"pages": sum(map(len, tables))},
+                       "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+                       "files": [name for part in self._parts for name in self._state.names(part)]}}
+
+
+class _Part:
+    def __init__(self, folder: Path):
+        self.ids = StringTable(folder / "ids")
+        self.heads, self.sentences = Strings(folder / "heads"), Strings(folder / "sentences")
+        self.starts, self.numbers = map_numbers(folder / "starts", "Q"), map_numbers(folder / "numbers", "i")
+        if len(self.starts) != 2 * (len(self.ids) + 1) or len(self.numbers) != len(self.sentences):
+            raise LisaxError(f"the pages at {folder} are damaged: their files differ in length; build the index again")
+
+
+class PageStore:
+    """`store.page(id)`, `id in store`, `store.title(id)`, `store.sentence("page_3")`; iterates over the ids."""
+
+    def __init__(self, folder: Path):
+        manifest = open_component(folder, NAME)
+        self.folder, self.digest = folder, manifest["digest"]
+        try:
+            self._parts = [_Part(folder / part) for part in manifest["parts"]]
+        except (OSError, TypeError) as error:
+            raise DataError(f"the pages are damaged ({error}); build the index again", path=folder) from None
+
+    @classmethod
+    def build(cls, pages: Iterable[Document], out: str | os.PathLike) -> PageStore:
+        with writing(out) as state:
+            builder = PagesBuilder(state)
+            for page in pages:
+                builder.add(page)
+            state.commit(builder.finish())
+        return cls(Path(out))
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike) -> PageStore:
+        return cls(Path(folder))
+
+    def _find(self, page_id: str) -> tuple[_Part, int] | None:
+        for part in self._parts:
+            if (number := part.ids.find(page_id)) is not None:
+                return part, number
+        return None
+
+    def _get(self, page_id: str) -> tuple[_Part, int]:
+        found = self._find(page_id)
+        if found is None:
+            raise DataError(f"no page with id '{page_id}'", path=self.folder)
+        return found
+
+    def __len__(self) -> int:
+        return sum(len(part.ids) for part in self._parts)
+
+    def __contains__(self, page_id: str) -> bool:
+        return self._find(page_id) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        for part in self._parts:
+            yield from part.ids
+
+    @property
+    def titles(self) -> Iterator[str]:
+        """Titles in the order of the ids."""
+        for part in self._parts:
+            for number in range(len(part.ids)):
+                yield part.heads[part.starts[2 * number]]
+
+    def title(self, page_id: str) -> str:
+        part, number = self._get(page_id)
+        return part.heads[part.starts[2 * number]]
+
+    def page(self, page_id: str) -> Document:
+        """The page as it was stored; an unknown id is an error."""
+        part, number = self._get(page_id)
+        first_head, first, last_head, last = part.starts[2 * number:2 * number + 4]
+        title, original, *redirects = part.heads.between(first_head, last_head)
+        sentences = zip(part.numbers[first:last], part.sentences.between(first, last))
+        return Document(page_id, title, tuple(Sentence(page_id, n, text) for n, text in sentences), tuple(redirects),
+                        original[1:] if original else None)
+
+    def sentence(self, unit: str) -> Sentence:
+        """The sentence with the id `{page}_{number}`; an unknown one is an error."""
+        page_id, wanted = split_sentence_id(unit)
+        part, number = self._get(page_id)
+        first, last = part.starts[2 * number + 1], part.starts[2 * number + 3]
+        # Nearly all pages number their sentences 0, 1, 2, ...: look there first.
+        for at in (first + wanted, *range(first, last)):
+            if at < last and part.numbers[at] == wanted:
+                return Sentence(page_id, wanted, part.sentences[at])
+        raise DataError(f"page '{page_id}' has no sentence {wanted}", path=self.folder)

@@ -1,0 +1,88 @@
+"""TREC files: a run has six columns (`query Q0 id rank score tag`), qrels have four (`query 0 id relevance`)."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+
+from lisax.records import DataError, Hit, atomic_write, check_id, read_lines
+
+
+def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
+    """Query id to its hits, sorted by rank; queries in the file's order.
+
+    An id or a rank that occurs twice for a query, a rank below 1 and a score that is no number are errors.
+    """
+    run: dict[str, dict[str, Hit]] = {}
+    ranks: set[tuple[str, int]] = set()
+    for line, text in read_lines(path):
+        columns = text.split()
+        if len(columns) != 6:
+            raise DataError(f"expected six columns (query Q0 id rank score tag), found {len(columns)}",
+                            path=path, line=line)
+        query, _, unit, rank_text, score_text, _ = columns
+        rank = _integer(rank_text, path, line, "rank")
+        try:
+            score = float(score_text)
+        except ValueError:
+            score = math.nan
+        if math.isnan(score):
+            raise DataError(f"expected a number, found {score_text!r}", path=path, line=line, field="score")
+        if rank < 1:
+            raise DataError(f"ranks count from 1, found {rank}", path=path, line=line, field="rank")
+        hits = run.setdefault(query, {})
+        if unit in hits:
+            raise DataError(f"'{unit}' occurs twice for query '{query}'", path=path, line=line, field="id")
+        if (query, rank) in ranks:
+            raise DataError(f"rank {rank} occurs twice for query '{query}'", path=path, line=line, field="rank")
+        ranks.add((query, rank))
+        hits[unit] = Hit(query, unit, rank, score)
+    return {query: sorted(hits.values(), key=lambda hit: hit.rank) for query, hits in run.items()}
+
+
+def write_run(path: str | os.PathLike, hits: Iterable[Hit], tag: str) -> int:
+    """Writes hits in their order, atomically; returns their number. Scores keep every digit."""
+    check_id(tag, path=path, field="tag")
+    count = 0
+    with atomic_write(path) as file:
+        for count, hit in enumerate(hits, start=1):
+            check_id(hit.query_id, path=path, line=count, field="query")
+            check_id(hit.id, path=path, line=count, field="id")
+            file.write(f"{hit.query_id} Q0 {hit.id} {hit.rank} {float(hit.score)!r} {tag}\n")
+    return count
+
+
+def read_qrels(path: str | os.PathLike) -> dict[str, dict[str, int]]:
+    """Query id to (id to relevance); a pair that occurs twice is an error."""
+    qrels: dict[str, dict[str, int]] = {}
+    for line, text in read_lines(path):
+        columns = text.split()
+        if len(columns) != 4:
+            raise DataError(f"expected four columns (query 0 id relevance), found {len(columns)}", path=path, line=line)
+        query, _, unit, relevance = columns
+        judged = qrels.setdefault(query, {})
+        if unit in judged:
+            raise DataError(f"'{unit}' occurs twice for query '{query}'", path=path, line=line, field="id")
+        judged[unit] = _integer(relevance, path, line, "relevance")
+    return qrels
+
+
+def write_qrels(path: str | os.PathLike, qrels: Mapping[str, Mapping[str, int]]) -> int:
+    """Writes judgements, atomically; returns their number."""
+    count = 0
+    with atomic_write(path) as file:
+        for query, judged in qrels.items():
+            for unit, relevance in judged.items():
+                count += 1
+                check_id(query, path=path, line=count, field="query")
+                check_id(unit, path=path, line=count, field="id")
+                file.write(f"{query} 0 {unit} {int(relevance)}\n")
+    return count
+
+
+def _integer(text: str, path: str | os.PathLike, line: int, field: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise DataError(f"expected an integer, found {text!r}", path=path, line=line, field=field) from None

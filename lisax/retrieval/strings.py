@@ -1,0 +1,161 @@
+"""Memory-mapped strings on disk: a list (number to string) and a table (string to number as well).
+
+`name.utf8` holds all strings end to end, `name.offsets` their byte offsets (uint64, one more than strings).
+A table adds `name.hashes` (uint64, ascending: the first 8 bytes of BLAKE2b) and `name.order` (uint32: whose
+hash it is). Look-up is a binary search followed by a comparison of the strings themselves. Numbers are
+little-endian. Building streams to disk and keeps 8 bytes a string in memory, 8 more for a table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lisax.records import LisaxError
+
+if sys.byteorder != "little":
+    raise LisaxError("LisaX's index files are little-endian, and this machine is not")
+
+
+def hash_of(data: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+def map_bytes(path: Path) -> mmap.mmap | bytes:
+    """The file's bytes, mapped read-only; an empty file cannot be mapped and is `b""`."""
+    with path.open("rb") as file:
+        if path.stat().st_size == 0:
+            return b""
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def map_numbers(path: Path, code: str) -> memoryview:
+    """A file of numbers as a memoryview of an `array` type code: reading one costs no numpy scalar."""
+    return memoryview(map_bytes(path)).cast(code)
+
+
+class Strings:
+    """A list of strings: `strings[i]`, `strings.between(start, stop)`, `len`."""
+
+    def __init__(self, stem: Path):
+        self._bytes = map_bytes(stem.with_name(stem.name + ".utf8"))
+        self._offsets = map_numbers(stem.with_name(stem.name + ".offsets"), "Q")
+        if len(self._offsets) == 0 or self._offsets[-1] != len(self._bytes):
+            raise LisaxError(f"the strings at {stem}.* are damaged: offsets and text differ in length; "
+                             "build the index again")
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def raw(self, number: int) -> bytes:
+        return self._bytes[self._offsets[number]:self._offsets[number + 1]]
+
+    def __getitem__(self, number: int) -> str:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return self.raw(number).decode("utf-8")
+
+    def between(self, start: int, stop: int) -> list[str]:
+        offsets = self._offsets
+        return [self._bytes[offsets[i]:offsets[i + 1]].decode("utf-8") for i in range(start, stop)]
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[i] for i in range(len(self)))
+
+
+class StringTable(Strings):
+    """Strings with look-up; a string may occur more than once."""
+
+    def __init__(self, stem: Path):
+        super().__init__(stem)
+        self.hashes = map_numbers(stem.with_name(stem.name + ".hashes"), "Q")
+        self.order = map_numbers(stem.with_name(stem.name + ".order"), "I")
+        if not len(self.hashes) == len(self.order) == len(self):
+            raise LisaxError(f"the table at {stem}.* is damaged: its files differ in length; build the index again")
+
+    def find_all(self, text: str) -> list[int]:
+        """Numbers of all strings equal to `text`, ascending."""
+        data = text.encode("utf-8", "surrogatepass")
+        wanted = hash_of(data)
+        found = []
+        at = bisect_left(self.hashes, wanted)
+        while at < len(self.hashes) and self.hashes[at] == wanted:
+            if self.raw(self.order[at]) == data:
+                found.append(self.order[at])
+            at += 1
+        return found
+
+    def find(self, text: str) -> int | None:
+        """Number of the first string equal to `text`, or None."""
+        found = self.find_all(text)
+        return found[0] if found else None
+
+
+class StringsWriter:
+    """Appends strings; `close` completes the files and returns the number of strings."""
+
+    def __init__(self, stem: Path):
+        self._stem = stem
+        self._file = stem.with_name(stem.name + ".utf8").open("wb", buffering=1 << 20)
+        self._offsets = array("Q", [0])
+
+    def append(self, text: str) -> None:
+        # A lone surrogate (broken JSON escape) has no UTF-8: it becomes the replacement character.
+        self._append(text.encode("utf-8", "replace"))
+
+    def _append(self, data: bytes) -> None:
+        self._file.write(data)
+        self._offsets.append(self._offsets[-1] + len(data))
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def close(self) -> int:
+        self._file.close()
+        with self._stem.with_name(self._stem.name + ".offsets").open("wb") as file:
+            self._offsets.tofile(file)
+        return len(self)
+
+
+class StringTableWriter(StringsWriter):
+    """Appends strings to a table; see `first_duplicate` for strings that must differ."""
+
+    def __init__(self, stem: Path):
+        super().__init__(stem)
+        self._hashes = array("Q")
+
+    def _append(self, data: bytes) -> None:
+        super()._append(data)
+        self._hashes.append(hash_of(data))
+
+    def close(self) -> int:
+        hashes = np.frombuffer(self._hashes, dtype=np.uint64)
+        order = np.argsort(hashes, kind="stable").astype(np.uint32)
+        hashes[order].tofile(self._stem.with_name(self._stem.name + ".hashes"))
+        order.tofile(self._stem.with_name(self._stem.name + ".order"))
+        return super().close()
+
+
+def first_duplicate(tables: Sequence[StringTable]) -> str | None:
+    """The earliest string, reading the tables one after the other, that repeats one before it."""
+    starts = np.cumsum([0] + [len(table) for table in tables])
+    hashes = np.concatenate([np.frombuffer(table.hashes, dtype=np.uint64) for table in tables])
+    numbers = np.concatenate([np.frombuffer(table.order, dtype=np.uint32).astype(np.int64) + start
+                              for table, start in zip(tables, starts)])
+    order = np.argsort(hashes, kind="stable")
+    suspects = hashes[order][np.flatnonzero(np.diff(hashes[order]) == 0)]
+    repeated = []
+    # Equal hashes are nearly always equal strings; `find_all` compares the strings themselves.
+    for at in np.flatnonzero(np.isin(hashes, suspects)):
+        part = int(np.searchsorted(starts, numbers[at], side="right")) - 1
+        text = tables[part][int(numbers[at] - starts[part])]
+        if any(number + starts[i] < numbers[at] for i, table in enumerate(tables) for number in table.find_all(text)):
+            repeated.append((int(numbers[at]), text))
+    return min(repeated)[1] if repeated else None

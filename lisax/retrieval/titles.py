@@ -1,0 +1,203 @@
+"""Title search over the corpus's own titles and redirects: the offline stand-in for MediaWiki's search.
+
+First the titles that a claim mentions: titles, redirects, and titles without their qualifier (`Savages (2012
+film)` is mentioned by `Savages`), as whole words, without regard to case or accents. Then titles that share
+words with the claim, by BM25 over titles and redirects.
+
+A part holds `titles` (a string list in document order) and `keys` (a string table of folded titles, with
+repetitions) with `documents` (uint32) and `kinds` (uint8) for each key. Ids and BM25 are the component
+`titles-bm25`. Nothing is loaded: a claim costs a binary search for each of its word sequences.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from lisax.records import DataError, Document
+from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.bm25_builder import Bm25Builder
+from lisax.retrieval.folder import Writing, open_component, writing
+from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, map_numbers
+from lisax.retrieval.tokens import STOP_WORDS, word_spans, words
+
+NAME, WORDS_NAME = "titles", "titles-bm25"
+PART_TITLES = 1 << 20
+# Longer titles exist and are found by their words; mentions of them in claims do not.
+LONGEST_TITLE = 12
+TITLE, REDIRECT, UNQUALIFIED = range(3)
+# `John Smith (...)` has hundreds of bearers; past these the claim's other words decide, by BM25.
+MENTIONED_BY_ONE_SPAN = 50
+QUALIFIED = re.compile(r"(.*\S)\s*\(([^()]*)\)\s*")
+
+
+def unqualified(title: str) -> tuple[str, str]:
+    """(title, qualifier): `Savages (2012 film)` gives `Savages`, `2012 film`; without one, the title and ``."""
+    match = QUALIFIED.fullmatch(title)
+    return (match[1], match[2]) if match else (title, "")
+
+
+class TitlesBuilder:
+    """Takes documents one at a time; `finish` gives the manifests to commit."""
+
+    def __init__(self, state: Writing, *, extend: bool = False):
+        self._state = state
+        self._parts = [state.folder / part for part in open_component(state.folder, NAME)["parts"]] if extend else []
+        self._count = open_component(state.folder, NAME)["settings"]["documents"] if extend else 0
+        self._words = Bm25Builder(state, WORDS_NAME, extend=extend)
+        self._titles: StringsWriter | None = None
+
+    def add(self, document: Document) -> None:
+        if self._titles is None:
+            self._part = self._state.new_part(NAME)
+            self._titles, self._keys = StringsWriter(self._part / "titles"), StringTableWriter(self._part / "keys")
+            self._documents, self._kinds = array("I"), array("B")
+        self._words.add(document.id, " ".join((document.title, *document.redirects)))
+        self._titles.append(document.title)
+        keys: dict[str, int] = {}
+        for kind, texts in ((TITLE, [document.title]), (REDIRECT, document.redirects),
+                            (UNQUALIFIED, [unqualified(document.title)[0]])):
+            for text in texts:
+                if 0 < len(parts := words(text)) <= LONGEST_TITLE:
+                    keys.setdefault(" ".join(parts), kind)
+        for key, kind in keys.items():
+            self._keys.append(key)
+            self._documents.append(self._count)
+            self._kinds.append(kind)
+        self._count += 1
+        if len(self._titles) >= PART_TITLES:
+            self._close_part()
+
+    def _close_part(self) -> None:
+        if self._titles is None:
+            return
+        self._titles.close()
+        self._keys.close()
+        for name, numbers in (("documents", self._documents), ("kinds", self._kinds)):
+            with (self._part / name).open("wb") as file:
+                numbers.tofile(file)
+        self._parts.append(self._part)
+        self._titles = None
+
+    def finish(self) -> dict[str, dict]:
+        self._close_part()
+        manifest = {"settings": {"documents": self._count},
+                    "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+                    "files": [name for part in self._parts for name in self._state.names(part)]}
+        return {NAME: manifest, WORDS_NAME: self._words.finish()}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mention:
+    """Words `first` to `last` (exclusive) of a text, `text[start:end]`, that are some document's title."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+    key: str
+
+
+class _Part:
+    def __init__(self, folder: Path):
+        self.titles, self.keys = Strings(folder / "titles"), StringTable(folder / "keys")
+        self.documents, self.kinds = map_numbers(folder / "documents", "I"), map_numbers(folder / "kinds", "B")
+
+
+class TitleIndex:
+    """`search(claim)` gives document ids; `mentions(text)` gives the spans that are titles."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        manifest = open_component(folder, NAME)
+        self._words = Bm25Index.open(folder, WORDS_NAME)
+        self.digest = self._words.digest
+        try:
+            self._parts = [_Part(folder / part) for part in manifest["parts"]]
+        except (OSError, TypeError) as error:
+            raise DataError(f"the title index is damaged ({error}); build the index again", path=folder) from None
+        self._starts = [0]
+        for part in self._parts:
+            self._starts.append(self._starts[-1] + len(part.titles))
+
+    @classmethod
+    def build(cls, documents: Iterable[Document], out: str | os.PathLike) -> TitleIndex:
+        with writing(out) as state:
+            builder = TitlesBuilder(state)
+            for document in documents:
+                builder.add(document)
+            state.commit(builder.finish())
+        return cls(Path(out))
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike) -> TitleIndex:
+        return cls(Path(folder))
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def title(self, number: int) -> str:
+        part = bisect_right(self._starts, number) - 1
+        return self._parts[part].titles[number - self._starts[part]]
+
+    def _lookup(self, key: str) -> list[tuple[int, int]]:
+        """(kind, document number) of the documents with a key, exact titles first."""
+        return sorted((part.kinds[at], part.documents[at]) for part in self._parts for at in part.keys.find_all(key))
+
+    def page_with_title(self, title: str) -> str | None:
+        """Id of the first document whose title (or else a redirect) is this one, but for case and accents."""
+        found = [number for kind, number in self._lookup(" ".join(words(title))) if kind != UNQUALIFIED]
+        # Case and punctuation may tell titles apart: as written wins.
+        same = [number for number in found if self.title(number) == title]
+        return self._words.document_id((same or found)[0]) if found else None
+
+    def mentions(self, text: str) -> list[Mention]:
+        """Every span of an NFC text that is a title, a redirect or a title without qualifier; by start, then
+        longest first. Spans of stop words alone count only where they are capitalised past the first word."""
+        spans = word_spans(text)
+        found = []
+        for first in range(len(spans)):
+            for last in range(min(first + LONGEST_TITLE, len(spans)), first, -1):
+                key = " ".join(word for word, _, _ in spans[first:last])
+                start, end = spans[first][1], spans[last - 1][2]
+                if all(word in STOP_WORDS or not word for word, _, _ in spans[first:last]) and (
+                        first == 0 and last == 1 or any(text[s].islower() for _, s, _ in spans[first:last])):
+                    continue
+                if any(part.keys.find(key) is not None for part in self._parts):
+                    found.append(Mention(first, last, start, end, key))
+        return found
+
+    def mentioned(self, claim: str) -> list[str]:
+        """Ids of the documents that a claim mentions: spans inside no other span first, then the longer, the
+        capitalised, the earlier; at one span the title itself, then redirects, then qualified titles, of which
+        first those whose qualifier the claim shares words with."""
+        mentions = self.mentions(claim)
+
+        def precedence(mention: Mention) -> tuple:
+            nested = any(other.first <= mention.first and mention.last <= other.last and other is not mention
+                         for other in mentions)
+            return nested, mention.first - mention.last, claim[mention.start].islower(), mention.start
+
+        claim_words = set(words(claim)) - STOP_WORDS
+        ranked: dict[int, None] = {}
+        for mention in sorted(mentions, key=precedence):
+            found = self._lookup(mention.key)
+            if len(found) > 1:
+                found = sorted((kind, -len(claim_words.intersection(words(unqualified(self.title(number))[1]))), number)
+                               for kind, number in found)
+            ranked.update(dict.fromkeys(number for *_, number in found[:MENTIONED_BY_ONE_SPAN]))
+        return [self._words.document_id(number) for number in ranked]
+
+    def search(self, claim: str, k: int = 100) -> list[str]:
+        """Up to `k` document ids, best first: mentioned titles, then titles that share words."""
+        return self.search_all([claim], k)[0]
+
+    def search_all(self, claims: Sequence[str], k: int = 100, *, threads: int | None = None) -> list[list[str]]:
+        partial = self._words.search(claims, k, threads=threads)
+        return [list(dict.fromkeys([*self.mentioned(claim), *(document for document, _ in hits)]))[:k]
+                for claim, hits in zip(claims, partial)]

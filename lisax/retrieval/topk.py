@@ -1,0 +1,101 @@
+"""The inner loop of BM25 search: add up precomputed scores, keep the best k of each query.
+
+bm25s's own retrieval fills an array as long as the collection for each query and breaks ties by the shape of
+its heap. Here only the documents that a query touches are visited, shards share one heap per query, and of
+equal scores the earlier document wins, so results do not depend on how the collection is cut.
+
+Compiled on first use and cached on disk by numba. There is no parallel mode in the kernel, hence no threading
+layer to choose: it releases the GIL and callers run it in Python threads.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _worse(score, document, other_score, other_document):
+    return score < other_score or (score == other_score and document > other_document)
+
+
+@numba.njit(cache=True, nogil=True)
+def _sift_down(scores, documents, size):
+    """Restores the heap (the worst at 0) after its root was replaced."""
+    at = 0
+    score, document = scores[0], documents[0]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and _worse(scores[child + 1], documents[child + 1], scores[child], documents[child]):
+            child += 1
+        if not _worse(scores[child], documents[child], score, document):
+            break
+        scores[at], documents[at] = scores[child], documents[child]
+        at = child
+    scores[at], documents[at] = score, document
+
+
+@numba.njit(cache=True, nogil=True)
+def _sift_up(scores, documents, at):
+    score, document = scores[at], documents[at]
+    while at > 0:
+        parent = (at - 1) >> 1
+        if not _worse(score, document, scores[parent], documents[parent]):
+            break
+        scores[at], documents[at] = scores[parent], documents[parent]
+        at = parent
+    scores[at], documents[at] = score, document
+
+
+@numba.njit(cache=True, nogil=True)
+def accumulate(data, indices, indptr, first_document, terms, pointers, sums, touched, scores, documents, sizes):
+    """Scores queries against one shard and pushes its documents into the queries' heaps.
+
+    data float32 [postings], indices int32 [postings], indptr int64 [shard terms + 1]: the shard, term by term;
+    `first_document` is the number of its document 0 in the whole index. terms int64, pointers int64
+    [queries + 1]: query q has terms[pointers[q]:pointers[q + 1]]. sums float32 [>= documents] (all zero, and
+    again so afterwards) and touched int32 [>= documents] are scratch. scores float32 [queries, k], documents
+    int64 [queries, k], sizes int64 [queries]: the heaps.
+    """
+    k = scores.shape[1]
+    known_terms = len(indptr) - 1
+    for query in range(len(pointers) - 1):
+        count = 0
+        for at in range(pointers[query], pointers[query + 1]):
+            term = terms[at]
+            if term >= known_terms:
+                continue
+            for posting in range(indptr[term], indptr[term + 1]):
+                document = indices[posting]
+                # Every Lucene score is above zero, so zero means not yet seen.
+                if sums[document] == 0:
+                    touched[count] = document
+                    count += 1
+                sums[document] += data[posting]
+        heap_scores, heap_documents, size = scores[query], documents[query], sizes[query]
+        for at in range(count):
+            document = touched[at]
+            score = sums[document]
+            sums[document] = 0
+            number = first_document + document
+            if size < k:
+                heap_scores[size], heap_documents[size] = score, number
+                _sift_up(heap_scores, heap_documents, size)
+                size += 1
+            elif score >= heap_scores[0] and _worse(heap_scores[0], heap_documents[0], score, number):
+                heap_scores[0], heap_documents[0] = score, number
+                _sift_down(heap_scores, heap_documents, size)
+        sizes[query] = size
+
+
+@numba.njit(cache=True, nogil=True)
+def sort_heaps(scores, documents, sizes):
+    """Turns the heaps into lists, best first."""
+    for query in range(len(sizes)):
+        heap_scores, heap_documents = scores[query], documents[query]
+        for last in range(sizes[query] - 1, 0, -1):
+            heap_scores[0], heap_scores[last] = heap_scores[last], heap_scores[0]
+            heap_documents[0], heap_documents[last] = heap_documents[last], heap_documents[0]
+            _sift_down(heap_scores, heap_documents, last)

@@ -1,0 +1,141 @@
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lisax.records import DataError, LisaxError
+from lisax.retrieval.bm25 import Bm25Index, build
+from lisax.retrieval.engine import import_bm25s
+from lisax.retrieval.tokens import stems
+
+DOCUMENTS = [
+    ("Malcolm_X", "Malcolm X was an American minister. Malcolm X was born in Omaha."),
+    ("Omaha", "Omaha is a city in Nebraska."),
+    ("Minister", "A minister is a member of a government; ministers govern, ministers travel."),
+    ("Empty", ""),
+    ("Twin_A", "The twins are painters."),
+    ("Twin_B", "The twins are painters."),
+    ("Stop", "It was not in the"),
+]
+
+
+def textbook(documents, query, k1=0.6, b=0.5):
+    """Lucene's BM25 straight from its definition: [(id, score)] for all documents that share a term."""
+    *texts, query_terms = stems([text for _, text in documents] + [query])
+    average = sum(map(len, texts)) / len(texts)
+    scores = {}
+    for (document, _), terms in zip(documents, texts):
+        counts, score = Counter(terms), 0.0
+        for term in query_terms:
+            frequency = sum(term in other for other in texts)
+            if counts[term]:
+                idf = math.log(1 + (len(texts) - frequency + 0.5) / (frequency + 0.5))
+                score += idf * counts[term] / (counts[term] + k1 * (1 - b + b * len(terms) / average))
+        if score:
+            scores[document] = score
+    return scores
+
+
+def assert_same(found, expected, k):
+    assert len(found) == min(k, len(expected))
+    for document, score in found:
+        assert score == pytest.approx(expected[document], rel=1e-5)
+    assert [s for _, s in found] == pytest.approx(sorted(expected.values(), reverse=True)[:k], rel=1e-5)
+
+
+@pytest.mark.parametrize("k1, b", [(0.6, 0.5), (1.2, 0.75), (0.0, 1.0)])
+def test_scores_are_the_textbooks(tmp_path, k1, b):
+    index = build(DOCUMENTS, tmp_path / "index", k1=k1, b=b, shard_documents=3)
+    for query in ("Was Malcolm X a minister?", "painters", "minister minister Omaha", "nothing known"):
+        assert_same(index.search([query], 10)[0], textbook(DOCUMENTS, query, k1, b), 10)
+
+
+WORDS = st.sampled_from("ape bee cat dog eel fox gnu hen".split())
+TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), min_size=1, max_size=12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(TEXTS, TEXTS, st.lists(WORDS, max_size=5).map(" ".join), st.integers(1, 5), st.integers(1, 4))
+def test_shards_and_additions_change_nothing(tmp_path_factory, texts, more, query, k, shard_documents):
+    folder = tmp_path_factory.mktemp("index")
+    documents = [(f"d{i}", text) for i, text in enumerate(texts + more)]
+    whole = build(documents, folder / "whole").search([query], k)[0]
+    assert_same(whole, textbook(documents, query), k)
+    grown = build(documents[:len(texts)], folder / "grown", shard_documents=shard_documents)
+    grown.add(documents[len(texts):])
+    assert grown.search([query], k)[0] == whole
+    assert Bm25Index.open(folder / "grown").search([query], k)[0] == whole
+
+
+def test_equal_to_bm25s_itself(tmp_path):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"word{n}" for n in rng.zipf(1.5, 20) if n < 500) for _ in range(300)]
+    terms = stems(texts)
+    peer = import_bm25s().BM25(k1=0.6, b=0.5, method="lucene")
+    peer.index(terms, show_progress=False)
+    index = build([(str(i), text) for i, text in enumerate(texts)], tmp_path / "index", shard_documents=64)
+    for i in range(20):
+        scores = peer.get_scores(terms[i])
+        for document, score in index.search([texts[i]], 300)[0]:
+            assert score == pytest.approx(scores[int(document)], rel=1e-5)
+
+
+def test_ties_go_to_the_earlier_document(tmp_path):
+    index = build([(f"d{i}", "same words here") for i in range(50)], tmp_path / "index", shard_documents=7)
+    assert [document for document, _ in index.search(["words"], 9)[0]] == [f"d{i}" for i in range(9)]
+
+
+def test_threads_and_batches_change_nothing(tmp_path):
+    rng = np.random.default_rng(1)
+    texts = [" ".join(f"w{n}" for n in rng.zipf(1.4, 12) if n < 300) for _ in range(700)]
+    index = build([(str(i), text) for i, text in enumerate(texts)], tmp_path / "index", shard_documents=128)
+    alone = [index.search([text], 10, threads=1)[0] for text in texts[:40]]
+    assert index.search(texts, 10, threads=2)[:40] == alone
+    assert index.search([], 10) == []
+
+
+def test_stems_keep_one_letter_words_and_fold():
+    assert stems(["Malcolm X's running", "the U.S. Beyoncé", "Beyonce\u0301", "X-Men 2,000", "of the"]) == [
+        ["malcolm", "x", "run"], ["us", "beyonc"], ["beyonc"], ["x", "men", "2", "000"], []]
+
+
+def test_a_document_id_twice_is_an_error_and_leaves_nothing(tmp_path):
+    with pytest.raises(DataError, match="'b' occurs twice"):
+        build([("a", "x"), ("b", "y"), ("c", "z"), ("b", "w")], tmp_path / "index", shard_documents=2)
+    assert not (tmp_path / "index").exists()
+    index = build([("a", "x")], tmp_path / "index")
+    with pytest.raises(DataError, match="'a' occurs twice"):
+        index.add([("n", "y"), ("a", "x")])
+    assert len(Bm25Index.open(tmp_path / "index")) == 1
+    assert len(list((tmp_path / "index").glob("bm25/*"))) == 2  # the part and the vocabulary, nothing left over
+
+
+def test_a_rebuild_replaces_and_an_interrupted_one_does_not(tmp_path):
+    def broken():
+        yield "new", "something else"
+        raise KeyboardInterrupt
+
+    index = build(DOCUMENTS, tmp_path / "index")
+    before = index.search(["Omaha"], 3)
+    with pytest.raises(KeyboardInterrupt):
+        build(broken(), tmp_path / "index")
+    assert Bm25Index.open(tmp_path / "index").search(["Omaha"], 3) == before
+    build([("only", "Omaha")], tmp_path / "index")
+    assert Bm25Index.open(tmp_path / "index").search(["Omaha"], 3)[0][0][0] == "only"
+    assert index.search(["Omaha"], 3) == before  # who had it open keeps the old one
+
+
+def test_bad_input_is_told(tmp_path):
+    with pytest.raises(DataError, match="no documents"):
+        build([], tmp_path / "none")
+    with pytest.raises(LisaxError, match="k1"):
+        build(DOCUMENTS, tmp_path / "none", b=2)
+    with pytest.raises(DataError, match="white space"):
+        build([("a b", "text")], tmp_path / "none")
+    index = build([("e", "")], tmp_path / "empty")
+    assert index.search(["anything"], 3) == [[]]
+    with pytest.raises(LisaxError, match="k >= 1"):
+        index.search(["a"], 0)

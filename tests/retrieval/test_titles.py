@@ -1,0 +1,70 @@
+import pytest
+
+from lisax.records import Document
+from lisax.retrieval.documents import add_documents, build_index
+from lisax.retrieval.titles import TitleIndex, unqualified
+
+DOCUMENTS = [
+    Document("Barack_Obama", "Barack Obama", redirects=("President Obama", "Obama")),
+    Document("Hawaii", "Hawaii"),
+    Document("Savages_2012", "Savages (2012 film)"),
+    Document("Savages_novel", "Savages (novel)"),
+    Document("The_Who", "The Who"),
+    Document("It_film", "It (film)"),
+    Document("Film", "Film"),
+    Document("Beyonce", "Beyoncé"),
+    Document("President", "President of the United States", redirects=("US president",)),
+    Document("New_York", "New York"),
+    Document("New_York_City", "New York City"),
+    Document("York", "York"),
+]
+
+
+@pytest.fixture(scope="module")
+def titles(tmp_path_factory):
+    return TitleIndex.build(DOCUMENTS, tmp_path_factory.mktemp("titles") / "index")
+
+
+@pytest.mark.parametrize("claim, expected", [
+    ("Barack Obama was born in Hawaii.", ["Barack_Obama", "Hawaii"]),
+    ("HAWAII is where president obama was born.", ["Barack_Obama", "Hawaii"]),
+    ("Savages is a film.", ["Savages_2012", "Savages_novel", "Film"]),
+    ("Savages is based on a novel", ["Savages_novel", "Savages_2012"]),
+    ("The Who made it.", ["The_Who"]),
+    ("Nobody liked It.", ["It_film"]),
+    ("It is raining.", []),
+    ("Beyonce's new york city concert", ["New_York_City", "Beyonce", "New_York", "York"]),
+    ("Yorkshire is large.", []),
+    ("The U.S. president travelled.", ["President"]),
+    ("", []),
+])
+def test_mentioned_titles(titles, claim, expected):
+    assert titles.mentioned(claim) == expected
+
+
+def test_shared_words_follow_mentions(titles):
+    assert titles.search("The president was in Hawaii.", 5) == ["Hawaii", "President", "Barack_Obama"]
+    assert titles.search("The president was in Hawaii.", 1) == ["Hawaii"]
+    claims = ["Hawaii", "Obama's film", ""]
+    assert titles.search_all(claims, 4) == [titles.search(claim, 4) for claim in claims]
+
+
+def test_page_with_title_prefers_it_as_written(tmp_path):
+    index = TitleIndex.build([Document("lower", "it girl"), Document("upper", "It Girl"),
+                              Document("song", "It Girl (song)"), Document("r", "Rome", redirects=("Roma",))],
+                             tmp_path / "index")
+    assert [index.page_with_title(title) for title in ("It Girl", "it girl", "IT GIRL", "roma", "It Girl (song)", "It")
+            ] == ["upper", "lower", "lower", "r", "song", None]
+
+
+def test_qualifiers():
+    assert [unqualified(title) for title in ("Savages (2012 film)", "Plain", "(What's the Story)", "A (b) (c)")] == [
+        ("Savages", "2012 film"), ("Plain", ""), ("(What's the Story)", ""), ("A (b)", "c")]
+
+
+def test_grown_index_answers_as_a_whole_one(tmp_path, titles):
+    build_index(DOCUMENTS[:5], tmp_path / "index", components=["titles"])
+    grown = add_documents(DOCUMENTS[5:], tmp_path / "index").titles
+    for claim in ("Savages is a film by Barack Obama.", "New York City, Hawaii", "united states"):
+        assert grown.search(claim, 10) == titles.search(claim, 10)
+    assert [grown.title(i) for i in range(len(grown))] == [document.title for document in DOCUMENTS]
