@@ -1,0 +1,198 @@
+"""Training, evaluation and inference of a seqio task from gin files, as a user runs them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lisax.records import LisaxError
+from lisax.runtime import command
+from lisax.runtime.data import DatasetConfig, Prefetched, eval_batches, longest, train_source
+from lisax.runtime.gin_files import GIN_CONFIGS, bindings_of, parsed, rewrite_gin_flags, run_gin
+from lisax.runtime.train_log import read_train_log
+
+sys.path.insert(0, str(Path(__file__).parent))
+LENGTHS = {"inputs": 12, "targets": 6}
+TINY = {"MIXTURE_OR_TASK_MODULE": "tiny_task", "MIXTURE_OR_TASK_NAME": "first_word", "TASK_FEATURE_LENGTHS": LENGTHS,
+        "BATCH_SIZE": 8, "VOCAB_SIZE": 384, "T5Config.num_encoder_layers": 1, "T5Config.num_decoder_layers": 1}
+FILES = ["models/t5_1_1_tiny.gin", "runs/pretrain.gin"]
+
+
+def _dataset(**changes):
+    return DatasetConfig(**{"mixture_or_task_name": "first_word", "task_feature_lengths": LENGTHS, "batch_size": 8,
+                            "module": "tiny_task"} | changes)
+
+
+# --- Data ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pack", [False, True])
+def test_stream_repeats_and_skips_exactly(pack):
+    source = train_source(_dataset(pack=pack))
+    first = [batch for batch, _ in zip(source(0), range(12))]
+    again = [batch for batch, _ in zip(source(5), range(7))]
+    for a, b in zip(first[5:], again, strict=True):
+        assert a.keys() == b.keys()
+        for name in a:
+            np.testing.assert_array_equal(a[name], b[name])
+    assert first[0]["encoder_input_tokens"].shape == (8, 12)
+    assert ("encoder_segment_ids" in first[0]) is pack
+    other = next(train_source(_dataset(pack=pack, seed=1))(0))
+    assert any((other[name] != first[0][name]).any() for name in other)
+
+
+def test_evaluation_reads_each_example_once_and_fills_the_last_batch():
+    batches = list(eval_batches(_dataset(split="dev")))
+    assert [len(batch["decoder_target_tokens"]) for batch in batches] == [8, 8]
+    assert sum(int((batch["decoder_loss_weights"].sum(-1) > 0).sum()) for batch in batches) == 11
+    assert longest(_dataset(split="dev", task_feature_lengths=None)) == {"inputs": 8, "targets": 6}
+
+
+def test_prefetch_hands_over_errors_and_ends():
+    def broken():
+        yield 1
+        raise ValueError("no more")
+
+    with Prefetched(broken()) as items:
+        assert next(items) == 1
+        with pytest.raises(ValueError, match="no more"):
+            next(items)
+    with Prefetched(iter(range(10**9))) as endless:  # left early: the thread must end
+        next(endless)
+    assert not endless._thread.is_alive()
+
+
+# --- gin -----------------------------------------------------------------------------------
+
+
+def test_flags():
+    assert rewrite_gin_flags(["--gin_file=a.gin", "--gin.MODEL_DIR=out/x", "--gin.TRAIN_STEPS=10",
+                              "--gin.T5Config.dtype='bfloat16'", "--gin.LENGTHS={'inputs': 5}", "--gin.OPTIMIZER=@AdamW()",
+                              "--gin.EVAL_STEPS=None"]) == [
+        "--gin_file=a.gin", "--gin_bindings=MODEL_DIR='out/x'", "--gin_bindings=TRAIN_STEPS=10",
+        "--gin_bindings=T5Config.dtype='bfloat16'", "--gin_bindings=LENGTHS={'inputs': 5}",
+        "--gin_bindings=OPTIMIZER=@AdamW()", "--gin_bindings=EVAL_STEPS=None"]
+
+
+@pytest.mark.parametrize("path", sorted(GIN_CONFIGS.glob("models/t5_1_*.gin")), ids=lambda path: path.stem)
+def test_every_model_file(path):
+    with parsed([f"models/{path.name}"], ["DROPOUT_RATE = 0.1"]) as gin:
+        model = gin.get_configurable("T5Config")()
+    assert model.dropout_rate == 0.1 and model.vocab_size == 32128
+    assert model.logits_via_embedding == path.stem.startswith("t5_1_0")
+
+
+@pytest.mark.parametrize(("files", "bindings", "message"), [
+    (["models/t5_1_1_tiny.gin", "runs/finetune.gin"], ["MODEL_DIR = 'x'"],
+     "these must be given: --gin.INITIAL_CHECKPOINT_PATH=…, --gin.MIXTURE_OR_TASK_NAME=…"),
+    (["nowhere.gin"], [], "there is no gin file 'nowhere.gin'"),
+    (["models/t5_1_1_tiny.gin"], ["T5Config.layers = 3"], "doesn't have a parameter named 'layers'"),
+    (["models/t5_1_1_tiny.gin"], ["MODEL_DIR = "], "gin: "),
+])
+def test_mistakes_in_gin(files, bindings, message):
+    with pytest.raises(LisaxError, match=message), parsed(files, bindings):
+        pass
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ({"MIXTURE_OR_TASK_NAME": "fist_word"}, "no seqio task or mixture is named 'fist_word'. Did you mean first_word"),
+    ({"MIXTURE_OR_TASK_MODULE": "no_such_module"}, "there is no module 'no_such_module'"),
+    ({"EVAL_SPLIT": "test"}, "'first_word' has no split 'test'; it has dev, train"),
+    ({"VOCAB_SIZE": 128}, "has 259 pieces but the model's embedding has 128 rows"),
+    ({"TASK_FEATURE_LENGTHS": {"inputs": 4}}, "must give a length for 'targets'"),
+    ({"TASK_FEATURE_LENGTHS": None}, "TASK_FEATURE_LENGTHS must be given"),
+    ({"USE_CACHED_TASKS": True}, "USE_CACHED_TASKS is True, but 'first_word'"),
+    ({"BATCH_SIZE": 0}, "BATCH_SIZE is 0"),
+    ({"LOSS_NORMALIZING_FACTOR": "x"}, "LOSS_NORMALIZING_FACTOR is 'x'"),
+])
+def test_mistakes_are_found_before_training(tmp_path, values, message):
+    with pytest.raises(LisaxError, match=message):
+        run_gin(FILES, bindings_of(TINY | {"MODEL_DIR": tmp_path / "out", "TRAIN_STEPS": 2} | values))
+    assert not (tmp_path / "out").exists()
+
+
+# --- Runs ----------------------------------------------------------------------------------
+
+
+def _main(verb, *arguments):
+    parser = argparse.ArgumentParser()
+    getattr(command, f"add_{verb}_arguments")(parser)
+    return getattr(command, f"{verb}_main")(parser.parse_args(rewrite_gin_flags(arguments)))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gin") / "model"
+    values = TINY | {"MODEL_DIR": folder, "TRAIN_STEPS": 60, "PACK": False, "EVAL_PERIOD": 30, "train.log_period": 10,
+                     "create_learning_rate_scheduler.factors": "constant",
+                     "create_learning_rate_scheduler.base_learning_rate": 0.02,
+                     "BEST_METRIC": "sequence_accuracy"}
+    return run_gin(FILES, bindings_of(values), card={"format_preset": "paper"})
+
+
+def test_run_from_gin(trained):
+    assert trained.metrics["sequence_accuracy"] > 0.6
+    gin_text = (trained.latest / "config.gin").read_text()
+    assert "TRAIN_STEPS = 60" in gin_text and gin_text == (trained.model_dir / "config.gin").read_text()
+    card = json.loads((trained.latest / "model.json").read_text())
+    assert card["format_preset"] == "paper"
+    assert card["vocabulary"] == {"kind": "bytes", "pieces": 259, "extra_ids": 0}
+    assert card["training"]["data"]["task"] == "first_word"
+    assert trained.best is not None
+    import gin
+    assert gin.config_str().strip() == ""  # nothing is left behind
+
+
+def test_command_line_packed_and_resumed(tmp_path, capsys):
+    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=mine.gin", f"--gin_search_paths={tmp_path}",
+             "--gin_bindings=PACK=True", *(f"--gin.{name}={value}" for name, value in TINY.items())]
+    (tmp_path / "mine.gin").write_text("include 'runs/pretrain.gin'\ntrain.log_period = 1\nOPTIMIZER = @AdamW()\n")
+    for folder, stops in (("whole", [4]), ("parts", [2, 4])):
+        for steps in stops:
+            assert _main("train", *flags, f"--gin.MODEL_DIR={tmp_path / folder}", f"--gin.TRAIN_STEPS={steps}") == 0
+    whole, parts = ([(row["step"], row["loss"]) for row in read_train_log(tmp_path / name) if row["kind"] == "train"]
+                    for name in ("whole", "parts"))
+    assert whole == parts and len(whole) == 4
+    assert str(tmp_path / "parts" / "checkpoint_4") in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["predict", "score"])
+def test_infer(trained, tmp_path, mode):
+    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/infer.gin", f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+             f"--gin.infer.mode={mode}", f"--gin.INFER_OUTPUT_DIR={tmp_path}",
+             *(f"--gin.{name}={value}" for name, value in TINY.items())]
+    assert _main("infer", *flags) == 0
+    rows = [json.loads(line) for line in (tmp_path / f"first_word-{mode}.jsonl").read_text().splitlines()]
+    assert len(rows) == 11
+    assert rows[1]["inputs"]["inputs_pretokenized"] == "no 1"
+    if mode == "predict":
+        right = sum(row["prediction"] == row["inputs"]["targets_pretokenized"] for row in rows)
+        assert right / 11 > 0.6
+    else:
+        assert all(row["score"] < 0 for row in rows)
+        shard = [*flags, "--gin.infer.shard_id=1", "--gin.infer.num_shards=3"]
+        assert _main("infer", *shard) == 0
+        part = (tmp_path / "first_word-score.jsonl-00001-of-00003").read_text().splitlines()
+        scores = [row["score"] for row in rows[1::3]]
+        assert [json.loads(line)["score"] for line in part] == pytest.approx(scores, rel=1e-4)
+
+
+def test_eval(trained, tmp_path, capsys):
+    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/eval.gin", f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+             f"--gin.EVAL_OUTPUT_DIR={tmp_path}",
+             *(f"--gin.{name}={value}" for name, value in TINY.items() if name != "TASK_FEATURE_LENGTHS")]
+    assert _main("eval", *flags) == 0
+    metrics = json.loads((tmp_path / "first_word-dev.json").read_text())["metrics"]
+    assert metrics["exact"] > 0.6 and metrics["mean_score"] < 0
+    assert metrics["sequence_accuracy"] == pytest.approx(trained.metrics["sequence_accuracy"])
+    assert "exact\t" in capsys.readouterr().out
+
+
+def test_no_files():
+    with pytest.raises(LisaxError, match="lisax train needs gin files"):
+        _main("train")
