@@ -16,25 +16,28 @@ from lisax.records import LABELS, Claim, Label, sentence_id
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
 from lisax.world.pages import Page, capitalise
 
-ONE_HOP, TWO_HOP, COMPARE = "one_hop", "two_hop", "compare"
-# Before some two-hop claims and comparisons are given up for one-hop claims: about 70, 20 and 10 in 100.
-SHARES = {ONE_HOP: 0.54, TWO_HOP: 0.3, COMPARE: 0.16}
+ONE_HOP, TWO_HOP, JOINT, COMPARE = "one_hop", "two_hop", "joint", "compare"
+# How often each kind is tried; about 70, 10, 10 and 10 in 100 are kept.
+SHARES = {ONE_HOP: 0.56, TWO_HOP: 0.15, JOINT: 0.13, COMPARE: 0.16}
 # Two facts are both stated in 4 cases of 9. Keeping 2 of 5 undecided pairs makes the undecided a third.
 KEEP_UNDECIDED_PAIR = 0.4
+# Each half of a joint claim is true with this probability; then 9 of 36 are supported, 11 refuted, 16 undecided.
+JOINT_TRUE = 3 / 4
+KEEP_JOINT = {Label.SUPPORTS: 1.0, Label.REFUTES: 9 / 11, Label.NOT_ENOUGH_INFO: 9 / 16}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
-    """The logical form: facts needed, in order, then `operator` (=, <, >) applied to the last.
+    """The logical form: the facts needed, and what is claimed of them.
 
-    `steps`: (entity title, relation name). For one hop one step; for two hops the second step's title is
-    the object of the first; a comparison of two entities has two independent steps. `value`: the object or
-    the number claimed, None where two steps are compared with each other.
+    `steps`: (entity title, relation name), one for `one_hop`. For `two_hop` the second entity is the object of
+    the first step, and `values` holds the last object. A `joint` claim gives every step its own value. A
+    `compare` claim has one step and a bound in `values`, or two steps and no value; `operator` is < or >.
     """
 
     steps: tuple[tuple[str, str], ...]
     operator: str
-    value: str | int | None
+    values: tuple[str | int, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,10 +87,11 @@ class ClaimWriter:
 
     def claims(self, entity: Entity, count: int) -> list[Stated]:
         """`count` different claims about `entity` (rarely fewer), the labels balanced over the neighbourhood."""
+        write = {ONE_HOP: self._one_hop, TWO_HOP: self._two_hop, JOINT: self._joint, COMPARE: self._compare}
         written: dict[str, Stated] = {}
         for _ in range(count):
             kind = self.rng.choices(*self._shares)[0]
-            stated = self._two_hop(entity) if kind == TWO_HOP else self._compare(entity) if kind == COMPARE else None
+            stated = write[kind](entity)
             if stated is None or stated.claim.text in written:
                 stated = self._one_hop(entity)
             if stated is not None and stated.claim.text not in written:
@@ -105,10 +109,7 @@ class ClaimWriter:
         return self._about(entity, (self.rng.choice(facts),), entity.mention, label, ONE_HOP)
 
     def _two_hop(self, entity: Entity) -> Stated | None:
-        bridges = [f for f in self.place.facts[entity.index].values() if f.relation.noun]
-        if not bridges:
-            return None
-        bridge = self.rng.choice(bridges)
+        bridge = self._bridge(entity)
         fact = self.rng.choice(list(self.place.facts[bridge.target.index].values()))
         if fact.target is entity:
             return None
@@ -121,6 +122,30 @@ class ClaimWriter:
             return None
         return self._about(entity, facts, f"the {bridge.relation.noun} of {entity.mention}", label, TWO_HOP)
 
+    def _bridge(self, entity: Entity) -> Fact:
+        return self.rng.choice([f for f in self.place.facts[entity.index].values() if f.relation.noun])
+
+    def _joint(self, entity: Entity) -> Stated | None:
+        """"`other`, the author of `entity`, was born in `object`": false as soon as one half is false."""
+        bridge = self._bridge(entity)
+        named, other = bridge.text, bridge.target
+        if self.rng.random() >= JOINT_TRUE:
+            named, _, other = self.geography.draw(bridge.relation, entity, self.place.entities, self.rng)
+        fact = self.rng.choice(list(self.place.facts[other.index].values()))
+        text = fact.text if self.rng.random() < JOINT_TRUE else self._other_object(fact)
+        if text is None or fact.target is entity:
+            return None
+        halves = ((bridge, named), (fact, text))
+        false = [f for f, value in halves if f.stated and value != f.text]
+        label = Label.REFUTES if false else Label.SUPPORTS if bridge.stated and fact.stated else Label.NOT_ENOUGH_INFO
+        if self.rng.random() >= KEEP_JOINT[label]:
+            return None
+        words = f"{capitalise(named)}, the {bridge.relation.noun} of {entity.mention}, " \
+                f"{self.rng.choice(fact.relation.claim).replace('{o}', text)}."
+        sets = sorted({s for f in false for s in self.evidence.sets((f,))}) if false else \
+            self.evidence.sets((bridge, fact))
+        return self._stated(entity, words, label, sets, Form(_steps((bridge, fact)), "=", (named, text)), JOINT)
+
     def _about(self, entity: Entity, facts: Sequence[Fact], mention: str, label: Label, kind: str) -> Stated | None:
         """"`mention` has `object`" of the last fact, with a false object half the time when undecidable."""
         fact, text = facts[-1], facts[-1].text
@@ -129,7 +154,7 @@ class ClaimWriter:
             if text is None:
                 return None
         words = f"{capitalise(mention)} {self.rng.choice(fact.relation.claim).replace('{o}', text)}."
-        return self._stated(entity, words, label, facts, Form(_steps(facts), "=", text), kind)
+        return self._stated(entity, words, label, self.evidence.sets(facts), Form(_steps(facts), "=", (text,)), kind)
 
     def _other_object(self, fact: Fact) -> str | None:
         """A false object, half the time the companion's own: it stands in the same pages."""
@@ -156,7 +181,7 @@ class ClaimWriter:
             if other.number == fact.number or (undecided and self.rng.random() >= KEEP_UNDECIDED_PAIR):
                 return None
             phrase = (fact.relation.more if more else fact.relation.less).replace("{o}", other.subject.mention)
-            holds, form = (fact.number > other.number) == more, Form(_steps(pair), operator, None)
+            holds, form = (fact.number > other.number) == more, Form(_steps(pair), operator)
         else:
             # The bound is as likely below the number as above it. Near either end of the range one side is
             # impossible and the bound would tell the answer: only bounds with numbers on both sides are kept.
@@ -168,16 +193,18 @@ class ClaimWriter:
             bound, undecided = values[at], not fact.stated
             phrase = fact.relation.more_than if more else fact.relation.less_than
             phrase = phrase.replace("{o}", str(bound) if fact.relation.draw == "year" else format_number(bound))
-            holds, form = (fact.number > bound) == more, Form(_steps(pair), operator, bound)
+            holds, form = (fact.number > bound) == more, Form(_steps(pair), operator, (bound,))
         label = Label.NOT_ENOUGH_INFO if undecided else Label.SUPPORTS if holds else Label.REFUTES
-        return self._stated(entity, f"{capitalise(entity.mention)} {phrase}.", label, pair, form, COMPARE)
+        return self._stated(entity, f"{capitalise(entity.mention)} {phrase}.", label, self.evidence.sets(pair), form,
+                            COMPARE)
 
-    def _stated(self, entity: Entity, text: str, label: Label, facts: Sequence[Fact], form: Form,
+    def _stated(self, entity: Entity, text: str, label: Label, sets: Sequence[tuple[str, ...]], form: Form,
                 kind: str) -> Stated | None:
-        sets = () if label == Label.NOT_ENOUGH_INFO else self.evidence.sets(facts)
-        if label != Label.NOT_ENOUGH_INFO and not sets:  # stated only on a page past the end of the world
+        if label == Label.NOT_ENOUGH_INFO:
+            sets = ()
+        elif not sets:  # stated only on a page past the end of the world
             return None
-        return Stated(Claim("", text, label, sets, kind=kind), entity, form)
+        return Stated(Claim("", text, label, tuple(sets), kind=kind), entity, form)
 
 
 def _steps(facts: Sequence[Fact]) -> tuple[tuple[str, str], ...]:

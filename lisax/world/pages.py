@@ -15,7 +15,7 @@ MIN_SENTENCES, MAX_SENTENCES = 4, 9
 INVERSE, ONLY_INVERSE, MAX_INVERSE = 0.8, 0.15, 4
 # A sentence calls its subject "the author of X" with this probability, where that is a stated fact: it then
 # states it too, and may alone decide a two-hop claim.
-EPITHET = 0.2
+EPITHET = 0.3
 # Up to three sentences that decide nothing, each with this probability.
 FILLER = 0.5
 

@@ -54,7 +54,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
           shares: Mapping[str, float] = SHARES) -> dict:
     """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
 
-    `shares` weighs the kinds of claims (`one_hop`, `two_hop`, `compare`) that are tried; see `claims.SHARES`.
+    `shares` weighs the kinds of claims (`one_hop`, `two_hop`, `joint`, `compare`) that are tried; see `claims.SHARES`.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}` and `questions.{train,dev,test}`, all
     `.jsonl`, each replaced only when all of them are complete. Memory does not grow with `pages`.
