@@ -1,7 +1,8 @@
 """Claims over the pages, their labels, and every set of sentences that decides them.
 
-A claim is decided by one or two steps: the object of (entity, relation), and for two hops the entity
-itself found as the object of (subject, relation). Which facts are stated is drawn before anything is
+`one_hop`: "Tarn has 5,000 dwellers". `two_hop`: "the author of X is a native of Tarn", decided by who the
+author is and where she was born. `joint`: "Y, the author of X, is a native of Tarn", two facts of which one
+false suffices to refute. `compare`: "X is older than Y", "X has more than 5,000 inhabitants". Which facts are stated is drawn before anything is
 said, and true and false objects come from the same draw, so the words of a claim do not tell its label.
 """
 
@@ -105,7 +106,8 @@ class ClaimWriter:
 
     def _one_hop(self, entity: Entity) -> Stated | None:
         label = self._next_label(LABELS)
-        facts = [f for f in self.place.facts[entity.index].values() if f.stated != (label == Label.NOT_ENOUGH_INFO)]
+        decided = label != Label.NOT_ENOUGH_INFO
+        facts = [f for f in self.place.facts[entity.index].values() if f.stated == decided]
         return self._about(entity, (self.rng.choice(facts),), entity.mention, label, ONE_HOP)
 
     def _two_hop(self, entity: Entity) -> Stated | None:
@@ -130,14 +132,16 @@ class ClaimWriter:
         bridge = self._bridge(entity)
         named, other = bridge.text, bridge.target
         if self.rng.random() >= JOINT_TRUE:
-            named, _, other = self.geography.draw(bridge.relation, entity, self.place.entities, self.rng)
+            while other is bridge.target:  # at least two entities fit every relation
+                named, _, other = self.geography.draw(bridge.relation, entity, self.place.entities, self.rng)
         fact = self.rng.choice(list(self.place.facts[other.index].values()))
         text = fact.text if self.rng.random() < JOINT_TRUE else self._other_object(fact)
         if text is None or fact.target is entity:
             return None
         halves = ((bridge, named), (fact, text))
         false = [f for f, value in halves if f.stated and value != f.text]
-        label = Label.REFUTES if false else Label.SUPPORTS if bridge.stated and fact.stated else Label.NOT_ENOUGH_INFO
+        stated = bridge.stated and fact.stated
+        label = Label.REFUTES if false else Label.SUPPORTS if stated else Label.NOT_ENOUGH_INFO
         if self.rng.random() >= KEEP_JOINT[label]:
             return None
         words = f"{capitalise(named)}, the {bridge.relation.noun} of {entity.mention}, " \
@@ -146,7 +150,8 @@ class ClaimWriter:
             self.evidence.sets((bridge, fact))
         return self._stated(entity, words, label, sets, Form(_steps((bridge, fact)), "=", (named, text)), JOINT)
 
-    def _about(self, entity: Entity, facts: Sequence[Fact], mention: str, label: Label, kind: str) -> Stated | None:
+    def _about(self, entity: Entity, facts: Sequence[Fact], mention: str, label: Label,
+               kind: str) -> Stated | None:
         """"`mention` has `object`" of the last fact, with a false object half the time when undecidable."""
         fact, text = facts[-1], facts[-1].text
         if label == Label.REFUTES or (label == Label.NOT_ENOUGH_INFO and self.rng.random() < 0.5):
@@ -154,7 +159,8 @@ class ClaimWriter:
             if text is None:
                 return None
         words = f"{capitalise(mention)} {self.rng.choice(fact.relation.claim).replace('{o}', text)}."
-        return self._stated(entity, words, label, self.evidence.sets(facts), Form(_steps(facts), "=", (text,)), kind)
+        form = Form(_steps(facts), "=", (text,))
+        return self._stated(entity, words, label, self.evidence.sets(facts), form, kind)
 
     def _other_object(self, fact: Fact) -> str | None:
         """A false object, half the time the companion's own: it stands in the same pages."""
@@ -195,8 +201,8 @@ class ClaimWriter:
             phrase = phrase.replace("{o}", str(bound) if fact.relation.draw == "year" else format_number(bound))
             holds, form = (fact.number > bound) == more, Form(_steps(pair), operator, (bound,))
         label = Label.NOT_ENOUGH_INFO if undecided else Label.SUPPORTS if holds else Label.REFUTES
-        return self._stated(entity, f"{capitalise(entity.mention)} {phrase}.", label, self.evidence.sets(pair), form,
-                            COMPARE)
+        words = f"{capitalise(entity.mention)} {phrase}."
+        return self._stated(entity, words, label, self.evidence.sets(pair), form, COMPARE)
 
     def _stated(self, entity: Entity, text: str, label: Label, sets: Sequence[tuple[str, ...]], form: Form,
                 kind: str) -> Stated | None:

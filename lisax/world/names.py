@@ -47,16 +47,17 @@ def vocabulary() -> dict[str, tuple[str, ...]]:
     """Name parts by purpose; the first half of the given names is female, the second male."""
     taken: set[str] = set()
     half = GIVEN_NAMES // 2
-    female = _words("female", half, "b d f j k l m n r s t v y z", "a e i o u", "ba da la lia mi na ra ri sa va", taken)
-    male = _words("male", half, "b d f h j k l m n r t v", "a e i o u", "ben dan dric gan len mir nas rek ron tor vin",
-                  taken)
+    female = _words("female", half, "b d f j k l m n r s t v y z", "a e i o u",
+                    "ba da la lia mi na ra ri sa va", taken)
+    male = _words("male", half, "b d f h j k l m n r t v", "a e i o u",
+                  "ben dan dric gan len mir nas rek ron tor vin", taken)
     surname = _words("surname", SURNAMES, "b br c d dr f g h k kr l m n p r s st t tr v w",
                      "a e i o u", "den gard ker lin lund mond nell rath rick sen stad ton vell wick", taken)
-    town = _words("town", TOWN_WORDS, "al ar bel bor cal dal el fen gal hal il kar kel lor mar mel nor or pel ral sel "
-                  "tal tor ul val ver", "a e i o u", "burg dale fell gate holm mere moor port stead thorpe vik wold",
-                  taken)
-    land = _words("land", LAND_WORDS, "a e i o u", "b d g k l m n r s t v z", "ak ash en esh in ik ol osk ul um un ush",
-                  taken)
+    town = _words("town", TOWN_WORDS, "al ar bel bor cal dal el fen gal hal il kar kel lor mar mel nor or pel ral "
+                  "sel tal tor ul val ver", "a e i o u",
+                  "burg dale fell gate holm mere moor port stead thorpe vik wold", taken)
+    land = _words("land", LAND_WORDS, "a e i o u", "b d g k l m n r s t v z",
+                  "ak ash en esh in ik ol osk ul um un ush", taken)
     return {"given": female + male, "surname": surname, "town": town, "river": land[:LAND_WORDS // 2],
             "mountain": land[LAND_WORDS // 2:]}
 
@@ -113,7 +114,8 @@ class Names:
     def band(self, ordinal: int, town: str) -> str:
         layer, place = divmod(ordinal, len(self._bands))
         adjective, animal = divmod(self._bands[place], len(ANIMALS))
-        return self._of_town(f"The {ADJECTIVES[adjective].capitalize()} {ANIMALS[animal].capitalize()}", layer, town)
+        name = f"The {ADJECTIVES[adjective].capitalize()} {ANIMALS[animal].capitalize()}"
+        return self._of_town(name, layer, town)
 
     def company(self, ordinal: int, town: str) -> str:
         layer, place = divmod(ordinal, len(self._companies))

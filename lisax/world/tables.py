@@ -44,7 +44,8 @@ class Series:
 # (kind listed, relation that points from the listed to the page's subject, caption)
 _LISTS = (("book", "author", "Novels"), ("film", "director", "Films"), ("film", "star", "Roles"),
           ("album", "band", "Albums"), ("book", "publisher", "Publications"), ("album", "label", "Releases"),
-          ("album", "producer", "Productions"), ("person", "teacher", "Pupils"), ("town", "river", "Riverside towns"))
+          ("album", "producer", "Productions"), ("person", "teacher", "Pupils"),
+          ("town", "river", "Riverside towns"))
 _SERIES = {
     "club": Series("Seasons", (
         ("place", 1, 18, 1, "What place did {s} reach in {y}?"),
@@ -104,14 +105,16 @@ def _list(place: Neighbourhood, owner: Entity, members: list[Entity], left_out: 
             cells.setdefault(id(facts[left_out]), []).append(f"{table}#r{i}c0")
         for j, name in enumerate(columns, start=1):
             cells.setdefault(id(facts[name]), []).append(f"{table}#r{i}c{j}")
-    return WorldTable(table, owner, [members[0].kind, *columns], rows, f"{caption} {preposition} {owner.title}", cells)
+    return WorldTable(table, owner, [members[0].kind, *columns], rows, f"{caption} {preposition} {owner.title}",
+                      cells)
 
 
 def _series(owner: Entity, series: Series, rng: random.Random) -> WorldTable:
     first, count = rng.choice(WORK_ERA[:-8]), rng.randint(4, 8)
-    rows = [[str(year), *(format_number(rng.randrange(low, high + 1, step)) for _, low, high, step, _ in series.columns)]
-            for year in range(first, first + count)]
-    return WorldTable(f"{owner.page}:{series.caption.lower()}", owner, ["year", *(c[0] for c in series.columns)], rows,
+    rows = [[str(year), *(format_number(rng.randrange(low, high + 1, step))
+                          for _, low, high, step, _ in series.columns)] for year in range(first, first + count)]
+    header = ["year", *(name for name, *_ in series.columns)]
+    return WorldTable(f"{owner.page}:{series.caption.lower()}", owner, header, rows,
                       f"{series.caption} of {owner.title}", {}, series)
 
 

@@ -54,7 +54,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
           shares: Mapping[str, float] = SHARES) -> dict:
     """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
 
-    `shares` weighs the kinds of claims (`one_hop`, `two_hop`, `joint`, `compare`) that are tried; see `claims.SHARES`.
+    `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
+    `claims.SHARES` for its default and `claims` for what they are.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}` and `questions.{train,dev,test}`, all
     `.jsonl`, each replaced only when all of them are complete. Memory does not grow with `pages`.
@@ -65,7 +66,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     if unknown := set(shares) - set(SHARES):
         raise LisaxError(f"shares may name {', '.join(SHARES)}, found {', '.join(sorted(unknown))}")
     folder = Path(folder)
-    names = ["pages", "tables", "graphs", *(f"{what}.{split}" for what in ("claims", "questions") for split in SPLITS)]
+    names = ["pages", "tables", "graphs",
+             *(f"{what}.{split}" for what in ("claims", "questions") for split in SPLITS)]
     counts = dict.fromkeys(names, 0)
     labels: dict[str, dict[str, int]] = {split: {} for split in SPLITS}
     with contextlib.ExitStack() as stack:

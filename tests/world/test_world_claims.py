@@ -94,7 +94,8 @@ def test_claims_are_short_and_differ(world):
 
 def test_labels_and_kinds_are_balanced(world):
     claims = [stated.claim for stated in world[1]]
-    for kind, low, high in ((ONE_HOP, 0.6, 0.8), (TWO_HOP, 0.06, 0.16), (JOINT, 0.06, 0.16), (COMPARE, 0.05, 0.15)):
+    for kind, low, high in ((ONE_HOP, 0.6, 0.8), (TWO_HOP, 0.06, 0.16), (JOINT, 0.06, 0.16),
+                            (COMPARE, 0.05, 0.15)):
         assert low < sum(claim.kind == kind for claim in claims) / len(claims) < high
     counts = collections.Counter(claim.label for claim in claims)
     assert all(0.32 < counts[label] / len(claims) < 0.35 for label in LABELS)

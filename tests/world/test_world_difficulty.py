@@ -15,7 +15,7 @@ from lisax.world.claims import ClaimWriter
 from lisax.world.facts import SIZE
 from lisax.world.write import neighbourhoods, split_of
 
-STOP = set("a an and are as at be but by for from has had in into is it its of on or that the to was were with".split())
+STOP = set("a an and are as at be by for from has had in into is it its of on or that the to was with".split())
 
 
 def words(text):
@@ -85,7 +85,7 @@ def names_and_words(text):
     return {w for w in tokens[1:] if not w.islower()} | {tokens[0]}, {w.lower() for w in tokens if w.islower()}
 
 
-def pair_features(claim, title, text, score, rank):
+def pair_features(claim, title, text, score):
     """Names that match, by how many; every word of the claim with every word of the sentence."""
     claim_names, claim_words = names_and_words(claim)
     names, said = names_and_words(text)
@@ -106,8 +106,7 @@ def test_a_trained_ranker_beats_bm25(world):
     weights = collections.defaultdict(float)
 
     def candidates(claim):
-        return [(unit, pair_features(claim.text, *units[unit], score, rank))
-                for rank, (unit, score) in enumerate(bm25.search(claim.text, 40))]
+        return [(unit, pair_features(claim.text, *units[unit], score)) for unit, score in bm25.search(claim.text, 40)]
 
     def score(features):
         return sum(weights[f] * value for f, value in features.items())
@@ -131,9 +130,7 @@ def test_a_trained_ranker_beats_bm25(world):
         for name, ranked in (("bm25", listed), ("ranker", by_model)):
             top = {unit for unit, _ in ranked[:5]}
             found[name] += any(set(s) <= top for s in claim.evidence_sets)
-            found[name, claim.kind] += any(set(s) <= top for s in claim.evidence_sets)
     bm25_recall, ranker_recall = found["bm25"] / len(judged), found["ranker"] / len(judged)
-    print(found, collections.Counter(claim.kind for claim in judged))
     print(f"recall@5: bm25 {bm25_recall:.3f}, ranker {ranker_recall:.3f}")
     assert 0.4 < bm25_recall < 0.75
-    assert ranker_recall > bm25_recall + 0.05
+    assert ranker_recall > bm25_recall + 0.08

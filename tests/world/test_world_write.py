@@ -17,7 +17,7 @@ from lisax.records import LisaxError, split_sentence_id
 
 SPLITS = ("train", "dev", "test")
 # Of the world of 300 pages and seed 3. A change here changes every world: raise VERSION in write.py with it.
-GOLDEN = (1, "754bbd33aa7ea900")
+GOLDEN = (1, "f60f9cc79b1533ad")
 
 
 def rows(path):
@@ -169,5 +169,6 @@ def test_the_world_is_read_by_the_plain_reader(world):
     assert sum(1 for _ in folder.tables()) == len(rows(world / "tables.jsonl"))
     assert sum(1 for _ in folder.graphs()) == 300
     for split in SPLITS:
-        assert [claim.id for claim in folder.claims(split)] == [c["id"] for c in rows(world / f"claims.{split}.jsonl")]
+        written = rows(world / f"claims.{split}.jsonl")
+        assert [claim.id for claim in folder.claims(split)] == [claim["id"] for claim in written]
         assert sum(1 for _ in folder.questions(split)) == len(rows(world / f"questions.{split}.jsonl"))
