@@ -14,7 +14,9 @@ stored counts (seconds a million documents; no text is read): the result is what
 
 from __future__ import annotations
 
+import itertools
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -29,6 +31,7 @@ from lisax.retrieval.tokens import Terms
 
 NAME = "bm25"
 QUERIES_AT_A_TIME = 256
+CACHED_IDS = 1 << 20
 
 
 def build(documents: Iterable[tuple[str, str]], out: str | os.PathLike, *, k1: float = K1, b: float = B,
@@ -42,7 +45,7 @@ def build(documents: Iterable[tuple[str, str]], out: str | os.PathLike, *, k1: f
 
 
 class Bm25Index:
-    """An open index, memory-mapped but for the words of recent queries.
+    """An open index, memory-mapped but for words of recent queries and ids of recent hits.
 
     `settings` has k1, b, documents, average_length; `digest` names the content.
     """
@@ -66,16 +69,17 @@ class Bm25Index:
             vocabulary = StringTable(self.folder / manifest["vocabulary"] / "terms")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"the BM25 index is damaged ({error}); build the index again", path=self.folder) from None
-        self._starts = np.cumsum([0] + [len(ids) for ids in self._ids])
+        self._starts = list(itertools.accumulate((len(ids) for ids in self._ids), initial=0))
+        self._names: dict[int, str] = {}
         self._terms = Terms(lambda stem: -1 if (number := vocabulary.find(stem)) is None else number)
 
     def __len__(self) -> int:
-        return int(self._starts[-1])
+        return self._starts[-1]
 
     def document_id(self, number: int) -> str:
         """The id of the document that was the `number`-th (from 0) to be indexed."""
-        part = int(np.searchsorted(self._starts, number, side="right")) - 1
-        return self._ids[part][number - int(self._starts[part])]
+        part = bisect_right(self._starts, number) - 1
+        return self._ids[part][number - self._starts[part]]
 
     def add(self, documents: Iterable[tuple[str, str]]) -> None:
         """Adds (id, text) pairs, atomically; scores become those of a full build. New ids only."""
@@ -121,8 +125,12 @@ class Bm25Index:
             topk.accumulate(shard["data"], shard["indices"], shard["indptr"], start, terms, pointers,
                             sums, touched, scores, documents, sizes)
         topk.sort_heaps(scores, documents, sizes)
-        parts = np.searchsorted(self._starts, documents, side="right") - 1
-        return [[(self._ids[part][number - start], score) for part, number, start, score in
-                 zip(parts[q, :n].tolist(), documents[q, :n].tolist(), self._starts[parts[q, :n]].tolist(),
-                     scores[q, :n].tolist())]
-                for q, n in enumerate(sizes.tolist())]
+        names = self._names
+        return [[(names.get(number) or self._name_of(number), score) for number, score in
+                 zip(documents[q, :n].tolist(), scores[q, :n].tolist())] for q, n in enumerate(sizes.tolist())]
+
+    def _name_of(self, number: int) -> str:
+        # Decoding ids would take longer than searching: many queries share their documents.
+        if len(self._names) >= CACHED_IDS:
+            self._names.clear()
+        return self._names.setdefault(number, self.document_id(number))

@@ -68,7 +68,9 @@ class OfflineSpotter:
         words = [_Word(word, claim[start:end], start, end) for word, start, end in word_spans(claim)]
         title_end: dict[int, int] = {}
         for mention in self._titles.mentions(claim) if self._titles else ():
-            if words[mention.last - 1].written[0].isupper() or words[mention.last - 1].written[0].isdigit():
+            last = words[mention.last - 1].written
+            # `Homo sapiens` is a name by its title; `Alien was` is not, though `Alien Was` were a title.
+            if last[0].isupper() or last[0].isdigit() or self._titles.is_title(claim[mention.start:mention.end]):
                 title_end.setdefault(mention.first, mention.last)  # the longest comes first
         found: dict[str, None] = {}
         at = 0
@@ -77,7 +79,10 @@ class OfflineSpotter:
                 at += 1
                 continue
             written = claim[words[at].start:words[end - 1].end]
-            written = written[:-2] if written.endswith(("'s", "’s")) else written
+            if written.endswith(("'s", "’s")):
+                written = written[:-2]
+            elif claim[words[end - 1].end:].startswith(")") and "(" in written:
+                written += ")"
             found.setdefault(written)
             at = end
         return list(found)

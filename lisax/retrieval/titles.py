@@ -33,6 +33,7 @@ LONGEST_TITLE = 12
 TITLE, REDIRECT, UNQUALIFIED = range(3)
 # `John Smith (...)` has hundreds of bearers; past these the claim's other words decide, by BM25.
 MENTIONED_BY_ONE_SPAN = 50
+CACHED_KEYS = 1 << 18
 QUALIFIED = re.compile(r"(.*\S)\s*\(([^()]*)\)\s*")
 
 
@@ -121,6 +122,7 @@ class TitleIndex:
             self._parts = [_Part(folder / part) for part in manifest["parts"]]
         except (OSError, TypeError) as error:
             raise DataError(f"the title index is damaged ({error}); build the index again", path=folder) from None
+        self._is_key: dict[str, bool] = {}
         self._starts = [0]
         for part in self._parts:
             self._starts.append(self._starts[-1] + len(part.titles))
@@ -156,21 +158,32 @@ class TitleIndex:
         same = [number for number in found if self.title(number) == title]
         return self._words.document_id((same or found)[0]) if found else None
 
+    def is_title(self, text: str) -> bool:
+        """Whether a document's title is `text` as written, or would be but for a last closing bracket."""
+        return any(self.title(number) in (text, text + ")") for kind, number in self._lookup(" ".join(words(text)))
+                   if kind == TITLE)
+
     def mentions(self, text: str) -> list[Mention]:
         """Every span of an NFC text that is a title, a redirect or a title without qualifier; by start, then
         longest first. Spans of stop words alone count only where they are capitalised past the first word."""
         spans = word_spans(text)
+        folded = [word for word, _, _ in spans]
         found = []
         for first in range(len(spans)):
             for last in range(min(first + LONGEST_TITLE, len(spans)), first, -1):
-                key = " ".join(word for word, _, _ in spans[first:last])
-                start, end = spans[first][1], spans[last - 1][2]
-                if all(word in STOP_WORDS or not word for word, _, _ in spans[first:last]) and (
-                        first == 0 and last == 1 or any(text[s].islower() for _, s, _ in spans[first:last])):
-                    continue
-                if any(part.keys.find(key) is not None for part in self._parts):
-                    found.append(Mention(first, last, start, end, key))
+                key = " ".join(folded[first:last])
+                if (is_key := self._is_key.get(key)) is None:
+                    is_key = self._look_for(key)
+                if is_key and not (STOP_WORDS.issuperset(folded[first:last]) and (
+                        (first, last) == (0, 1) or any(text[start].islower() for _, start, _ in spans[first:last]))):
+                    found.append(Mention(first, last, spans[first][1], spans[last - 1][2], key))
         return found
+
+    def _look_for(self, key: str) -> bool:
+        # Claims share most of their word sequences (`was born in`): a dictionary is quicker than the table.
+        if len(self._is_key) >= CACHED_KEYS:
+            self._is_key.clear()
+        return self._is_key.setdefault(key, any(part.keys.find(key) is not None for part in self._parts))
 
     def mentioned(self, claim: str) -> list[str]:
         """Ids of the documents that a claim mentions: spans inside no other span first, then the longer, the
