@@ -2,8 +2,10 @@
 
 `one_hop`: "Tarn has 5,000 dwellers". `two_hop`: "the author of X is a native of Tarn", decided by who the
 author is and where she was born. `joint`: "Y, the author of X, is a native of Tarn", two facts of which one
-false suffices to refute. `compare`: "X is older than Y", "X has more than 5,000 inhabitants". Which facts are stated is drawn before anything is
-said, and true and false objects come from the same draw, so the words of a claim do not tell its label.
+false suffices to refute. `compare`: "X is older than Y", "X has more than 5,000 inhabitants".
+
+Which facts are stated is drawn before anything is said, and true and false objects come from the same draw, so
+the words of a claim do not tell its label.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ class Form:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stated:
+    """A claim (its id still empty) with the entity whose page it belongs to, and what it means."""
+
     claim: Claim
     subject: Entity
     form: Form

@@ -106,7 +106,8 @@ def test_a_trained_ranker_beats_bm25(world):
     weights = collections.defaultdict(float)
 
     def candidates(claim):
-        return [(unit, pair_features(claim.text, *units[unit], score)) for unit, score in bm25.search(claim.text, 40)]
+        return [(unit, pair_features(claim.text, *units[unit], score))
+                for unit, score in bm25.search(claim.text, 40)]
 
     def score(features):
         return sum(weights[f] * value for f, value in features.items())
