@@ -1,0 +1,39 @@
+"""The two tables of a report as plain text, for the end of a run in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lisax.page.columns import SELECTION_COLUMNS, VERDICT_COLUMNS, known, known_columns
+from lisax.page.report import Report, SelectionRow, VerdictRow
+
+def text_tables(report: Report, published: bool = True) -> str:
+    """Both tables, in percent; `published` rows below a line of their own. A column without figures is left out.
+
+    `*` marks the best row, the one that the report is about.
+    """
+    parts = [table(name, rows, columns, published) for name, rows, columns in (
+        ("Sentence selection", report.selection_rows, SELECTION_COLUMNS),
+        ("Label prediction", report.verdict_rows, VERDICT_COLUMNS)) if rows]
+    return "\n\n".join(parts)
+
+
+def table(name: str, rows: Sequence[SelectionRow | VerdictRow], columns: Sequence[tuple[str, str]],
+          published: bool = True) -> str:
+    """One table: names left, figures right-aligned under their headings."""
+    shown = [row for row in rows if published or not row.published]
+    columns = known_columns(columns, shown)
+    names = [row.name + (" *" if getattr(row, "best", False) else "") for row in shown]
+    wide = max(map(len, (name, "published", *names)))
+    widths = [max(len(head), 6) for head, _ in columns]
+    rule = "-" * (wide + sum(width + 2 for width in widths))
+    lines = [name.ljust(wide) + "".join(f"  {head:>{width}}" for (head, _), width in zip(columns, widths)), rule]
+    for is_published in (False, True):
+        group = [(label, row) for label, row in zip(names, shown) if row.published == is_published]
+        if is_published and group:
+            lines.append(" published ".center(len(rule), "-"))
+        for label, row in group:
+            cells = (getattr(row, field) for _, field in columns)
+            lines.append(label.ljust(wide) + "".join(
+                f"  {f'{100 * value:.2f}' if known(value) else '-':>{width}}" for value, width in zip(cells, widths)))
+    return "\n".join(lines)
