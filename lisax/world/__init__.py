@@ -1,5 +1,6 @@
 """A generated, closed, fictional encyclopedia: pages, tables, graphs, claims and questions from one seed."""
 
-from lisax.world.write import iterate_documents, write
+from lisax.world.lexicon import words
+from lisax.world.writing import iterate_documents, write
 
-__all__ = ["iterate_documents", "write"]
+__all__ = ["iterate_documents", "words", "write"]

@@ -11,7 +11,7 @@ from lisax.records import LABELS, Label
 from lisax.world.claims import COMPARE, JOINT, ONE_HOP, TWO_HOP, ClaimWriter
 from lisax.world.facts import KINDS, SIZE
 from lisax.world.phrases import PROFESSIONS, RELATIONS
-from lisax.world.write import neighbourhoods
+from lisax.world.writing import neighbourhoods
 
 PAGES = 500  # the last neighbourhood is cut
 

@@ -13,7 +13,7 @@ import pytest
 from lisax.records import LABELS
 from lisax.world.claims import ClaimWriter
 from lisax.world.facts import SIZE
-from lisax.world.write import neighbourhoods, split_of
+from lisax.world.writing import neighbourhoods, split_of
 
 STOP = set("a an and are as at be by for from has had in into is it its of on or that the to was with".split())
 

@@ -16,7 +16,7 @@ import lisax.world
 from lisax.records import LisaxError, split_sentence_id
 
 SPLITS = ("train", "dev", "test")
-# Of the world of 300 pages and seed 3. A change here changes every world: raise VERSION in write.py with it.
+# Of the world of 300 pages and seed 3. A change here changes every world: raise VERSION in writing.py with it.
 GOLDEN = (1, "f60f9cc79b1533ad")
 
 
@@ -175,3 +175,12 @@ def test_the_world_is_read_by_the_plain_reader(world):
         written = rows(world / f"claims.{split}.jsonl")
         assert [claim.id for claim in folder.claims(split)] == [claim["id"] for claim in written]
         assert sum(1 for _ in folder.questions(split)) == len(rows(world / f"questions.{split}.jsonl"))
+
+
+def test_the_vocabulary_is_closed(world):
+    known = set(lisax.world.words())
+    assert len(known) < 2500 and not any("{" in word for word in known)
+    texts = [text for page in rows(world / "pages.jsonl") for text in [page["title"], *page["sentences"]]]
+    texts += [claim["claim"] for split in SPLITS for claim in rows(world / f"claims.{split}.jsonl")]
+    unknown = {word.strip(".,()") for text in texts for word in text.split()} - known
+    assert {word for word in unknown if word[0].lower() + word[1:] not in known} == set()
