@@ -77,7 +77,9 @@ def add(name: str, family: Family, file_of: locations.FileOf, *, splits: Sequenc
 def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
                    sequence_length: Mapping[str, int] | None, *, task: str, family: Family,
                    preset: presets.Preset | None) -> tf.data.Dataset:
-    """{"line": JSON record} -> inputs, targets (int32 with EOS), their texts, `claim_id`, `sentence_ids`, `relevant`.
+    """{"line": JSON record} -> inputs, targets (int32 with EOS) and their texts, the record's ids and label.
+
+    `claim_id` and `sentence_ids` (joined by spaces) are strings, `relevant` is whether the label is true.
 
     Documents are shortened to `sequence_length["inputs"]`; without lengths nothing is.
     """

@@ -38,8 +38,8 @@ def vocabulary_path() -> Path:
                          "in gin) to a SentencePiece model, or LISAX_DATA to a folder that holds spiece.model")
     path = Path(vocabulary) if vocabulary else Path(data) / "spiece.model"
     if not path.is_file():
-        raise LisaxError(f"there is no vocabulary at {path}; set LISAX_VOCABULARY (or `lisax_locations.vocabulary` "
-                         "in gin) to a SentencePiece model")
+        raise LisaxError(f"there is no vocabulary at {path}; set LISAX_VOCABULARY (or "
+                         "`lisax_locations.vocabulary` in gin) to a SentencePiece model")
     return path
 
 

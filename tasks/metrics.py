@@ -14,7 +14,8 @@ CUTOFF = 5
 
 def accuracy(targets: Sequence[Mapping[str, str]], predictions: Sequence[str]) -> dict[str, float]:
     """Share of examples whose predicted word is the target word."""
-    right = sum(target["target"] == prediction.strip() for target, prediction in zip(targets, predictions, strict=True))
+    pairs = zip(targets, predictions, strict=True)
+    right = sum(target["target"] == prediction.strip() for target, prediction in pairs)
     return {"accuracy": right / max(len(targets), 1)}
 
 

@@ -49,7 +49,8 @@ def stretch_length(inputs: int, targets: int | None = None, **sizes) -> int:
             break
         length += 1
     if length < 2:
-        raise LisaxError(f"span corruption needs inputs and targets of at least 3 tokens each, found {inputs} and {targets}")
+        raise LisaxError(f"span corruption needs inputs and targets of at least 3 tokens each, "
+                         f"found {inputs} and {targets}")
     return length
 
 

@@ -102,7 +102,8 @@ class ClaimDataset:
         """Changes when a file it reads or a setting that shapes the examples does."""
         paths = [*self.claim_files.values(), *(Path(p) for p in (self.corpus, self.run, self.reranked) if p)]
         if self.folder is not None:
-            paths += sorted(p for p in Path(self.folder).rglob("*") if p.is_file() and self.out_folder not in p.parents)
+            paths += sorted(path for path in Path(self.folder).rglob("*")
+                            if path.is_file() and self.out_folder not in path.parents)
         stats = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
         return hashlib.sha256(json.dumps([stats, self.seed, str(self.vocabulary)]).encode()).hexdigest()
 
@@ -124,12 +125,12 @@ class Registered:
         description = path.with_suffix(".json")
         write_json(description, _as_json(self.dataset))
         ranks = TASKS[variant].ranks
+        dev = "" if "dev" in self.dataset.claim_files else "EVAL_SPLIT = 'train'  # the dataset has no dev split\n"
         with atomic_write(path) as file:
             file.write(_GIN.format(
                 task=self.tasks[variant], description=shlex.quote(str(description)), path=shlex.quote(str(path)),
                 model=model, inputs=512 if variant != "claim_only" else 128,
-                rate="1e-4" if ranks else "1e-3", examples=self.counts.get(variant, {}).get("train", 0),
-                dev="" if "dev" in self.dataset.claim_files else "EVAL_SPLIT = 'train'  # the dataset has no dev split\n"))
+                rate="1e-4" if ranks else "1e-3", examples=self.counts.get(variant, {}).get("train", 0), dev=dev))
 
 
 _GIN = """\
@@ -243,8 +244,9 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
     reranked = _ranked(dataset.reranked) if dataset.reranked else candidates
     wanted = {unit for run in (candidates, reranked) for units in run.values() for unit in units}
     wanted.update(unit for of_split in claims.values() for claim in of_split for unit in claim.gold_ids)
-    passages = {sentence.id: examples.Passage(sentence.id, page.title, sentence.text) for page in dataset.read_pages()
-                for sentence in page.sentences if sentence.text and sentence.id in wanted}
+    passages = {sentence.id: examples.Passage(sentence.id, page.title, sentence.text)
+                for page in dataset.read_pages() for sentence in page.sentences
+                if sentence.text and sentence.id in wanted}
     _check_evidence(dataset, wanted - passages.keys())
     skipped: Counter = Counter()
     counts: dict[str, dict[str, int]] = {}
@@ -267,7 +269,8 @@ def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
     for claim in dataset.read_claims(split, watch):
         path, line = watch.where or (dataset.claim_files[split], None)
         if claim.label is None and split == "train":
-            raise DataError(f"claim '{claim.id}' has no label and is in train", path=path, line=line, field="label")
+            raise DataError(f"claim '{claim.id}' has no label and is in train", path=path, line=line,
+                            field="label")
         if claim.label in (Label.SUPPORTS, Label.REFUTES) and not claim.evidence_sets:
             raise DataError(f"claim '{claim.id}' is {claim.label} but has no evidence", path=path, line=line,
                             field="evidence")

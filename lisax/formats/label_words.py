@@ -23,7 +23,8 @@ def single_pieces(words: Sequence[str], encode: Callable[[str], Sequence[int]]) 
         if ids[0] <= 2:
             raise LisaxError(f"the label word '{word}' is not in the vocabulary")
         if ids[0] in owners:
-            raise LisaxError(f"the label words '{owners[ids[0]]}' and '{word}' are the same piece of the vocabulary")
+            raise LisaxError(f"the label words '{owners[ids[0]]}' and '{word}' are the same piece of the "
+                             "vocabulary")
         owners[ids[0]] = word
     return tuple(owners)
 

@@ -72,7 +72,8 @@ def encode_listwise(query: str, sentences: Sequence[tuple[str, str]], *, preset:
                    max_tokens=max_tokens, count_tokens=count_tokens)
 
 
-def sentence_budget(query: str, sentences: int, *, preset: Preset, max_tokens: int, count_tokens: CountTokens) -> int:
+def sentence_budget(query: str, sentences: int, *, preset: Preset, max_tokens: int,
+                    count_tokens: CountTokens) -> int:
     """Tokens that each of `sentences` sentences may have; at most 0 when the claim leaves none."""
     markers = (f"sentence{i}:" for i in range(1, sentences + 1))
     template = join(preset.claim_slot, query, *markers, preset.label_closing)

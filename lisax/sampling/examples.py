@@ -59,7 +59,8 @@ class Example:
         for sentence in get_field(row, "sentences", list, default=[], **where):
             if not isinstance(sentence, dict):
                 raise DataError(f"expected objects, found {json.dumps(sentence)[:80]}", field="sentences", **where)
-            sentences.append(Passage(*(get_field(sentence, name, str, **where) for name in ("id", "title", "text"))))
+            parts = (get_field(sentence, name, str, **where) for name in ("id", "title", "text"))
+            sentences.append(Passage(*parts))
         entities = get_field(row, "entities", list, default=[], **where)
         if not all(isinstance(entity, str) for entity in entities):
             raise DataError("expected a list of strings", field="entities", **where)

@@ -26,7 +26,8 @@ COUNTERS = {
 if SPIECE.exists():
     COUNTERS["T5"] = Vocabulary(SPIECE).count
 
-text = st.lists(st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12), max_size=40).map(" ".join)
+words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
+text = st.lists(words, max_size=40).map(" ".join)
 passages = st.builds(Passage, st.just("p_0"), st.text(max_size=20), text)
 
 

@@ -20,7 +20,8 @@ CLAIM = "Anna Voss designed Tirol Harbour."
 
 GOLDEN = [
     (Family.RANK, PAPER, (ONE,), True,
-     "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . Relevant:", "true"),
+     "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
+     "Relevant:", "true"),
     (Family.RANK_ENTITIES, PAPER, (ONE,), False,
      "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
      "Entity1: Anna Voss Entity2: Tirol Harbour Relevant:", "false"),
@@ -28,7 +29,8 @@ GOLDEN = [
      "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
      "Entity1: Anna Voss Entity2: Tirol Harbour Relevant:", "true"),
     (Family.LABEL_POINTWISE, PAPER, (TWO,), Label.SUPPORTS,
-     "query: Anna Voss designed Tirol Harbour. sentence: Anna Voss . She designed the harbour . relevant:", "true"),
+     "query: Anna Voss designed Tirol Harbour. sentence: Anna Voss . She designed the harbour . "
+     "relevant:", "true"),
     (Family.LABEL_POINTWISE, RELEASED, (TWO,), Label.REFUTES,
      "hypothesis: Anna Voss designed Tirol Harbour. sentence: Anna Voss . She designed the harbour .", "false"),
     (Family.LABEL_LISTWISE, PAPER, (ONE, TWO), Label.NOT_ENOUGH_INFO,
@@ -39,7 +41,8 @@ GOLDEN = [
      "sentence2: Anna Voss . She designed the harbour .", ""),
     (Family.LABEL_LISTWISE, PAPER, (), Label.SUPPORTS,
      "query: Anna Voss designed Tirol Harbour. relevant:", "true"),
-    (Family.CLAIM_ONLY, PAPER, (ONE,), Label.REFUTES, "query: Anna Voss designed Tirol Harbour. relevant:", "false"),
+    (Family.CLAIM_ONLY, PAPER, (ONE,), Label.REFUTES,
+     "query: Anna Voss designed Tirol Harbour. relevant:", "false"),
     (Family.CLAIM_ONLY, RELEASED, (), Label.REFUTES, "hypothesis: Anna Voss designed Tirol Harbour.", "false"),
 ]
 

@@ -44,7 +44,8 @@ def test_training_gives_the_same_bytes_again(vocabulary, tmp_path):
 
 
 def test_a_required_word_already_common_keeps_the_size(tmp_path):
-    vocabulary = train_vocabulary([f"it is true that {n}" for n in range(200)], tmp_path / "v", 60, ["true", "odd", "it"])
+    texts = [f"it is true that {n}" for n in range(200)]
+    vocabulary = train_vocabulary(texts, tmp_path / "v", 60, ["true", "odd", "it"])
     assert vocabulary.pieces <= 60
     assert len({vocabulary.piece_id(word) for word in ("true", "odd", "it")}) == 3
 

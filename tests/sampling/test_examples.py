@@ -10,7 +10,8 @@ from lisax.records import Claim, DataError, Document, Label, Sentence
 from lisax.sampling import examples
 from lisax.sampling.negatives import Window
 
-PAGES = [Document(f"P{p}", f"Page {p}", tuple(Sentence(f"P{p}", n, f"text {p} {n}" if n else "") for n in range(4)))
+PAGES = [Document(f"P{p}", f"Page {p}",
+                  tuple(Sentence(f"P{p}", n, f"text {p} {n}" if n else "") for n in range(4)))
          for p in range(20)]
 LOOKUP = examples.lookup_in(PAGES)
 ALL = [f"P{p}_{n}" for p in range(20) for n in range(4)]

@@ -53,5 +53,6 @@ def test_the_same_seed_gives_the_same_list(selected, gold, label, seed):
 
 
 def test_every_free_index_is_taken_sometimes():
-    results = {tuple(infuse(["a", "g", "b"], ["g", "h"], Label.REFUTES, generator(i, "7", "infusion"))) for i in range(40)}
+    results = {tuple(infuse(["a", "g", "b"], ["g", "h"], Label.REFUTES, generator(i, "7", "infusion")))
+               for i in range(40)}
     assert results == {("h", "g", "b"), ("a", "g", "h")}

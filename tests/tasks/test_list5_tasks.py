@@ -21,8 +21,10 @@ from tasks import families, locations
 from tasks.vocabularies import ByteVocabulary, SentencePieces, digest_of
 
 LENGTHS = {"inputs": 64, "targets": 4}
-PASSAGES = [Passage(f"P_{i}", f"Page {i}", f"the sentence number {i} says something about harbours .") for i in range(5)]
-RANK = [Example(str(i // 2), f"claim {i // 2}", (PASSAGES[i % 5],), ("Page 1", "Page 2"), i % 2 == 0) for i in range(40)]
+PASSAGES = [Passage(f"P_{i}", f"Page {i}", f"the sentence number {i} says something about harbours .")
+            for i in range(5)]
+RANK = [Example(str(i // 2), f"claim {i // 2}", (PASSAGES[i % 5],), ("Page 1", "Page 2"), i % 2 == 0)
+        for i in range(40)]
 LISTS = [Example(str(i), f"claim {i}", tuple(PASSAGES), (), label) for i, label in
          enumerate([Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO] * 4)]
 
@@ -38,7 +40,8 @@ def folder(tmp_path_factory):
             Example(e.claim_id, e.claim, e.sentences[:1], (), e.label) for e in LISTS]
         examples.write(folder / f"examples/{variant}.train.jsonl", rows)
     (folder / "msmarco").mkdir()
-    (folder / "msmarco/triples.train.tsv").write_text("query one\tgood passage\tbad passage\nquery two\tgood\tbad\n")
+    (folder / "msmarco/triples.train.tsv").write_text(
+        "query one\tgood passage\tbad passage\nquery two\tgood\tbad\n")
     (folder / "examples/text.train.jsonl").write_text(
         "".join(json.dumps({"text": p.text}) + "\n" for p in PASSAGES * 20))
     return folder
@@ -79,7 +82,8 @@ def test_ranking_texts_and_ids():
         "Entity1: Page 1 Entity2: Page 2 Relevant:")
     assert first["claim_id"] == b"0" and first["sentence_ids"] == b"P_0" and bool(first["relevant"])
     assert b"Entity" not in read("list5_rank", None)[0]["inputs_pretokenized"]
-    assert read("msmarco_rank", None)[1]["inputs_pretokenized"] == b"Query: query one Document: bad passage Relevant:"
+    second = read("msmarco_rank", None)[1]["inputs_pretokenized"]
+    assert second == b"Query: query one Document: bad passage Relevant:"
 
 
 def test_the_preset_of_gin_is_obeyed():
@@ -99,7 +103,10 @@ def test_order_depends_on_the_seed_alone():
     assert sorted(claims(1)) == sorted(claims(2))
 
 
-@pytest.mark.parametrize("name", ["list5_span_corruption_rank", "list5_label_infused_pointwise", "msmarco_list5_rank"])
+MIXTURES = ["list5_span_corruption_rank", "list5_label_infused_pointwise", "msmarco_list5_rank"]
+
+
+@pytest.mark.parametrize("name", MIXTURES)
 def test_mixtures_give_batches_of_a_model(name):
     dataset = seqio.get_dataset(name, {"inputs": 64, "targets": 32}, seqio.EncDecFeatureConverter(pack=True),
                                 dataset_split="train", shuffle=True, seed=1, num_epochs=None, verbose=False)
@@ -110,7 +117,8 @@ def test_mixtures_give_batches_of_a_model(name):
 def test_metrics_get_the_words_and_the_claims():
     task = seqio.get_mixture_or_task("list5_rank")
     rows = read("list5_rank")
-    targets = [task.postprocess_fn("true" if row["relevant"] else "false", example=row, is_target=True) for row in rows]
+    targets = [task.postprocess_fn("true" if row["relevant"] else "false", example=row, is_target=True)
+               for row in rows]
     predictions = [task.postprocess_fn("true", example=row, is_target=False) for row in rows]
     assert task.predict_metric_fns[0](targets, predictions) == {"accuracy": 0.5}
     scores = [-0.1] * len(rows)
@@ -121,7 +129,8 @@ def test_every_task_can_be_cached_before_lengths_are_known():
     for name in [*NAMES, "list5_span_corruption"]:
         task = seqio.get_mixture_or_task(name)
         assert task.supports_caching and not task.requires_caching
-        records = list(task.preprocess_precache(task.source.get_dataset("train", shuffle=False, seed=1)).as_numpy_iterator())
+        source = task.source.get_dataset("train", shuffle=False, seed=1)
+        records = list(task.preprocess_precache(source).as_numpy_iterator())
         assert records and all(set(record) == {"line"} and json.loads(record["line"]) for record in records)
 
 
@@ -135,7 +144,8 @@ def cache(task, folder):
         for row in rows:
             writer.write(seqio.dict_to_tfexample({k: v.numpy() for k, v in row.items()}).SerializeToString())
     (out / "info.train.json").write_text(json.dumps(
-        {"num_shards": 1, "features": {"line": {"shape": [], "dtype": "string"}}, "seqio_version": seqio.__version__}))
+        {"num_shards": 1, "features": {"line": {"shape": [], "dtype": "string"}},
+         "seqio_version": seqio.__version__}))
     (out / "stats.train.json").write_text(json.dumps({"examples": len(rows)}))
     (out / "COMPLETED").touch()
 
@@ -159,7 +169,8 @@ def test_seqios_own_command_caches_a_task(tmp_path, folder, monkeypatch):
     pytest.importorskip("apache_beam")
     examples.write(tmp_path / "data/examples/rank.train.jsonl", RANK)
     examples.write(tmp_path / "data/examples/rank.dev.jsonl", RANK[:4])
-    environment = os.environ | {"LISAX_DATA": str(tmp_path / "data"), "LISAX_VOCABULARY": str(folder / "spiece.model")}
+    environment = os.environ | {"LISAX_DATA": str(tmp_path / "data"),
+                                "LISAX_VOCABULARY": str(folder / "spiece.model")}
     # Beam's DirectRunner may look for a binary on the network; this runner is what it falls back to.
     subprocess.run([sys.executable, "-m", "seqio.scripts.cache_tasks_main", "--module_import=tasks",
                     "--tasks=list5_rank", f"--output_cache_dir={tmp_path / 'cache'}", "--min_shards=2",

@@ -83,7 +83,8 @@ def read(task, **options):
 def test_the_task_reads_all_the_text(task):
     rows = read(task, shuffle=False, seed=3)
     text = [token for inputs, targets in rows for token in merged(inputs, targets, first=258 + 100)]
-    assert bytes(token - 3 for token in text).decode() == "".join(f"sentence number {i} of the text." for i in range(300))
+    expected = "".join(f"sentence number {i} of the text." for i in range(300))
+    assert bytes(token - 3 for token in text).decode() == expected
     assert all(len(inputs) <= 64 and len(targets) <= 32 for inputs, targets in rows)
 
 

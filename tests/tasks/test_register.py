@@ -45,7 +45,8 @@ def forget():
 
 
 def read(name, split="train"):
-    dataset = seqio.get_mixture_or_task(name).get_dataset({"inputs": 128, "targets": 4}, split=split, shuffle=False, seed=0)
+    task = seqio.get_mixture_or_task(name)
+    dataset = task.get_dataset({"inputs": 128, "targets": 4}, split=split, shuffle=False, seed=0)
     return list(dataset.as_numpy_iterator())
 
 
@@ -78,11 +79,13 @@ def test_the_files_are_written_once_and_again_when_the_data_change(folder, monke
 
 
 def test_a_json_file_with_claims_corpus_run_and_a_trained_vocabulary(folder, tmp_path):
-    run = [Hit(str(c["id"]), f"P_{i}_{n}", 1 + i * 6 + n, -i * 6 - n) for c in CLAIMS for i in range(12) for n in range(6)]
+    run = [Hit(str(c["id"]), f"P_{i}_{n}", 1 + i * 6 + n, -i * 6 - n)
+           for c in CLAIMS for i in range(12) for n in range(6)]
     runs.write_run(tmp_path / "run.trec", run, "test")
     (tmp_path / "task.json").write_text(json.dumps({
         "name": "theirs", "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
-        "corpus": "mine/pages.jsonl", "run": "run.trec", "vocabulary": "train", "preset": "released", "out": "built"}))
+        "corpus": "mine/pages.jsonl", "run": "run.trec", "vocabulary": "train", "preset": "released",
+        "out": "built"}))
     register_file(tmp_path / "task.json")
     assert (tmp_path / "built/spiece.model").is_file() and not (tmp_path / "built/sentences.bm25").exists()
     negatives = [row["sentence_ids"].decode() for row in read("theirs_rank") if not row["relevant"]]
@@ -92,11 +95,13 @@ def test_a_json_file_with_claims_corpus_run_and_a_trained_vocabulary(folder, tmp
 
 
 def test_claims_with_their_own_candidates_need_no_retrieval(folder):
-    lines(folder / "claims.train.jsonl", [claim | {"candidates": [f"P_1_{n}" for n in range(6)]} for claim in CLAIMS[:9]])
+    candidates = {"candidates": [f"P_1_{n}" for n in range(6)]}
+    lines(folder / "claims.train.jsonl", [claim | candidates for claim in CLAIMS[:9]])
     lines(folder / "claims.dev.jsonl", [CLAIMS[9] | {"candidates": ["P_1_1"]}])
     register("mine", folder=folder, vocabulary="bytes")
     assert not (folder / "mine_tasks/sentences.bm25").exists()
-    assert [s.id for e in examples.read(folder / "mine_tasks/label_listwise.dev.jsonl") for s in e.sentences] == ["P_1_1"]
+    (example,) = examples.read(folder / "mine_tasks/label_listwise.dev.jsonl")
+    assert [sentence.id for sentence in example.sentences] == ["P_1_1"]
 
 
 def test_the_gin_file_is_ready(folder, tmp_path):
@@ -119,7 +124,8 @@ def test_the_gin_file_is_ready(folder, tmp_path):
     ({"label": "MAYBE"}, r"claims.train.jsonl:2: field 'label'"),
     ({"label": None}, r"claims.train.jsonl:2: field 'label': claim '1' has no label"),
     ({"evidence": []}, r"claims.train.jsonl:2: field 'evidence': claim '1' is REFUTES but has no evidence"),
-    ({"evidence": [["P_99_0"]]}, r"claims.train.jsonl:2: field 'evidence': 'P_99_0' of claim '1' is not a sentence"),
+    ({"evidence": [["P_99_0"]]},
+     r"claims.train.jsonl:2: field 'evidence': 'P_99_0' of claim '1' is not a sentence"),
     ({"claim": 3}, r"claims.train.jsonl:2: field 'claim'"),
     ({"id": 0}, r"claims.train.jsonl:2: field 'id'"),
 ])
