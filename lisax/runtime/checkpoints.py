@@ -123,8 +123,8 @@ def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
         raise LisaxError(f"there is no checkpoint at {path}: no such folder")
     found = (best_checkpoint(folder) if mode == "specific" else None) or latest_checkpoint(folder)
     if found is None:
-        raise LisaxError(f"there is no checkpoint at {path}: expected a folder checkpoint_STEP with '{STATE_NAME}' "
-                         f"in it, or a folder of such folders")
+        raise LisaxError(f"there is no checkpoint at {path}: expected a folder checkpoint_STEP with "
+                         f"'{STATE_NAME}' in it, or a folder of such folders")
     return found
 
 
@@ -221,8 +221,8 @@ class CheckpointWriter:
 
 
 def _save_error(folder: Path, error: Exception) -> LisaxError:
-    return LisaxError(f"the checkpoint {folder} could not be saved: {error}. Check that the disk has room and that the "
-                      f"folder may be written; the checkpoints before it are whole")
+    return LisaxError(f"the checkpoint {folder} could not be saved: {error}. Check that the disk has room and "
+                      f"that the folder may be written; the checkpoints before it are whole")
 
 
 def state_tree(state: TrainState) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import os
 
 from lisax.records import LisaxError
 
-EPILOG = ("Macros of gin files are given as --gin.NAME=value, for example --gin.MODEL_DIR=out --gin.TRAIN_STEPS=1000; "
-          "strings need no quotes.")
+EPILOG = ("Macros of gin files are given as --gin.NAME=value, for example --gin.MODEL_DIR=out "
+          "--gin.TRAIN_STEPS=1000; strings need no quotes.")
 
 
 def _add_gin_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,10 @@ def train_main(args: argparse.Namespace) -> int:
     with _configured("train", args) as config:
         from lisax.runtime.train import train
 
-        result = train(config)
+        try:
+            result = train(config)
+        except KeyboardInterrupt:  # after it has saved and said so
+            return 130
         print(result.checkpoint or result.model_dir)
     return 0
 

@@ -101,12 +101,12 @@ def check_dataset(config: DatasetConfig, vocab_size: int, name: str) -> None:
                              f"found {dict(config.task_feature_lengths)}")
         size = provider.output_features[feature].vocabulary.vocab_size
         if size > vocab_size:
-            raise LisaxError(f"the vocabulary of '{config.mixture_or_task_name}' ({feature}) has {size} pieces but the "
-                             f"model's embedding has {vocab_size} rows: set T5Config.vocab_size to at least {size}")
+            raise LisaxError(f"the vocabulary of '{config.mixture_or_task_name}' ({feature}) has {size} pieces but "
+                             f"the model's embedding has {vocab_size} rows: set VOCAB_SIZE to at least {size}")
     for task in import_seqio().get_subtasks(provider):
         if config.use_cached and not task.cache_dir:
-            raise LisaxError(f"USE_CACHED_TASKS is True, but '{task.name}' is not in the cache folders: cache it with "
-                             f"seqio_cache_tasks and give its folder to seqio, or set USE_CACHED_TASKS=False")
+            raise LisaxError(f"USE_CACHED_TASKS is True, but '{task.name}' is not in the cache folders: cache it "
+                             f"with seqio_cache_tasks and give its folder to seqio, or set USE_CACHED_TASKS=False")
 
 
 def vocabulary_file(config: DatasetConfig) -> str | None:
@@ -141,7 +141,8 @@ def _dataset(provider: Any, config: DatasetConfig, lengths: Mapping[str, int], n
     tf.random.set_seed(config.seed)
     dataset = seqio.get_dataset(
         provider, dict(lengths), seqio.EncDecFeatureConverter(pack=config.pack), dataset_split=config.split,
-        use_cached=config.use_cached, shuffle=config.shuffle, num_epochs=num_epochs, seed=config.seed, verbose=False)
+        use_cached=config.use_cached, shuffle=config.shuffle, num_epochs=num_epochs, seed=config.seed,
+        verbose=False)
     options = tf.data.Options()
     options.deterministic = True
     return dataset.with_options(options)

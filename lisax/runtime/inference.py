@@ -117,8 +117,8 @@ class _Loaded:
         data.check_dataset(config.dataset, config.model.vocab_size, "dataset")
         parameters = load_parameters(self.folder)
         tokens = jnp.zeros((1, 2), jnp.int32)
-        expected = jax.eval_shape(Transformer(config.model).init, jax.random.key(0), tokens, tokens, tokens)["params"]
-        check_parameters(expected, parameters, self.folder)
+        expected = jax.eval_shape(Transformer(config.model).init, jax.random.key(0), tokens, tokens, tokens)
+        check_parameters(expected["params"], parameters, self.folder)
         self.parameters = self.partitioner.place_state(parameters)
         self.model, self.batch_size = config.model, config.dataset.batch_size
         self.dataset = config.dataset
@@ -207,7 +207,8 @@ def _task_metrics(task: Any, loaded: _Loaded, dataset: data.DatasetConfig) -> di
     if not predicted and not scored:
         return {}
     rows = list(data.examples(dataset))
-    targets = [task.postprocess_fn(_target_text(row, loaded.vocabulary), example=row, is_target=True) for row in rows]
+    targets = [task.postprocess_fn(_target_text(row, loaded.vocabulary), example=row, is_target=True)
+               for row in rows]
     metrics: dict[str, float] = {}
     if predicted:
         outputs = [task.postprocess_fn(text, example=row, is_target=False)

@@ -54,8 +54,8 @@ def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner:
             say(f"removed {removed}: it was incomplete or damaged")
         return TrainState(restored["state"]["step"], restored["target"], restored["state"]["param_states"])
     if steps:
-        raise LisaxError(f"no checkpoint in {model_dir} can be read: restore one from a copy, or remove them to start "
-                         f"again")
+        raise LisaxError(f"no checkpoint in {model_dir} can be read: restore one from a copy, or remove them to "
+                         f"start again")
     remove_incomplete(model_dir, after=None)
     return None
 
@@ -73,7 +73,8 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
     slots = found.get("state", {}).get("param_states", {})
     fits = optimizer is not False and _differences(expected.slots, slots) == ""
     if optimizer and not fits:
-        _check(expected.slots, slots, folder, "optimizer slots", "set RestoreCheckpointConfig.restore_optimizer=None")
+        _check(expected.slots, slots, folder, "optimizer slots",
+               "set RestoreCheckpointConfig.restore_optimizer=None")
     wanted = state_tree(expected)
     if not fits:
         del wanted["state"]["param_states"]

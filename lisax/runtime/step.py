@@ -83,6 +83,7 @@ def sums(loss: Array, logits: Array, batch: Batch) -> dict[str, Array]:
     wrong = (jnp.argmax(logits, axis=-1) != targets) * weights
     real = jnp.sum(weights, axis=-1) > 0
     segments = batch.get("decoder_segment_ids")
+    examples = jnp.sum(real) if segments is None else jnp.sum(jnp.max(segments, axis=-1))
     return {
         "loss": jnp.sum(loss * weights),
         "target_tokens": jnp.sum(weights),
@@ -90,7 +91,7 @@ def sums(loss: Array, logits: Array, batch: Batch) -> dict[str, Array]:
         "right_tokens": jnp.sum(weights) - jnp.sum(wrong),
         "rows": jnp.sum(real).astype(jnp.float32),
         "right_rows": jnp.sum(real & (jnp.sum(wrong, axis=-1) == 0)).astype(jnp.float32),
-        "examples": (jnp.sum(real) if segments is None else jnp.sum(jnp.max(segments, axis=-1))).astype(jnp.float32),
+        "examples": examples.astype(jnp.float32),
     }
 
 

@@ -128,8 +128,8 @@ class Meter:
         for i, metrics in enumerate(fetched):
             if not math.isfinite(metrics["loss"]):
                 raise LisaxError(
-                    f"the loss of step {first + i} is {float(metrics['loss'])}: training stopped and nothing after the "
-                    f"last checkpoint was saved. Lower the learning rate, lengthen the warm-up, or use float32 "
+                    f"the loss of step {first + i} is {float(metrics['loss'])}: training stopped and nothing after "
+                    f"the last checkpoint was saved. Lower the learning rate, lengthen the warm-up, or use float32 "
                     f"activations (ACTIVATION_DTYPE='float32'), and run the same command again")
         totals = {name: float(sum(m[name] for m in fetched)) for name in fetched[0]}
         seconds = max(self._seconds, 1e-9)

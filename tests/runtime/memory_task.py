@@ -30,7 +30,7 @@ def dev():
     return [batch_of(10_000 + i) for i in range(2)]
 
 
-def config(model_dir, total_steps: int, *, save: SaveCheckpointConfig | None = None, **fields) -> TrainConfig:
+def config(model_dir, total_steps: int | None, *, save: SaveCheckpointConfig | None = None, **fields) -> TrainConfig:
     fields = {"model": MODEL, "train_data": source, "dev_data": dev, "eval_period": 4, "log_period": 1,
               "checkpoint": CheckpointConfig(save or SaveCheckpointConfig(period=3))} | fields
     return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)

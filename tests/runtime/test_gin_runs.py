@@ -18,8 +18,9 @@ from lisax.runtime.train_log import read_train_log
 
 sys.path.insert(0, str(Path(__file__).parent))
 LENGTHS = {"inputs": 12, "targets": 6}
-TINY = {"MIXTURE_OR_TASK_MODULE": "tiny_task", "MIXTURE_OR_TASK_NAME": "first_word", "TASK_FEATURE_LENGTHS": LENGTHS,
-        "BATCH_SIZE": 8, "VOCAB_SIZE": 384, "T5Config.num_encoder_layers": 1, "T5Config.num_decoder_layers": 1}
+TINY = {"MIXTURE_OR_TASK_MODULE": "tiny_task", "MIXTURE_OR_TASK_NAME": "first_word",
+        "TASK_FEATURE_LENGTHS": LENGTHS, "BATCH_SIZE": 8, "VOCAB_SIZE": 384, "T5Config.num_encoder_layers": 1,
+        "T5Config.num_decoder_layers": 1}
 FILES = ["models/t5_1_1_tiny.gin", "runs/pretrain.gin"]
 
 
@@ -72,8 +73,8 @@ def test_prefetch_hands_over_errors_and_ends():
 
 def test_flags():
     assert rewrite_gin_flags(["--gin_file=a.gin", "--gin.MODEL_DIR=out/x", "--gin.TRAIN_STEPS=10",
-                              "--gin.T5Config.dtype='bfloat16'", "--gin.LENGTHS={'inputs': 5}", "--gin.OPTIMIZER=@AdamW()",
-                              "--gin.EVAL_STEPS=None"]) == [
+                              "--gin.T5Config.dtype='bfloat16'", "--gin.LENGTHS={'inputs': 5}",
+                              "--gin.OPTIMIZER=@AdamW()", "--gin.EVAL_STEPS=None"]) == [
         "--gin_file=a.gin", "--gin_bindings=MODEL_DIR='out/x'", "--gin_bindings=TRAIN_STEPS=10",
         "--gin_bindings=T5Config.dtype='bfloat16'", "--gin_bindings=LENGTHS={'inputs': 5}",
         "--gin_bindings=OPTIMIZER=@AdamW()", "--gin_bindings=EVAL_STEPS=None"]
@@ -100,7 +101,7 @@ def test_mistakes_in_gin(files, bindings, message):
 
 
 @pytest.mark.parametrize(("values", "message"), [
-    ({"MIXTURE_OR_TASK_NAME": "fist_word"}, "no seqio task or mixture is named 'fist_word'. Did you mean first_word"),
+    ({"MIXTURE_OR_TASK_NAME": "fist_word"}, "no seqio task or mixture is named 'fist_word'. Did you mean first_w"),
     ({"MIXTURE_OR_TASK_MODULE": "no_such_module"}, "there is no module 'no_such_module'"),
     ({"EVAL_SPLIT": "test"}, "'first_word' has no split 'test'; it has dev, train"),
     ({"VOCAB_SIZE": 128}, "has 259 pieces but the model's embedding has 128 rows"),
@@ -128,7 +129,8 @@ def _main(verb, *arguments):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gin") / "model"
-    values = TINY | {"MODEL_DIR": folder, "TRAIN_STEPS": 60, "PACK": False, "EVAL_PERIOD": 30, "train.log_period": 10,
+    values = TINY | {"MODEL_DIR": folder, "TRAIN_STEPS": 60, "PACK": False, "EVAL_PERIOD": 30,
+                     "train.log_period": 10,
                      "create_learning_rate_scheduler.factors": "constant",
                      "create_learning_rate_scheduler.base_learning_rate": 0.02,
                      "BEST_METRIC": "sequence_accuracy"}
@@ -154,16 +156,18 @@ def test_command_line_packed_and_resumed(tmp_path, capsys):
     (tmp_path / "mine.gin").write_text("include 'runs/pretrain.gin'\ntrain.log_period = 1\nOPTIMIZER = @AdamW()\n")
     for folder, stops in (("whole", [4]), ("parts", [2, 4])):
         for steps in stops:
-            assert _main("train", *flags, f"--gin.MODEL_DIR={tmp_path / folder}", f"--gin.TRAIN_STEPS={steps}") == 0
-    whole, parts = ([(row["step"], row["loss"]) for row in read_train_log(tmp_path / name) if row["kind"] == "train"]
-                    for name in ("whole", "parts"))
+            own = [f"--gin.MODEL_DIR={tmp_path / folder}", f"--gin.TRAIN_STEPS={steps}"]
+            assert _main("train", *flags, *own) == 0
+    whole, parts = ([(row["step"], row["loss"]) for row in read_train_log(tmp_path / name)
+                     if row["kind"] == "train"] for name in ("whole", "parts"))
     assert whole == parts and len(whole) == 4
     assert str(tmp_path / "parts" / "checkpoint_4") in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("mode", ["predict", "score"])
 def test_infer(trained, tmp_path, mode):
-    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/infer.gin", f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/infer.gin",
+             f"--gin.CHECKPOINT_PATH={trained.model_dir}",
              f"--gin.infer.mode={mode}", f"--gin.INFER_OUTPUT_DIR={tmp_path}",
              *(f"--gin.{name}={value}" for name, value in TINY.items())]
     assert _main("infer", *flags) == 0
@@ -183,7 +187,8 @@ def test_infer(trained, tmp_path, mode):
 
 
 def test_eval(trained, tmp_path, capsys):
-    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/eval.gin", f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/eval.gin",
+             f"--gin.CHECKPOINT_PATH={trained.model_dir}",
              f"--gin.EVAL_OUTPUT_DIR={tmp_path}",
              *(f"--gin.{name}={value}" for name, value in TINY.items() if name != "TASK_FEATURE_LENGTHS")]
     assert _main("eval", *flags) == 0

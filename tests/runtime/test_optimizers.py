@@ -54,7 +54,8 @@ def test_adafactor_by_hand():
     """One step of a vector: v = (1 - 1) * 0 + g^2, update g / |g| = sign, scaled by the parameter's own size."""
     parameters, gradients = {"scale": jnp.array([3.0, -4.0])}, {"scale": jnp.array([0.5, -0.001])}
     optimizer = Adafactor()
-    updated, _ = optimizer.update(gradients, optimizer.init(parameters), parameters, jnp.float32(0.1), jnp.int32(0))
+    slots = optimizer.init(parameters)
+    updated, _ = optimizer.update(gradients, slots, parameters, jnp.float32(0.1), jnp.int32(0))
     size = np.sqrt(12.5)
     np.testing.assert_allclose(updated["scale"], [3 - 0.1 * size, -4 + 0.1 * size], rtol=1e-6)
 

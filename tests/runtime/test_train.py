@@ -45,7 +45,8 @@ def test_a_run_learns_logs_and_saves(whole):
     assert whole.best is None and whole.checkpoint == whole.latest
     assert list((whole.model_dir / "train").glob("events.out.tfevents.*"))
     card = read_model_json(whole.model_dir)
-    assert card["step"] == 10 and card["architecture"]["emb_dim"] == 16 and card["optimizer"]["name"] == "Adafactor"
+    assert card["step"] == 10 and card["architecture"]["emb_dim"] == 16
+    assert card["optimizer"]["name"] == "Adafactor"
     row = read_train_log(whole.model_dir)[2]
     assert {"learning_rate", "examples_per_second", "tokens_per_second", "gradient_norm"} <= set(row)
 
@@ -118,12 +119,16 @@ def test_initial_checkpoint_gives_step_and_slots(whole, tmp_path, capfd):
 
 def test_initial_checkpoint_with_fresh_slots_and_relative_steps(whole, tmp_path):
     restore = _restoring(whole.latest / "state", restore_optimizer=False)
-    result = train(dataclasses.replace(config(tmp_path, 0, checkpoint=restore), total_steps=None, relative_steps=2))
+    result = train(config(tmp_path, None, relative_steps=2, checkpoint=restore))
     assert result.step == 12
     assert read_model_json(tmp_path)["training"]["slots_first_step"] == 10
-    other = train(config(tmp_path / "b", 2, optimizer=AdamW(),
-                         checkpoint=_restoring(whole.latest, restore_step=False)))
-    assert other.step == 2
+
+
+def test_initial_checkpoint_as_step_zero(whole, tmp_path):
+    restore = _restoring(whole.latest, restore_step=False, restore_optimizer=False)
+    result = train(config(tmp_path, 2, checkpoint=restore))
+    assert result.step == 2
+    assert read_model_json(tmp_path)["training"]["slots_first_step"] == 0
 
 
 @pytest.mark.parametrize(("changed", "message"), [
@@ -187,7 +192,8 @@ train(config({folder!r}, {steps}))
 
 
 def _child(folder, steps, environment=None):
-    code = CHILD.format(here=str(HERE), cache=jax.config.jax_compilation_cache_dir, folder=str(folder), steps=steps)
+    cache = jax.config.jax_compilation_cache_dir
+    code = CHILD.format(here=str(HERE), cache=cache, folder=str(folder), steps=steps)
     return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True,
                             env={**os.environ, "JAX_PLATFORMS": "cpu", **(environment or {})})
 
@@ -203,11 +209,11 @@ def _wait_for_step(child, folder, step):
 
 
 def test_eight_devices_give_the_losses_of_one(whole, tmp_path):
-    child = _child(tmp_path, 10, {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"})
+    child = _child(tmp_path, 4, {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"})
     _, said = child.communicate(timeout=120)
     assert child.returncode == 0, said
     assert "8 cpu device(s)" in said
-    for (_, one), (_, eight) in zip(curve(whole.model_dir), curve(tmp_path), strict=True):
+    for (_, one), (_, eight) in zip(curve(whole.model_dir)[:4], curve(tmp_path), strict=True):
         assert eight == pytest.approx(one, rel=1e-5)
 
 

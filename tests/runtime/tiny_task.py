@@ -1,4 +1,4 @@
-"""A seqio task and an in-memory source, small enough for tests: the target is the first word of the input."""
+"""A seqio task small enough for tests: the target is the first word of the input."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
-from lisax.models.t5 import T5Config
-
-MODEL = T5Config(vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
-                 mlp_dim=32, dropout_rate=0.1)
 WORDS = ("yes", "no", "maybe")
 
 
@@ -31,7 +27,8 @@ def mean_score(targets, scores):
 if "first_word" not in seqio.TaskRegistry.names():
     seqio.TaskRegistry.add(
         "first_word",
-        source=seqio.FunctionDataSource(_rows, splits=("train", "dev"), num_input_examples={"train": 50, "dev": 11}),
+        source=seqio.FunctionDataSource(_rows, splits=("train", "dev"),
+                                        num_input_examples={"train": 50, "dev": 11}),
         preprocessors=[seqio.preprocessors.tokenize, seqio.preprocessors.append_eos],
         output_features={name: seqio.Feature(seqio.ByteVocabulary()) for name in ("inputs", "targets")},
         metric_fns=[exact, mean_score])

@@ -1,0 +1,96 @@
+"""Where a run starts: its own newest checkpoint, an initial checkpoint, or fresh parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from lisax.models.t5 import initialize
+from lisax.runtime import data
+from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME, checkpoint_folder, read_model_json
+from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.restore import restore_initial, restore_own
+from lisax.runtime.step import TrainState
+from lisax.runtime.train_config import TrainConfig, initial_folder
+
+
+@dataclasses.dataclass
+class Start:
+    """Where a run begins: its state, the step it ends at, and the content of `model.json` but for the step."""
+
+    state: TrainState
+    total_steps: int
+    card: dict[str, Any]
+
+
+def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], None]) -> Start:
+    """The state to start from: this run's newest checkpoint, the initial checkpoint, or fresh parameters."""
+    def fresh() -> TrainState:
+        parameters = initialize(config.model, config.random_seed or 0)
+        return TrainState(jnp.int32(0), parameters, config.optimizer.init(parameters))
+
+    expected = jax.eval_shape(fresh)
+    state = restore_own(config.model_dir, expected, partitioner, say)
+    if state is not None:
+        card = read_model_json(checkpoint_folder(config.model_dir, int(state.step)))
+        training = card["training"]
+        new = _card(config, training["first_step"], training["slots_first_step"])
+        for name in ("data", "random_seed"):
+            if training.get(name) != new["training"][name]:
+                say(f"note: {name} was {training.get(name)} when this run began and is {new['training'][name]} "
+                    f"now; the order of batches changes")
+        say(f"continues {config.model_dir} from step {int(state.step)}")
+        return Start(state, _total(config, training["first_step"]), new)
+    if config.checkpoint.restore.path is None:
+        state = partitioner.place_state(jax.jit(fresh)())
+        return Start(state, _total(config, 0), _card(config, 0, 0))
+    folder, restore = initial_folder(config), config.checkpoint.restore
+    state, with_slots = restore_initial(folder, expected, partitioner, optimizer=restore.restore_optimizer)
+    step = int(state.step) if restore.restore_step else 0
+    slots_first_step = step
+    if with_slots:
+        known = read_model_json(folder) if (folder / MODEL_JSON).is_file() else {}
+        slots_first_step = known.get("training", {}).get("slots_first_step", 0) - int(state.step) + step
+    slots = state.slots if with_slots else jax.jit(config.optimizer.init)(state.parameters)
+    state = partitioner.place_state(TrainState(jnp.int32(step), state.parameters, slots))
+    say(f"starts at step {step} from {folder}, with {'its' if with_slots else 'fresh'} optimizer state")
+    return Start(state, _total(config, step), _card(config, step, slots_first_step))
+
+
+def _total(config: TrainConfig, first_step: int) -> int:
+    return config.total_steps if config.total_steps is not None else first_step + config.relative_steps
+
+
+def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[str, Any]:
+    """The content of `model.json` but for the step."""
+    vocabulary, described = None, None
+    if isinstance(config.train_data, data.DatasetConfig):
+        dataset = config.train_data
+        described = {"task": dataset.mixture_or_task_name, "batch_size": dataset.batch_size, "seed": dataset.seed,
+                     "lengths": dict(dataset.task_feature_lengths), "pack": dataset.pack}
+        vocabulary = data.describe_vocabulary(dataset, VOCABULARY_NAME)
+    return {
+        "format": 1,
+        "architecture": dataclasses.asdict(config.model),
+        "vocabulary": vocabulary,
+        "optimizer": {"name": type(config.optimizer).__name__, **dataclasses.asdict(config.optimizer)},
+        "training": {"first_step": first_step, "slots_first_step": slots_first_step,
+                     "random_seed": config.random_seed, "data": described},
+        **config.card,
+    }
+
+
+def side_files(config: TrainConfig) -> dict[str, bytes]:
+    files = dict(config.files)
+    if config.gin is not None:
+        files[GIN_NAME] = config.gin.encode()
+    if isinstance(config.train_data, data.DatasetConfig):
+        path = data.vocabulary_file(config.train_data)
+        if path:
+            files[VOCABULARY_NAME] = Path(path).read_bytes()
+    return files

@@ -1,0 +1,108 @@
+"""What a training run is, and what can be known to be wrong with it before anything slow happens."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lisax.models.t5 import T5Config
+from lisax.records import LisaxError
+from lisax.runtime import data
+from lisax.runtime.checkpoints import (MODEL_JSON, VOCABULARY_NAME, CheckpointConfig, latest_checkpoint,
+                                       read_model_json, resolve_checkpoint)
+from lisax.runtime.optimizers import Adafactor, Optimizer
+from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.schedules import Schedule
+from lisax.runtime.step import Loss
+
+OWN_METRICS = ("loss", "accuracy", "sequence_accuracy")
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainer:
+    """How a step is taken. `num_microbatches` slices of a batch have their gradients summed."""
+
+    num_microbatches: int | None = None
+    learning_rate_fn: Callable = Schedule(factors="constant", base_learning_rate=1e-3)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig:
+    """One training run.
+
+    `train_data` is a seqio dataset, or a `data.BatchSource`: skip -> the endless batches after `skip` of them.
+    `dev_data` is a dataset, or a function that gives one pass of batches (all of one shape), or None.
+    Steps are absolute, those of the initial checkpoint included, unless `relative_steps` is given instead.
+    `evaluate(parameters, step)` adds metrics of the caller's to those of `dev_data`; it must not keep the
+    parameters. `card` is written into `model.json`; `files` (name -> bytes) beside it.
+    """
+
+    model: T5Config
+    model_dir: str
+    train_data: data.DatasetConfig | data.BatchSource
+    total_steps: int | None = None
+    relative_steps: int | None = None
+    dev_data: data.DatasetConfig | Callable[[], Iterable[data.HostBatch]] | None = None
+    optimizer: Optimizer = Adafactor()
+    loss: Loss = Loss()
+    trainer: Trainer = Trainer()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    eval_period: int = 1000
+    eval_steps: int | None = None  # batches of dev_data read at most
+    log_period: int = 50
+    random_seed: int | None = 0
+    evaluate: Callable[[Any, int], Mapping[str, float]] | None = None
+    card: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    files: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
+    gin: str | None = None  # the operative gin, saved with the run
+
+
+def check(config: TrainConfig, partitioner: Partitioner) -> None:
+    """Everything that can be known to be wrong before anything slow happens."""
+    if (config.total_steps is None) == (config.relative_steps is None):
+        raise LisaxError("give either TRAIN_STEPS (absolute, with those of the initial checkpoint) or "
+                         "TRAIN_STEPS_RELATIVE, not both" if config.total_steps is not None else
+                         "TRAIN_STEPS or TRAIN_STEPS_RELATIVE must be given")
+    for name in ("eval_period", "log_period"):
+        if getattr(config, name) < 1:
+            raise LisaxError(f"{name} must be at least 1 step, found {getattr(config, name)}")
+    microbatches = config.trainer.num_microbatches
+    if microbatches is not None and microbatches < 1:
+        raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")
+    wanted = config.checkpoint.save.best_metric
+    if wanted and config.evaluate is None and (config.dev_data is None or wanted not in OWN_METRICS):
+        raise LisaxError(f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
+                         f"gives {', '.join(OWN_METRICS) if config.dev_data else 'nothing without a dev split'}")
+    if config.checkpoint.restore.path and latest_checkpoint(config.model_dir) is None:
+        initial_folder(config)
+    if isinstance(config.train_data, data.DatasetConfig):
+        partitioner.check_batch_size(config.train_data.batch_size, microbatches or 1)
+        data.check_dataset(config.train_data, config.model.vocab_size, "train")
+        if config.train_data.task_feature_lengths is None:
+            raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
+    if isinstance(config.dev_data, data.DatasetConfig):
+        partitioner.check_batch_size(config.dev_data.batch_size, 1, "the batch size of evaluation")
+        data.check_dataset(config.dev_data, config.model.vocab_size, "dev")
+
+
+def check_batch(batch: data.HostBatch, config: TrainConfig, partitioner: Partitioner, microbatches: int) -> None:
+    partitioner.check_batch_size(len(batch["encoder_input_tokens"]), microbatches)
+    for name in ("encoder_input_tokens", "decoder_target_tokens"):
+        highest = int(batch[name].max())
+        if highest >= config.model.vocab_size:
+            raise LisaxError(f"the first batch has token {highest} in '{name}', but the model's vocabulary has "
+                             f"{config.model.vocab_size} entries")
+
+
+def initial_folder(config: TrainConfig) -> Path:
+    restore = config.checkpoint.restore
+    folder = resolve_checkpoint(restore.path, restore.mode)
+    if (folder / MODEL_JSON).is_file() and isinstance(config.train_data, data.DatasetConfig):
+        known = (read_model_json(folder).get("vocabulary") or {}).get("sha256")
+        used = data.vocabulary_file(config.train_data)
+        if known and used and known != data.digest(used):
+            raise LisaxError(f"{folder} was trained with another vocabulary than '{used}' of "
+                             f"'{config.train_data.mixture_or_task_name}': its own is {folder / VOCABULARY_NAME}")
+    return folder
