@@ -121,8 +121,8 @@ class Bm25Index:
         sizes = np.zeros(len(queries), dtype=np.int64)
         longest = max(len(ids) for ids in self._ids)
         sums, touched = np.zeros(longest, dtype=np.float32), np.empty(longest, dtype=np.int32)
-        for shard, start in zip(self._shards, self._starts):
-            topk.accumulate(shard["data"], shard["indices"], shard["indptr"], start, terms, pointers,
+        for shard, start, ids in zip(self._shards, self._starts, self._ids):
+            topk.accumulate(shard["data"], shard["indices"], shard["indptr"], start, len(ids), terms, pointers,
                             sums, touched, scores, documents, sizes)
         topk.sort_heaps(scores, documents, sizes)
         names = self._names

@@ -1,8 +1,8 @@
 """The inner loop of BM25 search: add up precomputed scores, keep the best k of each query.
 
 bm25s's own retrieval fills an array as long as the collection for each query and breaks ties by the shape of
-its heap. Here only the documents that a query touches are visited, shards share one heap per query, and of
-equal scores the earlier document wins, so results do not depend on how the collection is cut.
+its heap. Here a query of rare words visits only the documents that it touches, shards share one heap per query,
+and of equal scores the earlier document wins, so results do not depend on how the collection is cut.
 
 Compiled on first use and cached on disk by numba. There is no parallel mode in the kernel, hence no threading
 layer to choose: it releases the GIL and callers run it in Python threads.
@@ -12,6 +12,10 @@ from __future__ import annotations
 
 import numba
 import numpy as np
+
+# From one posting for this many documents on, walking over all sums is quicker than listing the touched ones.
+DENSE = 16
+SMALLEST = np.finfo(np.float32).tiny
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -50,43 +54,64 @@ def _sift_up(scores, documents, at):
 
 
 @numba.njit(cache=True, nogil=True)
-def accumulate(data, indices, indptr, first_document, terms, pointers, sums, touched, scores, documents, sizes):
+def _push(scores, documents, size, score, document):
+    """Offers a heap of `size` one more document; returns its size afterwards."""
+    if size < len(scores):
+        scores[size], documents[size] = score, document
+        _sift_up(scores, documents, size)
+        return size + 1
+    if _worse(scores[0], documents[0], score, document):
+        scores[0], documents[0] = score, document
+        _sift_down(scores, documents, size)
+    return size
+
+
+@numba.njit(cache=True, nogil=True)
+def accumulate(data, indices, indptr, first_document, documents, terms, pointers, sums, touched, scores, found, sizes):
     """Scores queries against one shard and pushes its documents into the queries' heaps.
 
     data float32 [postings], indices int32 [postings], indptr int64 [shard terms + 1]: the shard, term by term;
-    `first_document` is the number of its document 0 in the whole index. terms int64, pointers int64
+    it has `documents` documents, of which 0 is `first_document` in the whole index. terms int64, pointers int64
     [queries + 1]: query q has terms[pointers[q]:pointers[q + 1]]. sums float32 [>= documents] (all zero, and
-    again so afterwards) and touched int32 [>= documents] are scratch. scores float32 [queries, k], documents
-    int64 [queries, k], sizes int64 [queries]: the heaps.
+    again so afterwards) and touched int32 [>= documents] are scratch. scores float32 [queries, k], found int64
+    [queries, k], sizes int64 [queries]: the heaps of scores and document numbers.
     """
-    k = scores.shape[1]
     known_terms = len(indptr) - 1
     for query in range(len(pointers) - 1):
-        count = 0
-        for at in range(pointers[query], pointers[query + 1]):
-            term = terms[at]
-            if term >= known_terms:
-                continue
-            for posting in range(indptr[term], indptr[term + 1]):
-                document = indices[posting]
-                # Every Lucene score is above zero, so zero means not yet seen.
-                if sums[document] == 0:
-                    touched[count] = document
-                    count += 1
-                sums[document] += data[posting]
-        heap_scores, heap_documents, size = scores[query], documents[query], sizes[query]
-        for at in range(count):
-            document = touched[at]
-            score = sums[document]
-            sums[document] = 0
-            number = first_document + document
-            if size < k:
-                heap_scores[size], heap_documents[size] = score, number
-                _sift_up(heap_scores, heap_documents, size)
-                size += 1
-            elif score >= heap_scores[0] and _worse(heap_scores[0], heap_documents[0], score, number):
-                heap_scores[0], heap_documents[0] = score, number
-                _sift_down(heap_scores, heap_documents, size)
+        query_terms = terms[pointers[query]:pointers[query + 1]]
+        postings = 0
+        for term in query_terms:
+            if term < known_terms:
+                postings += indptr[term + 1] - indptr[term]
+        heap_scores, heap_found, size = scores[query], found[query], sizes[query]
+        # What a score must reach to be of interest; nothing is zero, which means not seen.
+        bar = heap_scores[0] if size == len(heap_scores) else SMALLEST
+        if postings * DENSE < documents:
+            count = 0
+            for term in query_terms:
+                if term < known_terms:
+                    for at in range(indptr[term], indptr[term + 1]):
+                        document = indices[at]
+                        if sums[document] == 0:
+                            touched[count] = document
+                            count += 1
+                        sums[document] += data[at]
+            for at in range(count):
+                document = touched[at]
+                if sums[document] >= bar:
+                    size = _push(heap_scores, heap_found, size, sums[document], first_document + document)
+                    bar = heap_scores[0] if size == len(heap_scores) else SMALLEST
+                sums[document] = 0
+        else:
+            for term in query_terms:
+                if term < known_terms:
+                    for at in range(indptr[term], indptr[term + 1]):
+                        sums[indices[at]] += data[at]
+            for document in range(documents):
+                if sums[document] >= bar:
+                    size = _push(heap_scores, heap_found, size, sums[document], first_document + document)
+                    bar = heap_scores[0] if size == len(heap_scores) else SMALLEST
+            sums[:documents] = 0
         sizes[query] = size
 
 
