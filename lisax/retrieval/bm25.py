@@ -68,7 +68,8 @@ class Bm25Index:
             self._shards = [load_shard(part, scores_name(self.settings)) for part in parts]
             vocabulary = StringTable(self.folder / manifest["vocabulary"] / "terms")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"the BM25 index is damaged ({error}); build the index again", path=self.folder) from None
+            raise DataError(f"the BM25 index is damaged ({error}); build the index again",
+                            path=self.folder) from None
         self._starts = list(itertools.accumulate((len(ids) for ids in self._ids), initial=0))
         self._names: dict[int, str] = {}
         self._terms = Terms(lambda stem: -1 if (number := vocabulary.find(stem)) is None else number)
@@ -89,7 +90,8 @@ class Bm25Index:
             state.commit({self._name: builder.finish()})
             self._load()
 
-    def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[list[tuple[str, float]]]:
+    def search(self, queries: Sequence[str], k: int, *,
+               threads: int | None = None) -> list[list[tuple[str, float]]]:
         """Up to `k` (id, score) a query, best first; of equal scores the earlier document first.
 
         Documents that share no term with the query are not given. A term that a query repeats counts again.

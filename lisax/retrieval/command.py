@@ -22,8 +22,9 @@ PROGRESS_SECONDS = 5.0
 
 def add_index_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=("documents", "bm25", "titles", "check"),
-                        help="documents: BM25, titles and pages in one pass; check: read an index and its checksums")
-    parser.add_argument("--corpus", type=Path, metavar="DIR", help="folder in any layout that `lisax data check` reads")
+                        help="documents: BM25, titles and pages in one pass; check: compare files with checksums")
+    parser.add_argument("--corpus", type=Path, metavar="DIR",
+                        help="folder in any layout that `lisax data check` reads")
     parser.add_argument("--out", type=Path, required=True, metavar="INDEX", help="the index folder")
     parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6)")
     parser.add_argument("--b", type=float, help="BM25's b (default: 0.5)")

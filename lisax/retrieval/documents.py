@@ -55,8 +55,8 @@ def add_documents(documents: Iterable[Document], folder: str | os.PathLike) -> D
 def _write(state: Writing, documents: Iterable[Document], components: Sequence[str], *, extend: bool,
            k1: float = K1, b: float = B) -> None:
     texts = Bm25Builder(state, k1=k1, b=b, extend=extend) if bm25.NAME in components else None
-    others = [build(state, extend=extend) for name, build in ((titles.NAME, TitlesBuilder), (pages.NAME, PagesBuilder))
-              if name in components]
+    others = [build(state, extend=extend)
+              for name, build in ((titles.NAME, TitlesBuilder), (pages.NAME, PagesBuilder)) if name in components]
     for document in documents:
         if texts is not None:
             texts.add(document.id, indexed_text(document))

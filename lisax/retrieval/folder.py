@@ -39,7 +39,8 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
             for entry in manifest["files"].values():
                 entry["bytes"], entry["sha256"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"the index description is damaged ({error!r}); build the index again", path=meta) from None
+        raise DataError(f"the index description is damaged ({error!r}); build the index again",
+                        path=meta) from None
     if written != FORMAT or version != VERSION:
         raise DataError(f"expected '{FORMAT}' version {VERSION}, found '{written}' version {version}; "
                         "build the index again", path=meta)
@@ -101,7 +102,8 @@ class Writing:
         known = {name: entry for manifest in self.components.values() for name, entry in manifest["files"].items()}
         for name, manifest in changed.items():
             files = {file: known.get(file) or _describe(self.folder / file) for file in manifest["files"]}
-            content = json.dumps([manifest["settings"], [entry["sha256"] for entry in files.values()]], sort_keys=True)
+            sums = [entry["sha256"] for entry in files.values()]
+            content = json.dumps([manifest["settings"], sums], sort_keys=True)
             digest = hashlib.sha256(content.encode()).hexdigest()
             self.components[name] = manifest | {"files": files, "digest": digest}
         write_json(self.folder / META, {"format": FORMAT, "version": VERSION, "components": self.components})
@@ -123,12 +125,13 @@ class Writing:
 
 @contextlib.contextmanager
 def writing(folder: str | os.PathLike) -> Iterator[Writing]:
-    """Opens (or creates) an index folder for building, alone; on an exception what was not committed is removed."""
+    """Opens (or creates) an index folder for building, alone; what is not committed at the end is removed."""
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise DataError("an index is a folder, and this is a file", path=folder)
     if folder.is_dir() and not (folder / META).exists() and not (folder / LOCK).exists() and any(folder.iterdir()):
-        raise DataError("this folder holds something else than an index; give a new or an empty folder", path=folder)
+        raise DataError("this folder holds something else than an index; give a new or an empty folder",
+                        path=folder)
     created = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a") as lock:

@@ -47,9 +47,11 @@ class MediaWiki:
         cache.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._cache = sqlite3.connect(cache, isolation_level=None)
-            self._cache.execute("CREATE TABLE IF NOT EXISTS answers (request TEXT PRIMARY KEY, titles TEXT NOT NULL)")
+            self._cache.execute("CREATE TABLE IF NOT EXISTS answers "
+                                "(request TEXT PRIMARY KEY, titles TEXT NOT NULL)")
         except sqlite3.DatabaseError as error:
-            raise DataError(f"the cache cannot be opened ({error}); remove it or name another", path=cache) from None
+            raise DataError(f"the cache cannot be opened ({error}); remove it or name another",
+                            path=cache) from None
 
     def search(self, text: str, k: int = 50) -> list[str]:
         """Up to `k` titles (a wiki gives at most 500 at once) for a claim; from the cache where it is there."""
@@ -100,7 +102,8 @@ class MediaWiki:
         if response.status_code == 429 or response.status_code >= 500:
             return wait, f"HTTP {response.status_code}", None
         if response.status_code != 200:
-            raise LisaxError(f"{self.url} refused the search with HTTP {response.status_code}: {response.text[:200]}")
+            raise LisaxError(f"{self.url} refused the search with HTTP {response.status_code}: "
+                             f"{response.text[:200]}")
         try:
             answer = response.json()
             error = answer.get("error")

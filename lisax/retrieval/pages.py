@@ -14,7 +14,14 @@ from pathlib import Path
 
 from lisax.records import DataError, Document, LisaxError, Sentence, check_id, split_sentence_id
 from lisax.retrieval.folder import Writing, open_component, writing
-from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate, map_numbers
+from lisax.retrieval.strings import (
+    Strings,
+    StringsWriter,
+    StringTable,
+    StringTableWriter,
+    first_duplicate,
+    map_numbers,
+)
 
 NAME = "pages"
 PART_PAGES, PART_SENTENCES = 1 << 20, 1 << 23
@@ -25,14 +32,16 @@ class PagesBuilder:
 
     def __init__(self, state: Writing, *, extend: bool = False):
         self._state = state
-        self._parts = [state.folder / part for part in open_component(state.folder, NAME)["parts"]] if extend else []
+        parts = open_component(state.folder, NAME)["parts"] if extend else []
+        self._parts = [state.folder / part for part in parts]
         self._ids: StringTableWriter | None = None
 
     def add(self, page: Document) -> None:
         if self._ids is None:
             self._part = self._state.new_part(NAME)
             self._ids = StringTableWriter(self._part / "ids")
-            self._heads, self._sentences = StringsWriter(self._part / "heads"), StringsWriter(self._part / "sentences")
+            self._heads = StringsWriter(self._part / "heads")
+            self._sentences = StringsWriter(self._part / "sentences")
             self._starts, self._numbers = array("Q", [0, 0]), array("i")
         self._ids.append(check_id(page.id))
         # "=" tells an original id, which may be anything, from none.
@@ -75,7 +84,8 @@ class _Part:
         self.heads, self.sentences = Strings(folder / "heads"), Strings(folder / "sentences")
         self.starts, self.numbers = map_numbers(folder / "starts", "Q"), map_numbers(folder / "numbers", "i")
         if len(self.starts) != 2 * (len(self.ids) + 1) or len(self.numbers) != len(self.sentences):
-            raise LisaxError(f"the pages at {folder} are damaged: their files differ in length; build the index again")
+            raise LisaxError(f"the pages at {folder} are damaged: their files differ in length; "
+                             "build the index again")
 
 
 class PageStore:
@@ -141,8 +151,8 @@ class PageStore:
         first_head, first, last_head, last = part.starts[2 * number:2 * number + 4]
         title, original, *redirects = part.heads.between(first_head, last_head)
         sentences = zip(part.numbers[first:last], part.sentences.between(first, last))
-        return Document(page_id, title, tuple(Sentence(page_id, n, text) for n, text in sentences), tuple(redirects),
-                        original[1:] if original else None)
+        return Document(page_id, title, tuple(Sentence(page_id, n, text) for n, text in sentences),
+                        tuple(redirects), original[1:] if original else None)
 
     def sentence(self, unit: str) -> Sentence:
         """The sentence with the id `{page}_{number}`; an unknown one is an error."""

@@ -59,7 +59,8 @@ def read_qrels(path: str | os.PathLike) -> dict[str, dict[str, int]]:
     for line, text in read_lines(path):
         columns = text.split()
         if len(columns) != 4:
-            raise DataError(f"expected four columns (query 0 id relevance), found {len(columns)}", path=path, line=line)
+            raise DataError(f"expected four columns (query 0 id relevance), found {len(columns)}",
+                            path=path, line=line)
         query, _, unit, relevance = columns
         judged = qrels.setdefault(query, {})
         if unit in judged:

@@ -78,7 +78,8 @@ class StringTable(Strings):
         self.hashes = map_numbers(stem.with_name(stem.name + ".hashes"), "Q")
         self.order = map_numbers(stem.with_name(stem.name + ".order"), "I")
         if not len(self.hashes) == len(self.order) == len(self):
-            raise LisaxError(f"the table at {stem}.* is damaged: its files differ in length; build the index again")
+            raise LisaxError(f"the table at {stem}.* is damaged: its files differ in length; "
+                             "build the index again")
 
     def find_all(self, text: str) -> list[int]:
         """Numbers of all strings equal to `text`, ascending."""
@@ -156,6 +157,7 @@ def first_duplicate(tables: Sequence[StringTable]) -> str | None:
     for at in np.flatnonzero(np.isin(hashes, suspects)):
         part = int(np.searchsorted(starts, numbers[at], side="right")) - 1
         text = tables[part][int(numbers[at] - starts[part])]
-        if any(number + starts[i] < numbers[at] for i, table in enumerate(tables) for number in table.find_all(text)):
+        everywhere = (number + start for table, start in zip(tables, starts) for number in table.find_all(text))
+        if min(everywhere) < numbers[at]:
             repeated.append((int(numbers[at]), text))
     return min(repeated)[1] if repeated else None

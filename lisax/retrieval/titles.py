@@ -48,8 +48,9 @@ class TitlesBuilder:
 
     def __init__(self, state: Writing, *, extend: bool = False):
         self._state = state
-        self._parts = [state.folder / part for part in open_component(state.folder, NAME)["parts"]] if extend else []
-        self._count = open_component(state.folder, NAME)["settings"]["documents"] if extend else 0
+        manifest = open_component(state.folder, NAME) if extend else {"parts": [], "settings": {"documents": 0}}
+        self._parts = [state.folder / part for part in manifest["parts"]]
+        self._count: int = manifest["settings"]["documents"]
         self._words = Bm25Builder(state, WORDS_NAME, extend=extend)
         self._titles: StringsWriter | None = None
 
@@ -149,7 +150,8 @@ class TitleIndex:
 
     def _lookup(self, key: str) -> list[tuple[int, int]]:
         """(kind, document number) of the documents with a key, exact titles first."""
-        return sorted((part.kinds[at], part.documents[at]) for part in self._parts for at in part.keys.find_all(key))
+        return sorted((part.kinds[at], part.documents[at])
+                      for part in self._parts for at in part.keys.find_all(key))
 
     def page_with_title(self, title: str) -> str | None:
         """Id of the first document whose title (or else a redirect) is this one, but for case and accents."""
@@ -174,8 +176,10 @@ class TitleIndex:
                 key = " ".join(folded[first:last])
                 if (is_key := self._is_key.get(key)) is None:
                     is_key = self._look_for(key)
-                if is_key and not (STOP_WORDS.issuperset(folded[first:last]) and (
-                        (first, last) == (0, 1) or any(text[start].islower() for _, start, _ in spans[first:last]))):
+                if is_key and STOP_WORDS.issuperset(folded[first:last]):
+                    lower = any(text[start].islower() for _, start, _ in spans[first:last])
+                    is_key = not lower and (first, last) != (0, 1)
+                if is_key:
                     found.append(Mention(first, last, spans[first][1], spans[last - 1][2], key))
         return found
 
@@ -201,8 +205,9 @@ class TitleIndex:
         for mention in sorted(mentions, key=precedence):
             found = self._lookup(mention.key)
             if len(found) > 1:
-                found = sorted((kind, -len(claim_words.intersection(words(unqualified(self.title(number))[1]))), number)
-                               for kind, number in found)
+                qualifiers = [words(unqualified(self.title(number))[1]) for _, number in found]
+                found = sorted((kind, -len(claim_words.intersection(qualifier)), number)
+                               for (kind, number), qualifier in zip(found, qualifiers))
             ranked.update(dict.fromkeys(number for *_, number in found[:MENTIONED_BY_ONE_SPAN]))
         return [self._words.document_id(number) for number in ranked]
 

@@ -67,7 +67,8 @@ def _push(scores, documents, size, score, document):
 
 
 @numba.njit(cache=True, nogil=True)
-def accumulate(data, indices, indptr, first_document, documents, terms, pointers, sums, touched, scores, found, sizes):
+def accumulate(data, indices, indptr, first_document, documents, terms, pointers, sums, touched, scores, found,
+               sizes):
     """Scores queries against one shard and pushes its documents into the queries' heaps.
 
     data float32 [postings], indices int32 [postings], indptr int64 [shard terms + 1]: the shard, term by term;

@@ -51,7 +51,8 @@ class Cluster:
         if "boom" in words:
             return {"error": {"reason": "boom"}, "status": 400}
         scores = sorted((-sum(map(text.count, words)), id) for id, text in documents.items())
-        return {"hits": {"hits": [{"_id": id, "_score": -s} for s, id in scores if s][:body["size"]]}, "status": 200}
+        hits = [{"_id": id, "_score": -score} for score, id in scores if score]
+        return {"hits": {"hits": hits[:body["size"]]}, "status": 200}
 
 
 def stand_in(cluster):
@@ -117,7 +118,8 @@ def test_build_add_search(client_and_cluster, monkeypatch):
     monkeypatch.setattr(elastic, "BULK_DOCUMENTS", 3)
     monkeypatch.setattr(elastic, "QUERIES_AT_A_TIME", 1)
     index = ElasticIndex.build(client, "pages", iter(DOCUMENTS), k1=0.9, b=0.4)
-    created, = (lines[0] for method, _, lines in cluster.requests if method == "PUT" and lines and "mappings" in lines[0])
+    created, = (lines[0] for method, _, lines in cluster.requests
+                if method == "PUT" and lines and "mappings" in lines[0])
     assert created["settings"]["similarity"]["lisax"] == {"type": "BM25", "k1": 0.9, "b": 0.4}
     assert created["mappings"]["properties"]["text"]["analyzer"] == "english"
     assert index.search(["red", "blue", "none"], 2) == [[("b", 2.0), ("a", 1.0)], [("c", 1.0)], []]

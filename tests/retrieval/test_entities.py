@@ -6,8 +6,9 @@ from lisax.records import Document
 from lisax.retrieval.entities import OfflineSpotter, SpacySpotter, default_spotter
 from lisax.retrieval.titles import TitleIndex
 
-TITLES = ["Barack Obama", "The Who", "The Beatles", "Film", "Alice in Chains", "University of Oxford", "The Godfather",
-          "Homeland (TV series)", "Actor", "Lord of the Rings", "There", "climate change", "Telemundo", "2012", "It (film)", "May 2012", "Homo sapiens"]
+TITLES = ["Barack Obama", "The Who", "The Beatles", "Film", "Alice in Chains", "University of Oxford",
+          "The Godfather", "Homeland (TV series)", "Actor", "Lord of the Rings", "There",
+          "climate change", "Telemundo", "2012", "It (film)", "May 2012", "Homo sapiens"]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,8 @@ GOLDEN = [
     ("In May 2012, two First Ladies met in January.", ["Ladies"], ["Ladies"]),
     ("Nobody saw It in the IT department.", ["It", "IT"], ["IT"]),
     ("St. Louis honoured J. R. R. Tolkien.", ["St. Louis", "J. R. R. Tolkien"], ["St. Louis", "J. R. R. Tolkien"]),
-    ("Homo sapiens saw Homeland (TV series).", ["Homo sapiens", "Homeland (TV series)"], ["Homo", "Homeland", "TV"]),
+    ("Homo sapiens saw Homeland (TV series).", ["Homo sapiens", "Homeland (TV series)"],
+     ["Homo", "Homeland", "TV"]),
     ("nothing here", [], []),
     ("", [], []),
 ]

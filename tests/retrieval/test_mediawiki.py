@@ -22,7 +22,8 @@ def wiki(tmp_path):
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            requests.append(({k: v[0] for k, v in parse_qs(urlparse(self.path).query).items()}, dict(self.headers)))
+            asked = parse_qs(urlparse(self.path).query)
+            requests.append(({name: values[0] for name, values in asked.items()}, dict(self.headers)))
             status, headers, body = answers.pop(0)
             self.send_response(status)
             for name, value in headers.items():
@@ -96,5 +97,6 @@ def test_offline_is_told(tmp_path):
 
 
 def test_retry_after():
-    assert [retry_after_seconds(header) for header in (None, "", "12", "-3", "soon", "99999")] == [0, 0, 12, 0, 0, 300]
+    headers = (None, "", "12", "-3", "soon", "99999")
+    assert [retry_after_seconds(header) for header in headers] == [0, 0, 12, 0, 0, 300]
     assert 50 < retry_after_seconds(email.utils.formatdate(time.time() + 60, usegmt=True)) <= 60

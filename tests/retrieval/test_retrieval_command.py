@@ -51,7 +51,8 @@ def test_index_then_retrieve_then_nothing_to_do(data, capsys):
     assert retrieve(*words, "--k", 2) == 0
     told = capsys.readouterr().out
     assert "2 documents" in told and "recall over 2 claims with evidence" in told
-    assert told.splitlines()[-2:] == ["       1         1.0000        0.5000", "       2         1.0000        1.0000"]
+    assert told.splitlines()[-2:] == ["       1         1.0000        0.5000",
+                                      "       2         1.0000        1.0000"]
     assert (data / "run.trec").read_text() == (
         "1 Q0 Rome 1 1.0 lisax-both\n2 Q0 Rome 1 1.0 lisax-both\n2 Q0 Oslo 2 0.5 lisax-both\n")
     before = (data / "run.trec").stat().st_mtime_ns
@@ -63,7 +64,8 @@ def test_index_then_retrieve_then_nothing_to_do(data, capsys):
 
 def test_add_and_check(data, capsys):
     index("documents", "--corpus", data / "data", "--out", data / "index", "--k1", "0.9", "--b", "0.4")
-    write(data / "more" / "pages.jsonl", [{"id": "Bern", "title": "Bern", "sentences": ["Bern."], "redirects": []}])
+    page = {"id": "Bern", "title": "Bern", "sentences": ["Bern."], "redirects": []}
+    write(data / "more" / "pages.jsonl", [page])
     index("documents", "--add", "--corpus", data / "more", "--out", data / "index")
     index("check", "--out", data / "index")
     assert "3 documents" in (told := capsys.readouterr().out) and "files, all as they were written" in told

@@ -58,7 +58,8 @@ def test_qrels_golden_and_errors(tmp_path):
     assert write_qrels(path, {"1": {"a": 1, "b": 0}, "2": {"a": 2}}) == 3
     assert path.read_text() == "1 0 a 1\n1 0 b 0\n2 0 a 2\n"
     assert read_qrels(path) == {"1": {"a": 1, "b": 0}, "2": {"a": 2}}
-    for text, message in (("1 0 a", "four columns"), ("1 0 a x", "field 'relevance'"), ("1 0 a 1\n1 0 a 0", ":2:.*twice")):
+    for text, message in (("1 0 a", "four columns"), ("1 0 a x", "field 'relevance'"),
+                          ("1 0 a 1\n1 0 a 0", ":2:.*twice")):
         path.write_text(text)
         with pytest.raises(DataError, match=message):
             read_qrels(path)

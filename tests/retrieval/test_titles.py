@@ -53,12 +53,13 @@ def test_page_with_title_prefers_it_as_written(tmp_path):
     index = TitleIndex.build([Document("lower", "it girl"), Document("upper", "It Girl"),
                               Document("song", "It Girl (song)"), Document("r", "Rome", redirects=("Roma",))],
                              tmp_path / "index")
-    assert [index.page_with_title(title) for title in ("It Girl", "it girl", "IT GIRL", "roma", "It Girl (song)", "It")
-            ] == ["upper", "lower", "lower", "r", "song", None]
+    asked = ("It Girl", "it girl", "IT GIRL", "roma", "It Girl (song)", "It")
+    assert [index.page_with_title(title) for title in asked] == ["upper", "lower", "lower", "r", "song", None]
 
 
 def test_qualifiers():
-    assert [unqualified(title) for title in ("Savages (2012 film)", "Plain", "(What's the Story)", "A (b) (c)")] == [
+    titles = ("Savages (2012 film)", "Plain", "(What's the Story)", "A (b) (c)")
+    assert [unqualified(title) for title in titles] == [
         ("Savages", "2012 film"), ("Plain", ""), ("(What's the Story)", ""), ("A (b)", "c")]
 
 
