@@ -52,7 +52,9 @@ def import_seqio() -> Any:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import seqio
     import tensorflow as tf
+    from absl import logging
 
+    logging.set_verbosity(logging.ERROR)
     tf.config.set_visible_devices([], "GPU")
     return seqio
 
@@ -61,6 +63,7 @@ def import_task_module(module: str) -> None:
     """Imports the module that registers tasks; the current folder is searched too."""
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
+    import_seqio()  # first, so that TensorFlow is quiet from its start
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:

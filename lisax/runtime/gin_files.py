@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,7 +63,13 @@ def parsed(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
             if _found(str(path), search_paths) is None:
                 raise LisaxError(f"there is no gin file '{path}' here, in {GIN_CONFIGS}"
                                  + "".join(f", in {folder}" for folder in search_paths))
-        _parse(gin, [str(path) for path in gin_files], list(bindings), search_paths)
+        # gin tells as errors where it looked for a file before it found it.
+        disabled = logging.root.manager.disable
+        logging.disable(logging.ERROR)
+        try:
+            _parse(gin, [str(path) for path in gin_files], list(bindings), search_paths)
+        finally:
+            logging.disable(disabled)
         _check_required(gin)
         yield gin
     finally:

@@ -96,11 +96,11 @@ def train(config: TrainConfig) -> TrainResult:
                     check_batch(batch, config, partitioner, microbatches)
                 state, step_metrics = train_step(state, partitioner.place_batch(batch))
                 step += 1
+                meter.add(step_metrics)
                 if step == first_step + 1:
                     jax.block_until_ready(step_metrics)  # compilation is not part of the speed
                     progress.say(f"first step after {time.perf_counter() - started:.1f} s")
                     meter.run()
-                meter.add(step_metrics)
                 if step % config.log_period == 0 or step == total:
                     flush()
                 evaluated = evaluator.wanted and (step % config.eval_period == 0 or step == total)

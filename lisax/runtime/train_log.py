@@ -96,6 +96,7 @@ class Meter:
         self._pending: list[dict[str, jax.Array]] = []
         self._seconds = 0.0
         self._started: float | None = None
+        self._untimed = 0  # steps among the pending that were taken before time was counted
 
     def add(self, metrics: dict[str, jax.Array]) -> None:
         self._pending.append(metrics)
@@ -105,6 +106,8 @@ class Meter:
     def run(self) -> None:
         """Time counts from here (again) as training time."""
         if self._started is None:
+            if not self._seconds:
+                self._untimed = len(self._pending)
             self._started = time.perf_counter()
 
     def pause(self) -> None:
@@ -117,6 +120,7 @@ class Meter:
 
     def flush(self, step: int) -> dict[str, float] | None:
         """Scalars of the steps since the last flush, the last of which is `step`; None if there were none.
+        Rates are left out where no step was timed.
 
         A loss that is not a number is an error."""
         if not self._pending:
@@ -132,14 +136,16 @@ class Meter:
                     f"the last checkpoint was saved. Lower the learning rate, lengthen the warm-up, or use float32 "
                     f"activations (ACTIVATION_DTYPE='float32'), and run the same command again")
         totals = {name: float(sum(m[name] for m in fetched)) for name in fetched[0]}
-        seconds = max(self._seconds, 1e-9)
         scalars = means(totals) | {
             "learning_rate": float(fetched[-1]["learning_rate"]),
-            "gradient_norm": totals["gradient_norm"] / len(fetched),
-            "examples_per_second": totals["examples"] / seconds,
-            "tokens_per_second": (totals["input_tokens"] + totals["target_tokens"]) / seconds,
-            "steps_per_second": len(fetched) / seconds}
-        self._pending, self._seconds = [], 0.0
+            "gradient_norm": totals["gradient_norm"] / len(fetched)}
+        timed = fetched[self._untimed:]
+        if timed:
+            tokens = sum(m["input_tokens"] + m["target_tokens"] for m in timed)
+            scalars |= {"examples_per_second": float(sum(m["examples"] for m in timed)) / self._seconds,
+                        "tokens_per_second": float(tokens) / self._seconds,
+                        "steps_per_second": len(timed) / self._seconds}
+        self._pending, self._seconds, self._untimed = [], 0.0, 0
         if running:
             self.run()
         return scalars
@@ -158,10 +164,12 @@ class Progress:
         if not self._terminal and now - self._shown < 10 and step < self._total:
             return
         self._shown = now
-        left = (self._total - step) / max(scalars["steps_per_second"], 1e-9)
         line = (f"step {step}/{self._total}  loss {scalars['loss']:.4f}  accuracy {scalars['accuracy']:.3f}  "
-                f"lr {scalars['learning_rate']:.2e}  {scalars['examples_per_second']:.1f} examples/s  "
-                f"{scalars['tokens_per_second']:,.0f} tokens/s  {_duration(left)} left")
+                f"lr {scalars['learning_rate']:.2e}")
+        if "steps_per_second" in scalars:
+            left = (self._total - step) / scalars["steps_per_second"]
+            line += (f"  {scalars['examples_per_second']:.1f} examples/s  "
+                     f"{scalars['tokens_per_second']:,.0f} tokens/s  {_duration(left)} left")
         sys.stderr.write(f"\r\x1b[K{line}" if self._terminal else line + "\n")
         sys.stderr.flush()
 

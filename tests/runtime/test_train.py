@@ -47,6 +47,7 @@ def test_a_run_learns_logs_and_saves(whole):
     card = read_model_json(whole.model_dir)
     assert card["step"] == 10 and card["architecture"]["emb_dim"] == 16
     assert card["optimizer"]["name"] == "Adafactor"
+    assert "examples_per_second" not in read_train_log(whole.model_dir)[0]  # the step that was compiled
     row = read_train_log(whole.model_dir)[2]
     assert {"learning_rate", "examples_per_second", "tokens_per_second", "gradient_norm"} <= set(row)
 
