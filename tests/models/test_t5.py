@@ -75,9 +75,13 @@ def test_relative_buckets():
     np.testing.assert_array_equal(past, [31, 17, 8, 1, 0, 0, 0, 0, 0])
 
 
-def test_matching_initialisation_starts_keys_as_queries():
+def test_matching_heads_find_other_occurrences_of_their_token():
     params = initialize(T5Config(**{**TINY.__dict__, "attention_init": "matching"}))
     attention = params["encoder"]["layers_1"]["attention"]
-    np.testing.assert_allclose(attention["key"]["kernel"], attention["query"]["kernel"] * np.sqrt(8), rtol=1e-6)
+    query, key = attention["query"]["kernel"] * np.sqrt(8), attention["key"]["kernel"]
+    np.testing.assert_allclose(key[:, :8], query[:, :8], rtol=1e-6)
+    assert not np.allclose(key[:, 8:], query[:, 8:])
+    np.testing.assert_array_equal(params["encoder"]["relpos_bias"]["rel_embedding"][:, 0] < -5, [True, False])
+    assert (params["decoder"]["relpos_bias"]["rel_embedding"] > -5).all()
     with pytest.raises(ValueError, match="attention_init"):
         T5Config(attention_init="other")

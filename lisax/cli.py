@@ -1,0 +1,83 @@
+"""`lisax VERB`: each verb's module is imported only when that verb is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from lisax import __version__
+from lisax.records import LisaxError
+
+
+@dataclasses.dataclass(frozen=True)
+class Verb:
+    """`module` has the functions `add_arguments(parser)` and `main(args) -> int` under the given names."""
+
+    help: str
+    module: str
+    add_arguments: str = "add_arguments"
+    main: str = "main"
+
+
+VERBS = {
+    "demo": Verb("LisT5 at small size on a generated world, ending in a table and a report",
+                 "lisax.pipelines.command", "add_demo_arguments", "demo_main"),
+    "data": Verb("list, download, check and generate datasets", "lisax.corpora.command"),
+    "index": Verb("build a retrieval index", "lisax.retrieval.command", "add_index_arguments", "index_main"),
+    "retrieve": Verb("retrieve documents for claims", "lisax.retrieval.command", "add_retrieve_arguments",
+                     "retrieve_main"),
+    "train": Verb("train from gin files", "lisax.runtime.command", "add_train_arguments", "train_main"),
+    "eval": Verb("evaluate a checkpoint on a task", "lisax.runtime.command", "add_eval_arguments", "eval_main"),
+    "infer": Verb("predict or score a task", "lisax.runtime.command", "add_infer_arguments", "infer_main"),
+    "export": Verb("write a checkpoint as a bundle for inference", "lisax.pipelines.command",
+                   "add_export_arguments", "export_main"),
+    "rerank": Verb("rank sentences for claims with a checkpoint", "lisax.pipelines.command",
+                   "add_rerank_arguments", "rerank_main"),
+    "verify": Verb("label claims given ranked sentences", "lisax.pipelines.command", "add_verify_arguments",
+                   "verify_main"),
+    "run": Verb("a paper's whole pipeline", "lisax.pipelines.command", "add_run_arguments", "run_main"),
+    "evaluate": Verb("score predictions and runs", "lisax.metrics.command"),
+}
+# Verbs whose arguments are T5X's flags.
+GIN_VERBS = ("train", "eval", "infer", "run", "demo")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code: 0, or 1 after a `LisaxError`, 2 for wrong usage, 130 after Ctrl-C."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="lisax", description="Checks claims against text with T5, in JAX.")
+    parser.add_argument("--version", action="version", version=f"lisax {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    asked = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for name, verb in VERBS.items():
+        # Only the verb asked for is imported and given its arguments; the others are a line of help.
+        subparser = verbs.add_parser(name, help=verb.help, description=verb.help)
+        if name == asked:
+            getattr(importlib.import_module(verb.module), verb.add_arguments)(subparser)
+    try:
+        if asked in GIN_VERBS and any(argument.startswith("--gin.") for argument in arguments):
+            from lisax.runtime.gin_files import rewrite_gin_flags
+            arguments = rewrite_gin_flags(arguments)
+        args = parser.parse_args(arguments)
+        verb = VERBS[args.verb]
+        return getattr(importlib.import_module(verb.module), verb.main)(args)
+    except LisaxError as error:
+        print(f"lisax: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"lisax: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("lisax: interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""One file a paper: reading the file is reading the paper."""

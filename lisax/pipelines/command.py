@@ -1,0 +1,148 @@
+"""`lisax demo | run | rerank | verify | export`. Light to import."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from lisax.records import LisaxError
+
+DEMO_PAGES = 4000
+
+
+def _add_run_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, default=Path("out"), metavar="DIR",
+                        help="folder of the run; stages that are done there are not done again (default: out)")
+    parser.add_argument("--until", metavar="STAGE", help="stop after this stage, for example retrieve or "
+                        "select.rank_entities.test (the run prints each stage's name)")
+    parser.add_argument("--gin_file", action="append", default=[], metavar="FILE",
+                        help="a recipe; repeatable, later ones win")
+    parser.add_argument("--gin_bindings", action="append", default=[], metavar="NAME=value",
+                        help="settings after all files, also as --gin.Recipe.candidates=100")
+    parser.add_argument("--gin_search_paths", default="", metavar="DIR,DIR")
+
+
+def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, metavar="DIR", help="a folder in FEVER's own layout, or any that "
+                        "`lisax data check` knows (default: a generated world)")
+    parser.add_argument("--pages", type=int, default=DEMO_PAGES, help="size of the generated world")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the generated world and of training")
+    _add_run_flags(parser)
+
+
+def demo_main(args: argparse.Namespace) -> int:
+    data, recipe = args.data, "experiments/list5/scratch.gin"
+    if data is None:
+        recipe, data = "experiments/list5/demo.gin", args.out / "world"
+        if not (data / "world.json").is_file():
+            from lisax.world import write
+
+            write(data, args.pages, args.seed)
+    return _list5(args, data, args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings])
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pipeline", choices=["list5"], help="the paper")
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR",
+                        help="claims and corpus, in a layout that `lisax data check` knows")
+    _add_run_flags(parser)
+
+
+def run_main(args: argparse.Namespace) -> int:
+    return _list5(args, args.data, args.gin_file or ["experiments/list5/scratch.gin"], args.gin_bindings)
+
+
+def _list5(args: argparse.Namespace, data: Path, gin_files: list[str], bindings: list[str]) -> int:
+    from lisax.corpora import open_folder
+    from lisax.pipelines.list5 import List5
+    from lisax.pipelines.list5_report import finish
+    from lisax.pipelines.recipe import read_recipe
+    from lisax.pipelines.stages import Stopped, say
+
+    paths = [path for path in args.gin_search_paths.split(",") if path]
+    recipe = read_recipe(gin_files, bindings, paths)
+    run = List5(open_folder(data), args.out, recipe, until=args.until)
+    try:
+        run.run()
+    except Stopped as stage:
+        say(f"stopped after {stage}, as asked")
+        return 0
+    print(finish(run))
+    return 0
+
+
+def _add_inference_flags(parser: argparse.ArgumentParser, run_help: str) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True, metavar="DIR",
+                        help="a MODEL_DIR, one of its checkpoints, or a bundle")
+    parser.add_argument("--claims", type=Path, required=True, metavar="FILE", help="claims as JSON Lines")
+    parser.add_argument("--run", type=Path, required=True, metavar="FILE", help=run_help)
+    parser.add_argument("--index", type=Path, required=True, metavar="DIR",
+                        help="index of the corpus, made by `lisax index documents`")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+
+
+def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--depth", type=int, default=200, help="sentences ranked for a claim (default: 200)")
+    _add_inference_flags(parser, "run of documents, or of sentences, to rank")
+
+
+def rerank_main(args: argparse.Namespace) -> int:
+    from lisax.pipelines.list5 import rank_to_file
+    from lisax.pipelines.stages import counting
+    from lisax.pipelines.text_model import TextModel
+    from lisax.retrieval.entities import default_spotter
+    from lisax.retrieval.runs import read_run
+
+    model, claims, sentences = TextModel.open(args.checkpoint), _claims(args.claims), _sentences(args.index)
+    if not model.family.ranks:
+        raise LisaxError(f"{args.checkpoint} labels ('{model.family}'); rerank needs a ranker")
+    candidates = {claim: sentences.candidates(hits) for claim, hits in read_run(args.run).items()}
+    with counting(sum(min(len(units), args.depth) for units in candidates.values()), "sentences") as advance:
+        rank_to_file(model, claims, candidates, sentences.lookup, args.out, depth=args.depth,
+                     spot=default_spotter(sentences.index.titles).spot, tag=str(model.family), progress=advance)
+    return 0
+
+
+def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--aggregate", choices=["max", "sum"], default="max",
+                        help="how a pointwise model's labels of single sentences become one (default: max)")
+    _add_inference_flags(parser, "run of sentences, best first, as `lisax rerank` writes it")
+
+
+def verify_main(args: argparse.Namespace) -> int:
+    from lisax.corpora.fever import write_predictions
+    from lisax.pipelines.list5 import verify
+    from lisax.pipelines.text_model import TextModel
+    from lisax.retrieval.runs import read_run
+
+    model, claims, sentences = TextModel.open(args.checkpoint), _claims(args.claims), _sentences(args.index)
+    if model.family.ranks:
+        raise LisaxError(f"{args.checkpoint} ranks ('{model.family}'); verify needs a labeller")
+    verdicts = verify(model, claims, read_run(args.run), sentences.lookup, aggregate=args.aggregate)
+    write_predictions(args.out, verdicts, {claim.id: claim for claim in claims}, sentences.original_page)
+    return 0
+
+
+def add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True, metavar="DIR", help="a MODEL_DIR or a checkpoint")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder that does not exist yet")
+
+
+def export_main(args: argparse.Namespace) -> int:
+    from lisax.runtime.bundle import export
+
+    print(export(args.checkpoint, args.out))
+    return 0
+
+
+def _claims(path: Path) -> list:
+    from lisax.retrieval.command import read_claims
+
+    return list(read_claims(path))
+
+
+def _sentences(index: Path):
+    from lisax.pipelines.sentences import Sentences
+    from lisax.retrieval.documents import DocumentIndex
+
+    return Sentences(DocumentIndex.open(index))

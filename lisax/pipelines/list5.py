@@ -1,0 +1,464 @@
+"""LisT5: from claims to verdicts with evidence (Jiang, Pradeep & Lin, ACL 2021).
+
+Documents are retrieved with BM25 and a title search (section 3.1), their sentences ranked by monoT5
+(3.2), and the best L = 5 labelled, pointwise or as a list, plain or with noise infused (3.3).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lisax.corpora import Dataset, fever
+from lisax.formats import presets
+from lisax.formats.families import Family
+from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.pipelines.recipe import Recipe
+from lisax.pipelines.sentences import Sentences
+from lisax.pipelines.stages import Stages, counting, resumable_lines, say
+from lisax.pipelines.text_model import TextModel, model_card
+from lisax.records import LABELS, Claim, Hit, LisaxError, Verdict, write_json_lines
+from lisax.retrieval import documents as retrieval
+from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.documents import DocumentIndex
+from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.runs import read_run, write_run
+from lisax.sampling import examples as sampling
+from lisax.sampling.examples import Example, Passage
+from lisax.sampling.negatives import Window
+
+TRAIN, VALIDATION, REPORT = "train", "dev", "test"
+KEPT = sampling.LIST_LENGTH  # L
+CLAIMS_AT_A_TIME = 32  # claims scored between two points of resumption
+
+FAMILIES = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, "claim_only": Family.CLAIM_ONLY,
+            "label_pointwise": Family.LABEL_POINTWISE, "label_listwise": Family.LABEL_LISTWISE,
+            "label_listwise_infused": Family.LABEL_LISTWISE}
+# Rows of the paper's table 4 and the baselines beside them: variant -> (labeller, selection).
+VARIANTS = {
+    "claim_only": ("claim_only", "rank_entities"),
+    "bm25": ("label_listwise_infused", "bm25"),
+    "sum": ("label_pointwise", "rank_entities"),
+    "max": ("label_pointwise", "rank_entities"),
+    "listwise": ("label_listwise", "rank_entities"),
+    "infused": ("label_listwise_infused", "rank_entities"),
+    "infused_without_entities": ("label_listwise_infused", "rank"),
+}
+
+
+class List5:
+    """One run in the folder `out`: each method is a stage that reads and writes files there.
+
+    Roles of claims: `train` teaches, `dev` chooses checkpoints, `test` is reported. Data with all three
+    splits is used as it is; where there is no labelled test, its dev is reported and a share of train,
+    held out by a hash of the claim's id, takes the place of dev.
+    """
+
+    def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Recipe, *, until: str | None = None):
+        self.data, self.out, self.recipe = data, Path(out), recipe
+        self.stages = Stages(self.out, until)
+        self.preset = presets.get(recipe.preset)
+        self.reported_split = "test" if _labelled(data, "test") else "dev"
+        if "train" not in data.splits or self.reported_split not in data.splits:
+            raise LisaxError(f"{data.folder}: LisT5 needs claims for train and dev, found {', '.join(data.splits)}")
+
+    # --- Files ------------------------------------------------------------------------------
+
+    @property
+    def index_folder(self) -> Path:
+        return self.out / "index"
+
+    @property
+    def vocabulary_file(self) -> Path:
+        return self.out / "spiece.model"
+
+    def candidates_file(self, role: str) -> Path:
+        return self.out / "runs" / f"candidates.{role}.trec"
+
+    def selection_file(self, ranker: str, role: str) -> Path:
+        return self.out / "runs" / f"{ranker}.{role}.trec"
+
+    def examples_file(self, name: str, role: str) -> Path:
+        return self.out / "examples" / f"{name}.{role}.jsonl"
+
+    def model_dir(self, model: str) -> Path:
+        return self.out / "models" / model
+
+    def predictions_file(self, variant: str) -> Path:
+        return self.out / "predictions" / f"{variant}.jsonl"
+
+    # --- What stages read -------------------------------------------------------------------
+
+    @functools.cached_property
+    def claims(self) -> dict[str, dict[str, Claim]]:
+        """Claims by role and id."""
+        train = {claim.id: claim for claim in self.data.claims("train")}
+        reported = {claim.id: claim for claim in self.data.claims(self.reported_split)}
+        if self.reported_split == "test" and "dev" in self.data.splits:
+            held = {claim.id: claim for claim in self.data.claims("dev")}
+        else:
+            share = self.recipe.validation_share
+            held = {i: claim for i, claim in train.items() if _hashed_share(i) < share}
+            train = {i: claim for i, claim in train.items() if i not in held}
+        for role, claims in ((TRAIN, train), (VALIDATION, held), (REPORT, reported)):
+            if not any(claim.label for claim in claims.values()):
+                raise LisaxError(f"{self.data.folder}: there are no labelled claims for '{role}'")
+        return {TRAIN: train, VALIDATION: held, REPORT: reported}
+
+    @functools.cached_property
+    def index(self) -> DocumentIndex:
+        return DocumentIndex.open(self.index_folder)
+
+    @functools.cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.vocabulary_file)
+
+    @functools.cached_property
+    def sentences(self) -> Sentences:
+        return Sentences(self.index)
+
+    @property
+    def lookup(self) -> sampling.Lookup:
+        return self.sentences.lookup
+
+    def candidates(self, role: str) -> dict[str, list[str]]:
+        return sampling.ranked_ids(read_run(self.candidates_file(role)))
+
+    def selected(self, ranker: str, role: str) -> dict[str, list[str]]:
+        return sampling.ranked_ids(read_run(self.selection_file(ranker, role)))
+
+    # --- Stages -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """All stages up to the predictions."""
+        self.build_index()
+        self.build_vocabulary()
+        self.retrieve_candidates()
+        self.train_pretraining()
+        self.train_rankers()
+        self.select()
+        self.train_labellers()
+        self.predict()
+
+    def build_index(self) -> None:
+        """BM25, titles and pages of the corpus."""
+        def work() -> None:
+            retrieval.build_index(self.data.documents(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
+
+        self.stages.run("index", work, outputs=[self.index_folder],
+                        settings={"corpus": _fingerprint(self.data.folder), "k1": self.recipe.k1, "b": self.recipe.b})
+
+    def build_vocabulary(self) -> None:
+        """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""
+        recipe = self.recipe
+
+        def work() -> None:
+            if recipe.vocabulary:
+                Vocabulary(recipe.vocabulary)
+                _copy(Path(recipe.vocabulary), self.vocabulary_file)
+            else:
+                train_vocabulary(self._texts(), self.vocabulary_file, recipe.vocabulary_size)
+
+        given = Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else recipe.vocabulary_size
+        self.stages.run("vocabulary", work, outputs=[self.vocabulary_file], after=["index"],
+                        settings={"vocabulary": given, "preset": self.preset.name})
+
+    def _texts(self) -> Iterator[str]:
+        """Texts of the corpus, and of the claims as the models will read them."""
+        from lisax.formats.families import encode
+
+        for page in self.index.pages:
+            document = self.sentences.page(page)
+            yield f"{document.title} . {document.text}"
+        for claim in self.claims[TRAIN].values():
+            for family in (Family.RANK_ENTITIES, Family.LABEL_POINTWISE):
+                example = Example(claim.id, claim.text, (Passage("", "", "."),), (".", "."))
+                yield encode(example, family, preset=self.preset, count_tokens=len).inputs
+            example = dataclasses.replace(example, sentences=example.sentences * KEPT)
+            yield encode(example, Family.LABEL_LISTWISE, preset=self.preset, count_tokens=len).inputs
+
+    def retrieve_candidates(self) -> None:
+        """Sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order."""
+        recipe = self.recipe
+        roles = (TRAIN, VALIDATION, REPORT)
+        document_runs = [self.out / "runs" / f"documents.{role}.trec" for role in roles]
+
+        def work() -> None:
+            for role, run in zip(roles, document_runs):
+                hits = retrieval.retrieve(self.index, self.claims[role].values(), recipe.documents,
+                                          method=recipe.method)
+                write_run(run, hits, "documents")
+                found = read_run(run)
+                write_run(self.candidates_file(role), self._expand(found), "candidates")
+
+        self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=["index"],
+                        settings={"claims": _fingerprint(self.data.folder), "documents": recipe.documents,
+                                  "candidates": recipe.candidates, "method": recipe.method,
+                                  "validation_share": recipe.validation_share})
+
+    def _expand(self, documents: dict[str, list[Hit]]) -> Iterator[Hit]:
+        for claim_id, hits in documents.items():
+            for rank, unit in enumerate(self.sentences.candidates(hits, self.recipe.candidates), start=1):
+                yield Hit(claim_id, unit, rank, 1 / rank)
+
+    def train_pretraining(self) -> None:
+        """Span corruption over the corpus, where the recipe asks for it."""
+        if "pretrain" not in self.recipe.train:
+            return
+        texts = {role: self.out / "examples" / f"text.{role}.jsonl" for role in (TRAIN, VALIDATION)}
+
+        def work() -> None:
+            pages = list(self.index.pages)
+            held = {page for page in pages if _hashed_share(page) < self.recipe.validation_share} or set(pages[:1])
+            for role, path in texts.items():
+                write_json_lines(path, ({"text": f"{page.title} . {page.text}"} for page in map(self.sentences.page, pages)
+                                        if (page.id in held) == (role == VALIDATION)))
+
+        self.stages.run("examples.pretrain", work, outputs=list(texts.values()), after=["index"],
+                        settings={"share": self.recipe.validation_share})
+        self._train("pretrain", "list5_span_corruption", ["examples.pretrain", "vocabulary"])
+
+    def train_rankers(self) -> None:
+        """monoT5 on gold sentences against negatives of a window of ranks, with and without entities."""
+        recipe = self.recipe
+        files = [self.examples_file("rank", role) for role in (TRAIN, VALIDATION)]
+
+        def work() -> None:
+            window, skipped = Window(*recipe.ranking_window), Counter()
+            for role, path in zip((TRAIN, VALIDATION), files):
+                candidates = self.candidates(role)
+                sampling.write(path, (example for round_ in range(recipe.negative_rounds if role == TRAIN else 1)
+                                      for example in sampling.ranking(self.claims[role].values(), candidates,
+                                                                      self.lookup, seed=recipe.seed + round_,
+                                                                      window=window, skipped=skipped)))
+            _tell(skipped)
+
+        self.stages.run("examples.rank", work, outputs=files, after=["retrieve"],
+                        settings={"window": list(recipe.ranking_window), "rounds": recipe.negative_rounds,
+                                  "seed": recipe.seed})
+        for ranker in recipe.rankers:
+            self._train(ranker, f"list5_{ranker}", ["examples.rank", "vocabulary"])
+
+    def select(self) -> None:
+        """Every ranker over the candidates of the reported claims; the one with entities over all claims."""
+        recipe = self.recipe
+        for ranker in recipe.rankers:
+            for role in (REPORT, VALIDATION, TRAIN) if ranker == "rank_entities" else (REPORT,):
+                claims = list(self.claims[role].values())
+                depth = recipe.candidates
+                if role == TRAIN:
+                    claims = claims[:recipe.train_claims]
+                    depth = recipe.train_candidates or depth
+                out = self.selection_file(ranker, role)
+                self.stages.run(f"select.{ranker}.{role}",
+                                functools.partial(self._select, ranker, role, claims, depth, out), outputs=[out],
+                                after=["retrieve", f"train.{ranker}"], settings={"claims": len(claims), "depth": depth})
+        out = self.selection_file("bm25", REPORT)
+        self.stages.run("select.bm25.test", functools.partial(self._select_bm25, out), outputs=[out], after=["retrieve"])
+
+    def _select(self, ranker: str, role: str, claims: Sequence[Claim], depth: int, out: Path) -> None:
+        model = TextModel.open(self.model_dir(ranker))
+        candidates = self.candidates(role)
+        with counting(len(claims) * depth, "sentences") as advance:
+            rank_to_file(model, claims, candidates, self.lookup, out, depth=depth, spot=self.spotter.spot,
+                         tag=ranker, progress=advance)
+
+    @functools.cached_property
+    def spotter(self):
+        return default_spotter(self.index.titles)
+
+    def _select_bm25(self, out: Path) -> None:
+        """The baseline: BM25 over the sentences of all candidates, titles before them."""
+        from lisax.formats.ranking import titled
+
+        claims, candidates = self.claims[REPORT], self.candidates(REPORT)
+        units = dict.fromkeys(unit for ids in candidates.values() for unit in ids)
+        texts = ((p.id, titled(p.title, p.text, self.preset)) for p in map(self.lookup, units) if p)
+        from lisax.retrieval.bm25 import build
+        folder = self.out / "runs" / "sentences.bm25"
+        index: Bm25Index = build(texts, folder, k1=self.recipe.k1, b=self.recipe.b)
+        found = index.search([claim.text for claim in claims.values()], 100)
+        write_run(out, (Hit(claim, unit, rank, score) for claim, row in zip(claims, found, strict=True)
+                        for rank, (unit, score) in enumerate(row, start=1)), "bm25")
+
+    def train_labellers(self) -> None:
+        """Section 3.3: pointwise, listwise, listwise on infused noise, and the claim alone."""
+        recipe = self.recipe
+        names = recipe.labellers
+        if not names:
+            return
+        files = [self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)]
+
+        def work() -> None:
+            skipped = Counter()
+            options = {"seed": recipe.seed, "skipped": skipped}
+            windowed = options | {"window": Window(*recipe.labelling_window)}
+            for role in (TRAIN, VALIDATION):
+                ranked = self.selected("rank_entities", role)
+                claims = [claim for claim in self.claims[role].values() if claim.label and claim.id in ranked]
+                made: dict[str, Callable[[], Iterable[Example]]] = {
+                    "claim_only": lambda: sampling.claim_only(claims),
+                    "label_pointwise": lambda: sampling.pointwise(claims, ranked, self.lookup, **windowed),
+                    "label_listwise": lambda: sampling.listwise(claims, ranked, self.lookup, **windowed),
+                    "label_listwise_infused": lambda: sampling.infused(claims, ranked, self.lookup, **options),
+                }
+                for name in names:
+                    sampling.write(self.examples_file(name, role), made[name]())
+            _tell(skipped)
+
+        self.stages.run("examples.label", work, outputs=files,
+                        after=["select.rank_entities.train", "select.rank_entities.dev"],
+                        settings={"window": list(recipe.labelling_window), "seed": recipe.seed, "names": names})
+        for name in names:
+            self._train(name, f"list5_{name}", ["examples.label", "vocabulary"])
+
+    def _train(self, model: str, task: str, after: Sequence[str]) -> None:
+        """Trains one model by its gin file, from what the recipe says it starts from."""
+        from lisax.runtime.gin_files import bindings_of, run_gin
+
+        recipe, folder = self.recipe, self.model_dir(model)
+        gin_file = recipe.train[model]
+        initial = recipe.initial.get(model)
+        if initial in recipe.train:
+            after = [*after, f"train.{initial}"]
+            initial = self.model_dir(initial)
+        tokens = recipe.tokens_of(model)
+        values: dict[str, Any] = {"MODEL_DIR": folder.resolve(), "MIXTURE_OR_TASK_MODULE": "tasks",
+                                  "MIXTURE_OR_TASK_NAME": task, "VOCAB_SIZE": -(-self.vocabulary.size // 128) * 128}
+        if model != "pretrain":
+            values["TASK_FEATURE_LENGTHS"] = {"inputs": tokens, "targets": 2}
+        if initial is not None:
+            values["INITIAL_CHECKPOINT_PATH"] = initial
+        bindings = [*bindings_of(values), *bindings_of({"lisax_locations.data": self.out.resolve(),
+                                                        "lisax_format.preset": self.preset.name})]
+        card = model_card(FAMILIES[model], self.preset, tokens) if model in FAMILIES else {}
+
+        def work() -> None:
+            result = run_gin([gin_file], bindings, card=card)
+            # Only what training leaves for the stages after it may differ from run to run of this process.
+            say(f"  {model}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
+
+        self.stages.run(f"train.{model}", work, outputs=[folder], after=after,
+                        settings={"gin": _gin_text(gin_file), "tokens": tokens, "task": task,
+                                  "initial": str(initial) if initial else None})
+
+    def predict(self) -> None:
+        """Verdicts of every variant whose models the recipe trains."""
+        for variant, (labeller, selection) in VARIANTS.items():
+            if labeller in self.recipe.train and (selection == "bm25" or selection in self.recipe.train):
+                out = self.predictions_file(variant)
+                self.stages.run(f"predict.{variant}", functools.partial(self._predict, variant, labeller, selection, out),
+                                outputs=[out], after=[f"train.{labeller}", f"select.{selection}.test"])
+
+    def _predict(self, variant: str, labeller: str, selection: str, out: Path) -> None:
+        claims = self.claims[REPORT]
+        run = read_run(self.selection_file(selection, REPORT))
+        model = TextModel.open(self.model_dir(labeller))
+        verdicts = verify(model, claims.values(), run, self.lookup,
+                          aggregate=variant if variant in AGGREGATES else "max")
+        fever.write_predictions(out, verdicts, claims, self.sentences.original_page)
+
+
+# --- The two inference steps, for pipelines and for `lisax rerank` and `lisax verify` ------------
+
+
+def rank_to_file(model: TextModel, claims: Sequence[Claim], candidates: dict[str, list[str]], lookup: sampling.Lookup,
+                 out: Path, *, depth: int, spot: Callable[[str], list[str]], tag: str,
+                 progress: Callable[[int], None] | None = None) -> None:
+    """Writes the run of the claims' first `depth` candidates by probability of relevance; resumes."""
+    def group_lines(group: Sequence[Claim]) -> Iterator[str]:
+        inputs = [list(sampling.ranking_inputs(claim, candidates.get(claim.id, ())[:depth], lookup,
+                                               spot(claim.text) if model.family is Family.RANK_ENTITIES else ()))
+                  for claim in group]
+        scores = iter(model.probabilities([example for rows in inputs for example in rows], progress)[:, 0])
+        for claim, rows in zip(group, inputs):
+            ranked = sorted(((float(next(scores)), -i, row.sentences[0].id) for i, row in enumerate(rows)), reverse=True)
+            for rank, (score, _, unit) in enumerate(ranked, start=1):
+                yield f"{claim.id} Q0 {unit} {rank} {score:.9g} {tag}"
+
+    groups = [claims[i:i + CLAIMS_AT_A_TIME] for i in range(0, len(claims), CLAIMS_AT_A_TIME)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    resumable_lines(out, groups, group_lines)
+
+
+# LisT5's two ways from the label probabilities [sentences, labels] of single sentences to the claim's.
+AGGREGATES = {"sum": lambda shares: shares.sum(axis=0), "max": lambda shares: shares.max(axis=0)}
+
+
+def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]], lookup: sampling.Lookup, *,
+           aggregate: str = "max") -> Iterator[Verdict]:
+    """A verdict for each claim from its first five sentences; `aggregate` is for pointwise models."""
+    claims = list(claims)
+    selected = {claim.id: [(hit, passage) for hit in run.get(claim.id, ())[:2 * KEPT] if (passage := lookup(hit.id))][:KEPT]
+                for claim in claims}
+    inputs: list[list[Example]] = []
+    for claim in claims:
+        passages = tuple(passage for _, passage in selected[claim.id])
+        if model.family is Family.LABEL_POINTWISE:
+            inputs.append([Example(claim.id, claim.text, (passage,)) for passage in passages])
+        else:
+            inputs.append([Example(claim.id, claim.text, passages)])
+    with counting(sum(map(len, inputs)), "inputs") as advance:
+        scores = model.probabilities([example for rows in inputs for example in rows], advance)
+    start = 0
+    for claim, rows in zip(claims, inputs):
+        shares = scores[start:start + len(rows)]
+        start += len(rows)
+        if len(shares):
+            total = AGGREGATES[aggregate](shares) if model.family is Family.LABEL_POINTWISE else shares[0]
+            total = total / total.sum()
+        else:
+            # A pointwise model has nothing to read where nothing was retrieved: there is no information.
+            total = np.array([0.0, 0.0, 1.0])
+        hits = [hit for hit, _ in selected[claim.id]]
+        yield Verdict(claim.id, LABELS[int(np.argmax(total))], tuple(map(float, total)),
+                      tuple(hit.id for hit in hits), tuple(hit.score for hit in hits))
+
+
+# --- Parts ------------------------------------------------------------------------------------
+
+
+def _labelled(data: Dataset, split: str) -> bool:
+    return split in data.splits and any(claim.label for claim in data.claims(split))
+
+
+def _hashed_share(text: str) -> float:
+    """A number in [0, 1) that depends on the text alone."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
+
+
+def _fingerprint(folder: Path) -> list:
+    """Names, sizes and times of the data's files: enough to see that they have changed."""
+    return sorted((str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
+                  for path in folder.rglob("*") if path.is_file())
+
+
+def _gin_text(gin_file: str) -> str:
+    from lisax.runtime.gin_files import GIN_CONFIGS
+
+    for folder in (Path(), GIN_CONFIGS):
+        if (folder / gin_file).is_file():
+            return (folder / gin_file).read_text(encoding="utf-8")
+    raise LisaxError(f"there is no gin file '{gin_file}' here or in {GIN_CONFIGS}")
+
+
+def _copy(source: Path, target: Path) -> None:
+    from lisax.records import atomic_write
+
+    with atomic_write(target, "wb") as file:
+        file.write(source.read_bytes())
+
+
+def _tell(skipped: Counter) -> None:
+    for reason, count in skipped.items():
+        say(f"  left out {count:,}: {reason}")
+

@@ -1,0 +1,143 @@
+"""The figures and the report of a LisT5 run: `metrics.json`, `report.html` and the table in the terminal."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+from collections.abc import Mapping
+
+from lisax.corpora import fever
+from lisax.metrics import calibration
+from lisax.metrics import fever as fever_metrics
+from lisax.metrics.ranking import sentence_selection
+from lisax.page.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow, write_report
+from lisax.page.text_table import text_tables
+from lisax.pipelines.list5 import KEPT, REPORT, TRAIN, VARIANTS, List5
+from lisax.records import Claim, Verdict, write_json
+from lisax.retrieval.recall import recall as document_recall
+from lisax.retrieval.runs import read_run
+
+CLAIMS_SHOWN = 2000
+SELECTIONS = {"bm25": "BM25 over sentences", "rank": "monoT5 without entities", "rank_entities": "monoT5 with entities"}
+ROWS = {"claim_only": "claim only, no evidence", "bm25": "listwise infused on BM25's sentences",
+        "sum": "pointwise, sum", "max": "pointwise, max", "listwise": "listwise",
+        "infused": "listwise, noise infused", "infused_without_entities": "listwise infused, ranker without entities"}
+# LisT5's tables 3 and 4 (T5-3B, FEVER dev), in fractions.
+PAPER_SELECTION = (SelectionRow("LisT5: monoT5 zero-shot", .2270, .8539, .3386, .7687, published=True),
+                   SelectionRow("LisT5: without entities", .2550, .9008, .3694, .8487, published=True),
+                   SelectionRow("LisT5: with entities", .2566, .9054, .3717, .8562, published=True))
+PAPER_VERDICTS = (VerdictRow("LisT5: pointwise, sum", .6319, .5945, published=True),
+                  VerdictRow("LisT5: pointwise, max", .7031, .6615, published=True),
+                  VerdictRow("LisT5: listwise", .7066, .6718, published=True),
+                  VerdictRow("LisT5: listwise, noise infused", .8126, .7775, .7802, published=True),
+                  VerdictRow("LisT5: oracle", fever_score=.9474, published=True))
+
+
+def finish(run: List5) -> str:
+    """Computes all figures, writes `metrics.json` and `report.html`, and returns the table for a terminal."""
+    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    selections = {name: read_run(run.selection_file(name, REPORT)) for name in ("bm25", *run.recipe.rankers)}
+    verdicts = {}
+    for variant in VARIANTS:
+        if run.predictions_file(variant).exists():
+            found = {verdict.claim_id: verdict for verdict in fever.read_predictions(run.predictions_file(variant))}
+            verdicts[variant] = {i: found[i] for i in claims}
+    figures = _figures(run, claims, selections, verdicts)
+    write_json(run.out / "metrics.json", figures)
+    report = _report(run, claims, selections, verdicts, figures)
+    write_report(run.out / "report.html", report)
+    return f"{text_tables(report)}\n\n{run.out / 'report.html'}\n{run.out / 'metrics.json'}"
+
+
+def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping) -> dict:
+    documents = read_run(run.out / "runs" / f"documents.{REPORT}.trec")
+    evaluated = {variant: fever_metrics.evaluate(claims, found) for variant, found in verdicts.items()}
+    best = best_variant(evaluated)
+    selection = {name: sentence_selection(claims, hits) for name, hits in selections.items()}
+    oracle = {name: fever_metrics.oracle_score(claims, {i: [hit.id for hit in hits.get(i, ())[:KEPT]] for i in claims})
+              for name, hits in selections.items()}
+    train = [claim for claim in run.claims[TRAIN].values() if claim.label]
+    majority = fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims))
+    return {
+        "retrieval": document_recall(claims.values(), {i: [hit.id for hit in hits] for i, hits in documents.items()}),
+        "ranking": selection["rank_entities"],
+        "fever": evaluated[best] if best else None,
+        "best_variant": best,
+        "variants": evaluated,
+        "majority": majority,
+        "selection": {name: selection[name] | {"oracle_fever_score": oracle[name]} for name in selection},
+        "claims": {role: len(found) for role, found in run.claims.items()},
+        "reported_split": run.reported_split,
+        "seed": run.recipe.seed,
+        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()},
+        "versions": versions(),
+    }
+
+
+def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
+    """The pipeline's own verdict: infused where it was trained, else the best that sees our selection."""
+    ours = [variant for variant in evaluated if VARIANTS[variant][1] == "rank_entities" and variant != "claim_only"]
+    if "infused" in ours:
+        return "infused"
+    return max(ours, key=lambda variant: evaluated[variant]["fever_score"], default=None)
+
+
+def _report(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping, figures: Mapping) -> Report:
+    best = figures["best_variant"]
+    selection_rows = [SelectionRow(SELECTIONS[name], row["precision@5"], row["recall@5"], row["f1@5"], row["map@5"])
+                      for name, row in figures["selection"].items()]
+    def row(name: str, found: Mapping, **marks) -> VerdictRow:
+        return VerdictRow(name, found["label_accuracy"], found["fever_score"],
+                          found["multi_evidence"].get("label_accuracy"), found["evidence_recall"], **marks)
+
+    verdict_rows = [row("majority label", figures["majority"])]
+    verdict_rows += [row(ROWS[variant], found, best=variant == best) for variant, found in figures["variants"].items()]
+    verdict_rows.append(VerdictRow("oracle labels on our selection",
+                                   fever_score=figures["selection"]["rank_entities"]["oracle_fever_score"]))
+    chosen = verdicts.get(best, {})
+    matrix = fever_metrics.confusion(claims, chosen) if chosen else ()
+    reliability = calibration.reliability(claims, chosen) if chosen else ()
+    curves = {}
+    for model in (*run.recipe.rankers, *run.recipe.labellers):
+        log = run.model_dir(model) / "train_log.jsonl"
+        if log.exists():
+            curves[model] = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    recall_curves = {SELECTIONS[name]: {int(key.removeprefix("recall@")): value for key, value in found.items()
+                                        if key.startswith("recall@")}
+                     for name, found in figures["selection"].items()}
+    return Report(
+        title="LisT5", subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims",
+        notes=("Published rows are the paper's own, T5-3B on FEVER dev: they show the order to expect, not a "
+               "figure to compare with.",),
+        selection_rows=[*selection_rows, *PAPER_SELECTION], verdict_rows=[*verdict_rows, *PAPER_VERDICTS],
+        curves=curves, confusion=matrix, reliability=reliability, recall_curves=recall_curves,
+        claims=[_view(run, claims[i], chosen[i], selections["rank_entities"].get(i, ()))
+                for i in list(claims)[:CLAIMS_SHOWN] if i in chosen],
+        facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]})
+
+
+def _view(run: List5, claim: Claim, verdict: Verdict, hits) -> ClaimView:
+    gold = set(claim.gold_ids)
+    scores = {hit.id: hit.score for hit in hits}
+
+    def evidence(unit: str) -> EvidenceView:
+        passage = run.lookup(unit)
+        return EvidenceView(unit, passage.title if passage else "", passage.text if passage else "",
+                            scores.get(unit), unit in gold)
+
+    return ClaimView(claim.id, claim.text, claim.label, verdict.label, verdict.probabilities,
+                     tuple(map(evidence, verdict.evidence)),
+                     tuple(evidence(unit) for unit in claim.gold_ids if unit not in verdict.evidence),
+                     str(fever_metrics.outcome(claim, verdict)), claim.kind)
+
+
+def versions() -> dict[str, str]:
+    packages = ("lisax", "jax", "flax", "optax", "orbax-checkpoint", "seqio", "tensorflow", "numpy", "bm25s")
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in packages:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

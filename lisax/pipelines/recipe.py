@@ -1,0 +1,92 @@
+"""What a run of LisT5 consists of: sizes, windows and the gin file of each model; itself set by gin."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+
+from lisax.records import LisaxError
+from lisax.sampling import negatives
+
+RANKERS = ("rank_entities", "rank")
+LABELLERS = ("claim_only", "label_pointwise", "label_listwise", "label_listwise_infused")
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """The defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`.
+
+    `train` maps a model (`rank_entities`, `label_pointwise`, …, `pretrain`) to its gin file; models that it
+    does not name are neither trained nor reported. `initial` maps a model to what it starts from: another
+    model of the run, or a checkpoint's path. `warm_up_pages` > 0 first makes a world of so many pages and
+    trains each model on it before it sees the data.
+    """
+
+    train: dict[str, str] = dataclasses.field(default_factory=dict)
+    initial: dict[str, str] = dataclasses.field(default_factory=dict)
+    preset: str = "paper"
+    max_tokens: int = 512  # of an input of a ranker, a pointwise or a claim-only model
+    list_max_tokens: int = 512  # of an input of a listwise model
+    # A SentencePiece model, or None: one of `vocabulary_size` pieces is trained on the corpus.
+    vocabulary: str | None = None
+    vocabulary_size: int = 32_000
+    # Document retrieval: LisT5 expands 150 documents to 200 sentences.
+    method: str = "both"
+    k1: float = 0.6
+    b: float = 0.5
+    documents: int = 150
+    candidates: int = 200
+    train_candidates: int | None = None  # sentences reranked for a claim of train; None: as many as elsewhere
+    train_claims: int | None = None  # claims of train that are reranked and teach the labellers; None: all
+    # Sampling.
+    ranking_window: Sequence[int] = negatives.RANKING
+    labelling_window: Sequence[int] = negatives.LABELLING
+    negative_rounds: int = 1  # times each positive is paired with a fresh negative
+    validation_share: float = 0.05  # of train held out to choose checkpoints by, where there is no other split
+    warm_up_pages: int = 0
+    seed: int = 0
+
+    def __post_init__(self):
+        known = {*RANKERS, *LABELLERS, "pretrain"}
+        for field in ("train", "initial"):
+            if unknown := set(getattr(self, field)) - known:
+                raise LisaxError(f"Recipe.{field} names {', '.join(sorted(unknown))}; models are "
+                                 f"{', '.join(sorted(known))}")
+        if "rank_entities" not in self.train:
+            raise LisaxError("Recipe.train must name a gin file for 'rank_entities', whose selection is labelled")
+        if not 0 < self.validation_share < 1:
+            raise LisaxError(f"Recipe.validation_share must lie between 0 and 1, found {self.validation_share}")
+
+    @property
+    def rankers(self) -> tuple[str, ...]:
+        return tuple(name for name in RANKERS if name in self.train)
+
+    @property
+    def labellers(self) -> tuple[str, ...]:
+        return tuple(name for name in LABELLERS if name in self.train)
+
+    def tokens_of(self, model: str) -> int:
+        return self.list_max_tokens if "listwise" in model else self.max_tokens
+
+
+def read_recipe(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
+                search_paths: Sequence[str] = ()) -> Recipe:
+    """The recipe of gin files: `Recipe.documents = 20`."""
+    import gin
+
+    from lisax.runtime.gin_files import parsed
+
+    _register(gin)
+    with parsed(gin_files, bindings, search_paths) as gin:
+        try:
+            return gin.get_configurable("list5.Recipe")()
+        except (ValueError, TypeError, RuntimeError) as error:
+            raise LisaxError(f"gin: {str(error).strip()}") from error
+
+
+def _register(gin) -> None:
+    from lisax.runtime.gin_files import _factory
+
+    if "list5.Recipe" not in gin.config._REGISTRY:
+        gin.register("Recipe", module="list5")(_factory(Recipe))

@@ -1,0 +1,98 @@
+"""A trained checkpoint or bundle as a scorer of example records: format, vocabulary and network together."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lisax.formats import presets
+from lisax.formats.families import Family, encode
+from lisax.formats.presets import Preset
+from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.models.t5 import T5Config
+from lisax.records import LABELS, DataError, Label, LisaxError
+from lisax.runtime import bundle
+from lisax.runtime.checkpoints import VOCABULARY_NAME, read_model_json, resolve_checkpoint
+from lisax.runtime.restore import load_parameters
+from lisax.runtime.scoring import LabelScorer, softmax
+from lisax.sampling.examples import Example, Passage
+
+
+def model_card(family: Family, preset: Preset, max_tokens: int) -> dict[str, Any]:
+    """What inference must know of training; written into a checkpoint's `model.json`."""
+    words = preset.ranking_words if family.ranks else preset.label_words
+    return {"text": {"family": str(family), "preset": preset.name, "max_tokens": max_tokens, "words": list(words)}}
+
+
+class TextModel:
+    """Scores examples of one format family."""
+
+    def __init__(self, config: T5Config, parameters: Any, vocabulary: Vocabulary, card: dict, source: Path):
+        try:
+            text = card["text"]
+            self.family, self.preset = Family(text["family"]), presets.get(text["preset"])
+            self.max_tokens = int(text["max_tokens"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError("the model does not say which format it was trained on: `text` with family, preset and "
+                            f"max_tokens is missing or wrong ({error})", path=source / "model.json") from None
+        self.config, self.parameters, self.vocabulary, self.card = config, parameters, vocabulary, card
+        if vocabulary.size > config.vocab_size:
+            raise LisaxError(f"{source}: the vocabulary has {vocabulary.size} entries, the model {config.vocab_size}: "
+                             "they do not belong together")
+        words = self.preset.ranking_words if self.family.ranks else self.preset.label_words
+        self._scorer = LabelScorer(config, parameters, [vocabulary.piece_id(word) for word in words],
+                                   max_tokens=self.max_tokens)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike) -> TextModel:
+        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        folder = Path(path)
+        if not folder.is_dir():
+            raise DataError("no such checkpoint or bundle", path=folder)
+        if (folder / bundle.PARAMETERS_NAME).is_file():
+            card, parameters = bundle.read(folder)
+        else:
+            folder = resolve_checkpoint(folder)
+            card, parameters = read_model_json(folder), load_parameters(folder)
+        config = T5Config(**card["architecture"])
+        return cls(config, parameters, Vocabulary(folder / VOCABULARY_NAME), card, folder)
+
+    def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
+        """Softmax over the target words, float32 [len(examples), words].
+
+        Ranking: (relevant, not relevant). Labelling: in the order of `LABELS`.
+        """
+        texts = [encode(example, self.family, preset=self.preset, max_tokens=self.max_tokens,
+                        count_tokens=self._count).inputs for example in examples]
+        tokens = [ids + [EOS_ID] for ids in self.vocabulary.encode_batch(texts)]
+        return softmax(self._scorer.logits(tokens, progress))
+
+    @functools.cached_property
+    def _count(self) -> Callable[[str], int]:
+        return self.vocabulary.count
+
+    # --- A line each, for users in Python -------------------------------------------------------
+
+    def rank(self, query: str, texts: Sequence[str], entities: Sequence[str] = ()) -> list[tuple[int, float]]:
+        """(index, probability of relevance) of each text, best first."""
+        if not self.family.ranks:
+            raise LisaxError(f"this model labels ('{self.family}'); ranking needs a ranker")
+        examples = [Example(str(i), query, (Passage(str(i), "", text),), tuple(entities))
+                    for i, text in enumerate(texts)]
+        scores = self.probabilities(examples)[:, 0]
+        return [(int(i), float(scores[i])) for i in np.argsort(-scores, kind="stable")]
+
+    def verify(self, claim: str, evidence: Sequence[str] = ()) -> dict[Label, float]:
+        """Probability of each label given evidence sentences, best first."""
+        if self.family.ranks:
+            raise LisaxError(f"this model ranks ('{self.family}'); verifying needs a labeller")
+        passages = tuple(Passage(str(i), "", text) for i, text in enumerate(evidence))
+        if self.family is Family.LABEL_POINTWISE and len(passages) != 1:
+            raise LisaxError(f"a pointwise labeller takes one sentence at a time, found {len(passages)}")
+        shares = self.probabilities([Example("claim", claim, passages)])[0]
+        return dict(zip(LABELS, map(float, shares), strict=True))

@@ -1,0 +1,116 @@
+"""Label-word scoring: softmax over the words' logits at the first decoder step.
+
+This is the number of monoT5 and of LisT5 (section 3.2 and 3.3), not a sequence log-probability. Inputs are
+scored in batches of about equal length, so that little of the work is padding.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lisax.models.t5 import T5Config, Transformer
+from lisax.records import LisaxError
+from lisax.runtime.partitioning import Partitioner
+
+EOS_ID = 1
+# A batch holds about so many tokens, padding included.
+TOKENS_PER_BATCH = 8192
+
+
+class LabelScorer:
+    """Scores token sequences against label words. Each shape of batch is compiled once and kept."""
+
+    def __init__(self, config: T5Config, parameters: Any, pieces: Sequence[int], *, max_tokens: int,
+                 tokens_per_batch: int = TOKENS_PER_BATCH):
+        """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS."""
+        self._partitioner = Partitioner.over_all_devices()
+        self._parameters = self._partitioner.place_state(parameters)
+        self._max_tokens, self._tokens_per_batch = max_tokens, tokens_per_batch
+        self._pieces = jnp.array(pieces, jnp.int32)
+        self._score = _compiled(config, self._partitioner)
+
+    def logits(self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None) -> np.ndarray:
+        """Logits float32 [len(tokens), len(pieces)] of inputs that end in EOS.
+
+        `progress` is told of each batch's number of inputs. An input above `max_tokens` is an error: formats
+        shorten, the scorer does not.
+        """
+        scores = np.zeros((len(tokens), len(self._pieces)), np.float32)
+        pending: tuple[np.ndarray, jax.Array] | None = None
+        for rows, batch in self._batches(tokens):
+            # The previous result is fetched only after the next batch is under way.
+            running = rows, self._score(self._parameters, self._place(batch), self._pieces)
+            if pending is not None:
+                _store(scores, *pending)
+            pending = running
+            if progress is not None:
+                progress(len(rows))
+        if pending is not None:
+            _store(scores, *pending)
+        return scores
+
+    def _place(self, batch: np.ndarray) -> jax.Array:
+        return self._partitioner.place_batch({"tokens": batch})["tokens"]
+
+    def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+        """(indices, int32 [rows, width]): inputs of similar length together, all batches of a width alike."""
+        devices = self._partitioner.mesh.devices.size
+        lengths = np.array([len(ids) for ids in tokens])
+        if len(lengths) and lengths.max() > self._max_tokens:
+            raise LisaxError(f"an input of {lengths.max()} tokens was given to a scorer of at most "
+                             f"{self._max_tokens}: shorten it with its format")
+        widths = bucket_widths(self._max_tokens)
+        bucket = np.searchsorted(widths, lengths)
+        for b in np.unique(bucket):
+            width, members = int(widths[b]), np.flatnonzero(bucket == b)
+            largest = max(1, self._tokens_per_batch // width // devices) * devices
+            for start in range(0, len(members), largest):
+                rows = members[start:start + largest]
+                batch = np.zeros((_rows_for(len(rows), largest, devices), width), np.int32)
+                for i, row in enumerate(rows):
+                    batch[i, :lengths[row]] = tokens[row]
+                batch[len(rows):, 0] = EOS_ID  # empty rows attend to something
+                yield rows, batch
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Probabilities over the last axis."""
+    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return odds / odds.sum(axis=-1, keepdims=True)
+
+
+def bucket_widths(max_tokens: int) -> np.ndarray:
+    """Ascending widths up to at least `max_tokens`: multiples of 8, then steps of about an eighth."""
+    widths = [8]
+    while widths[-1] < max_tokens:
+        widths.append(widths[-1] + max(8, widths[-1] // 64 * 8))
+    return np.array(widths)
+
+
+def _rows_for(rows: int, largest: int, devices: int) -> int:
+    """Rows of a batch that is not full: the next power of two times the devices, so that few shapes exist."""
+    size = devices
+    while size < rows:
+        size *= 2
+    return min(size, largest)
+
+
+@functools.cache
+def _compiled(config: T5Config, partitioner: Partitioner) -> Callable:
+    model = Transformer(config)
+
+    def score(parameters: Any, tokens: jax.Array, pieces: jax.Array) -> jax.Array:
+        return model.apply({"params": parameters}, tokens, pieces, method="first_step_logits")
+
+    return jax.jit(score, in_shardings=(partitioner.state, partitioner.batch, partitioner.state),
+                   out_shardings=partitioner.batch)
+
+
+def _store(scores: np.ndarray, rows: np.ndarray, logits: jax.Array) -> None:
+    scores[rows] = np.asarray(logits)[:len(rows)]
