@@ -142,7 +142,7 @@ def recall_chart(curves: Mapping[str, Mapping[int, float]]) -> Chart | None:
     return lines({name: [(int(k), value) for k, value in curve.items() if int(k) >= 1 and value is not None]
                   for name, curve in curves.items()}, "k", "recall at k, %",
                  "Recall by the number k of units looked at, one curve for each ranking.",
-                 log_x=True, x_values=_spread(ks), as_percent=True)
+                 log_x=True, x_values=_spread(ks), y_range=(1, 1), as_percent=True)
 
 
 def _spread(ks: list[int]) -> list[int]:
@@ -229,8 +229,9 @@ def stage(name: str, rows: Sequence[Mapping[str, Any]]) -> Stage | None:
             elif dev:
                 figures.setdefault(key, []).append((row["step"], value))
     figures = _short_names({key: points for key, points in figures.items() if all(0 <= y <= 1 for _, y in points)})
-    loss = lines(losses, "step", "loss", f"Loss by step in {name}.")
-    shown = lines(figures, "step", "dev figures, %", f"Figures on dev claims by step in {name}.", as_percent=True)
+    loss = lines(losses, "step", "loss", f"Loss by step in {name}.", y_range=(0, 0))
+    shown = lines(figures, "step", "dev figures, %", f"Figures on dev claims by step in {name}.", y_range=(1, 1),
+                  as_percent=True)
     if loss is None and shown is None:
         return None
     return Stage(name, loss, shown, _summary(losses["training"], figures))

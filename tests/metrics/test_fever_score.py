@@ -1,6 +1,7 @@
 """The FEVER score: worked cases of the official scorer's own documentation and tests, and its rules."""
 
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -212,3 +213,18 @@ def test_outcomes():
 def test_what_cannot_be_evaluated_is_said(claims, verdicts, message):
     with pytest.raises(DataError, match=message):
         evaluate(claims, verdicts)
+
+
+def test_gold_predicted_is_perfect_on_real_claims():
+    path = Path(__file__).parents[3] / "shared/data/fever/dev.jsonl"
+    if not path.exists():
+        pytest.skip("no real data here")
+    from lisax.corpora.fever import read_claims
+
+    claims = {claim.id: claim for claim in read_claims(path)}
+    smallest = {i: min(claim.evidence_sets, key=len, default=()) for i, claim in claims.items()}
+    verdicts = {i: verdict(i, claim.label, smallest[i]) for i, claim in claims.items()}
+    figures = fever_score(claims, verdicts)
+    assert figures["label_accuracy"] == figures["evidence_precision"] == 1
+    whole = sum(len(members) <= 5 for members in smallest.values()) / len(claims)
+    assert figures["fever_score"] == pytest.approx(whole) and whole > 0.99
