@@ -6,7 +6,7 @@ The confidence of a verdict is the probability of the label that it gives.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lisax.records import LABELS, Claim, Verdict
 
@@ -47,7 +47,8 @@ def reliability(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bi
     } for i, pairs in enumerate(members)]
 
 
-def expected_error(rows: list[dict]) -> float:
+def expected_error(rows: Sequence[Mapping]) -> float:
     """Mean distance of accuracy from confidence over bins, weighted by their counts; 0 without verdicts."""
     total = sum(row["count"] for row in rows)
-    return sum(row["count"] * abs(row["accuracy"] - row["confidence"]) for row in rows if row["count"]) / max(total, 1)
+    gaps = (row["count"] * abs(row["accuracy"] - row["confidence"]) for row in rows if row["count"])
+    return sum(gaps) / max(total, 1)

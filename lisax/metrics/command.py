@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       help="claims: recall then asks for a complete evidence set, as LisT5 does")
     ranking.add_argument("--run", type=Path, required=True, metavar="FILE", help="a TREC run, six columns")
     for verb in (fever, ranking):
-        verb.add_argument("--json", action="store_true", help="print one JSON object, with the names of metrics.json")
+        verb.add_argument("--json", action="store_true", help="print one JSON object, named as metrics.json is")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -103,4 +103,5 @@ def _lines(figures: dict, prefix: str = "") -> Iterator[str]:
         if isinstance(value, dict):
             yield from _lines(value, f"{path}.")
         elif not isinstance(value, list):
-            yield f"{path:<45} " + ("-" if value is None else f"{value:.4f}" if isinstance(value, float) else f"{value}")
+            shown = "-" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+            yield f"{path:<45} {shown}"

@@ -99,7 +99,8 @@ def oracle_score(claims: Claims, evidence: Mapping[str, Sequence[str]], max_evid
     return fever_score(claims, gold, max_evidence)["fever_score"]
 
 
-def multi_evidence(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_EVIDENCE) -> dict[str, float | None]:
+def multi_evidence(claims: Claims, verdicts: Verdicts,
+                   max_evidence: int = MAX_EVIDENCE) -> dict[str, float | None]:
     """Figures on claims that need two sentences or more: none of their gold sets is smaller.
 
     `label_accuracy` and `fever_score` are over all of them; `found_label_accuracy` over those of which a whole

@@ -49,7 +49,8 @@ def trec_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Seque
         raise DataError("there is nothing relevant to find: no query has a relevant unit")
     # Scores that fall by rank give trec_eval our order, without ties. In float32, which pytrec_eval keeps,
     # negative ranks are exact up to 16 million.
-    scores = {query: {unit: -float(i) for i, unit in enumerate(ordered_ids(run.get(query, ())))} for query in judged}
+    orders = {query: ordered_ids(run.get(query, ())) for query in judged}
+    scores = {query: {unit: -float(i) for i, unit in enumerate(ids)} for query, ids in orders.items()}
     named = {f"precision@{depth}": P @ depth, f"map@{depth}": AP @ depth, "ndcg@10": nDCG @ 10, "mrr": RR}
     named |= {f"recall@{k}": R @ k for k in cutoffs}
     values = calc_aggregate(list(named.values()), judged, scores)

@@ -181,8 +181,8 @@ def reliability_bars(bins: Sequence[Mapping[str, float]]) -> tuple[Bar, ...]:
             left, right, top = x_scale(row["low"]), x_scale(row["high"]), y_scale(row["accuracy"])
             bars.append(Bar(left + 1, top, right - left - 2, y_scale(0) - top,
                             x_scale(row["confidence"]), y_scale(row["accuracy"]),
-                            f"confidence {100 * row['low']:.0f} to {100 * row['high']:.0f} %: {row['count']:,} claims, "
-                            f"{100 * row['accuracy']:.1f} % right", row["count"] / total))
+                            f"confidence {100 * row['low']:.0f} to {100 * row['high']:.0f} %: "
+                            f"{row['count']:,} claims, {100 * row['accuracy']:.1f} % right", row["count"] / total))
     return tuple(bars)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 import markupsafe
 
+from lisax.metrics.calibration import expected_error
 from lisax.page import charts
 from lisax.page.columns import SELECTION_COLUMNS, VERDICT_COLUMNS, known, known_columns
 from lisax.page.report import ClaimView, Report
@@ -49,9 +50,10 @@ def render(report: Report) -> str:
         stages=[made for name, rows in report.curves.items() if (made := charts.stage(name, rows))],
         recall=charts.recall_chart(report.recall_curves),
         recall_ks=sorted({int(k) for curve in report.recall_curves.values() for k in curve}),
-        frame=charts.unit_frame("confidence, %", "claims right, %", "Share of right verdicts by their probability."),
+        frame=charts.unit_frame("confidence, %", "claims right, %",
+                                "Share of right verdicts by their probability."),
         bars=charts.reliability_bars(report.reliability),
-        expected_error=_expected_error(report.reliability),
+        expected_error=expected_error(report.reliability),
         confusion=_shaded(report.confusion),
         claims=claims,
         outcomes=Counter(claim.outcome for claim in claims if claim.outcome).most_common(),
@@ -83,13 +85,6 @@ def mark(claim: ClaimView) -> str:
     if claim.outcome == "correct" or (right and not claim.outcome):
         return "right"
     return "half" if right else "wrong"
-
-
-def _expected_error(bins) -> float | None:
-    total = sum(row["count"] for row in bins)
-    if not total:
-        return None
-    return sum(row["count"] * abs(row["accuracy"] - row["confidence"]) for row in bins if row["count"]) / total
 
 
 def _shaded(confusion) -> list[list[tuple[int, float]]]:

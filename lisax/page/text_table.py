@@ -33,7 +33,7 @@ def table(name: str, rows: Sequence[SelectionRow | VerdictRow], columns: Sequenc
         if is_published and group:
             lines.append(" published ".center(len(rule), "-"))
         for label, row in group:
-            cells = (getattr(row, field) for _, field in columns)
-            lines.append(label.ljust(wide) + "".join(
-                f"  {f'{100 * value:.2f}' if known(value) else '-':>{width}}" for value, width in zip(cells, widths)))
+            values = (getattr(row, field) for _, field in columns)
+            cells = (f"{100 * value:.2f}" if known(value) else "-" for value in values)
+            lines.append(label.ljust(wide) + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths)))
     return "\n".join(lines)

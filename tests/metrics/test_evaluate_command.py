@@ -74,5 +74,6 @@ def test_troubles_name_the_file(files):
 
 
 def test_light_to_import():
-    code = "import sys, lisax.metrics.command; print([m for m in ('jax', 'numpy', 'ir_measures') if m in sys.modules])"
+    code = ("import sys, lisax.metrics.command\n"
+            "print([m for m in ('jax', 'numpy', 'ir_measures') if m in sys.modules])")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

@@ -20,7 +20,8 @@ def verdict(claim_id, label, evidence=(), probabilities=(math.nan,) * 3):
 
 def score(*cases, max_evidence=5):
     """`cases`: (gold label, gold sets, predicted label, predicted evidence)."""
-    claims = {str(i): Claim(str(i), "c", gold, tuple(map(tuple, sets))) for i, (gold, sets, _, _) in enumerate(cases)}
+    claims = {str(i): Claim(str(i), "c", gold, tuple(map(tuple, sets)))
+              for i, (gold, sets, _, _) in enumerate(cases)}
     verdicts = {str(i): verdict(str(i), label, evidence) for i, (_, _, label, evidence) in enumerate(cases)}
     return fever_score(claims, verdicts, max_evidence)
 
@@ -54,7 +55,8 @@ def test_strictness(sets, predicted, right):
 def test_only_the_first_five_count():
     late = [f"x_{i}" for i in range(5)] + ["page_0"]
     assert score((S, [["page_0"]], S, late)) == {
-        "fever_score": 0.0, "label_accuracy": 1.0, "evidence_precision": 0.0, "evidence_recall": 0.0, "evidence_f1": 0.0}
+        "fever_score": 0.0, "label_accuracy": 1.0,
+        "evidence_precision": 0.0, "evidence_recall": 0.0, "evidence_f1": 0.0}
     assert score((S, [["page_0"]], S, late), max_evidence=6)["fever_score"] == 1
     # The official tests' cases: two gold sentences, cut after one; a wrong second sentence, cut after one.
     two = [["page_0", "page_1"]]

@@ -49,7 +49,8 @@ def test_equal_to_trec_eval(cases):
         return
     names = {"P_5": "precision@5", "map_cut_5": "map@5", "recall_5": "recall@5", "recall_10": "recall@10",
              "ndcg_cut_10": "ndcg@10", "recip_rank": "mrr"}
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"P.5", "map_cut.5", "recall.5,10", "ndcg_cut.10", "recip_rank"})
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        qrels, {"P.5", "map_cut.5", "recall.5,10", "ndcg_cut.10", "recip_rank"})
     theirs = evaluator.evaluate({q: {hit.id: hit.score for hit in hits} for q, hits in run.items()})
     ours = trec_measures(qrels, run)
     for name, our_name in names.items():
@@ -63,7 +64,8 @@ def test_equal_scores_keep_their_ranks_and_falling_scores_win_over_ranks():
     assert ordered_ids([Hit("q", "a", 1, 0.1), Hit("q", "b", 2, 0.9)]) == ["b", "a"]
 
 
-CLAIMS = {c.id: c for c in (claim("1", "a"), claim("2", "ab", "x"), claim("3", "mn"), Claim("4", "c", Label.NOT_ENOUGH_INFO))}
+CLAIMS = {c.id: c for c in (claim("1", "a"), claim("2", "ab", "x"), claim("3", "mn"),
+                            Claim("4", "c", Label.NOT_ENOUGH_INFO))}
 RUN = run_of(**{"1": "abcdef", "2": "bcdaef", "3": "mabcdn", "4": "abc"})
 
 
@@ -84,8 +86,10 @@ def test_sentence_selection_by_hand():
     assert {"recall@1", "recall@6", "unit_recall@1", "unit_recall@6"} <= figures.keys()
 
 
-@given(st.lists(st.tuples(ids, st.lists(st.text("abcdefghijklmn", min_size=1, max_size=3), min_size=1, max_size=3)),
-                min_size=1, max_size=4))
+evidence_sets = st.lists(st.text("abcdefghijklmn", min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+@given(st.lists(st.tuples(ids, evidence_sets), min_size=1, max_size=4))
 def test_recall_rises_with_depth(cases):
     claims = [claim(str(i), *sets) for i, (_, sets) in enumerate(cases)]
     curve = list(complete_recall(claims, run_of(**{str(i): units for i, (units, _) in enumerate(cases)})).values())

@@ -19,7 +19,8 @@ from lisax.page.report import ClaimView, EvidenceView, Report, SelectionRow, Ver
 from lisax.records import LABELS
 
 VOID = {"meta", "input", "br", "img", "link", "hr"}
-HOSTILE = ("</script><script>alert(1)</script>", "</style><img src=x onerror=alert(1)>", "\"' onmouseover=alert(1) x='",
+HOSTILE = ("</script><script>alert(1)</script>", "</style><img src=x onerror=alert(1)>",
+           "\"' onmouseover=alert(1) x='",
            "{{ 7 * 7 }} {% raw %}", "<!-- -->", "&lt;b&gt; &amp;", "]]>", "\u202etxt", "</title></svg></details>")
 
 
@@ -126,7 +127,8 @@ def test_parts_without_data_are_absent():
     page = Page(render(Report("nothing yet")))
     assert page.balanced and not {"table", "figure", "form", "details"} & page.count().keys()
     page = Page(render(Report("rows only", verdict_rows=[VerdictRow("one", label_accuracy=0.5)])))
-    assert [a.get("scope") for tag, a in page.elements if tag == "th"] == ["col", "col", "row"]  # one figure, one column
+    # One figure, one column.
+    assert [a.get("scope") for tag, a in page.elements if tag == "th"] == ["col", "col", "row"]
 
 
 def test_probabilities_that_are_not_known_are_not_drawn():
@@ -149,8 +151,8 @@ def test_more_claims_than_a_page_holds_are_said(monkeypatch):
 
 
 def test_two_thousand_claims_are_quick_and_of_bearable_size(tmp_path):
-    evidence = tuple(EvidenceView(f"Page_{i}", "Page", "A sentence of middling length, as there are many. " * 2, 0.5)
-                     for i in range(5))
+    text = "A sentence of middling length, as there are many. " * 2
+    evidence = tuple(EvidenceView(f"Page_{i}", "Page", text, 0.5) for i in range(5))
     claims = [ClaimView(str(i), "A claim.", LABELS[i % 3], LABELS[0], (0.5, 0.3, 0.2), evidence, (), "correct")
               for i in range(2000)]
     write_report(tmp_path / "report.html", Report("many", claims=claims))
