@@ -1,0 +1,26 @@
+# make demo [DATA=folder] [OUT=folder]   LisT5 from claims to verdicts, with a report
+# make test                              the tests
+PYTHON ?= python3
+OUT ?= out
+VENV = .venv
+STAMP = $(VENV)/.installed
+
+.PHONY: demo test venv clean
+
+demo: $(STAMP)
+	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
+
+test: $(STAMP)
+	$(VENV)/bin/python -m pytest
+
+venv: $(STAMP)
+
+$(STAMP): requirements.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info[:2] in ((3, 11), (3, 12)) else "LisaX needs Python 3.11 or 3.12; name one with make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir -r requirements.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps -e .
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) out build *.egg-info
