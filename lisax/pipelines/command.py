@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lisax.records import LisaxError
 
-DEMO_PAGES = 4000
+DEMO_PAGES = 12_000
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import json
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from lisax.corpora import Dataset, fever
+from lisax import world
+from lisax.corpora import Dataset, fever, open_folder
 from lisax.formats import presets
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
-from lisax.pipelines.recipe import Recipe
+from lisax.pipelines.recipe import RANKERS, Recipe, read_recipe
 from lisax.pipelines.sentences import Sentences
 from lisax.pipelines.stages import Stages, counting, resumable_lines, say
 from lisax.pipelines.text_model import TextModel, model_card
@@ -36,6 +37,7 @@ from lisax.sampling import examples as sampling
 from lisax.sampling.examples import Example, Passage
 from lisax.sampling.negatives import Window
 
+WARM_UP = "warm_up"
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 KEPT = sampling.LIST_LENGTH  # L
 CLAIMS_AT_A_TIME = 32  # claims scored between two points of resumption
@@ -76,6 +78,10 @@ class List5:
     @property
     def index_folder(self) -> Path:
         return self.out / "index"
+
+    @property
+    def world_folder(self) -> Path:
+        return self.out / WARM_UP / "world"
 
     @property
     def vocabulary_file(self) -> Path:
@@ -140,14 +146,21 @@ class List5:
 
     def run(self) -> None:
         """All stages up to the predictions."""
+        self.train_models()
+        self.select()
+        self.predict()
+
+    def train_models(self) -> None:
+        """All that has to be trained, and what training needs."""
         self.build_index()
+        self.write_world()
         self.build_vocabulary()
+        self.warm_up()
         self.retrieve_candidates()
         self.train_pretraining()
         self.train_rankers()
-        self.select()
+        self.select_for_labellers()
         self.train_labellers()
-        self.predict()
 
     def build_index(self) -> None:
         """BM25, titles and pages of the corpus."""
@@ -156,6 +169,13 @@ class List5:
 
         self.stages.run("index", work, outputs=[self.index_folder],
                         settings={"corpus": _fingerprint(self.data.folder), "k1": self.recipe.k1, "b": self.recipe.b})
+
+    def write_world(self) -> None:
+        """The generated world of the warm-up, where the recipe has one."""
+        if self.recipe.warm_up:
+            settings = {"pages": self.recipe.warm_up_pages, "seed": self.recipe.seed}
+            self.stages.run("world", lambda: world.write(self.world_folder, **settings),
+                            outputs=[self.world_folder / "world.json"], settings=settings)
 
     def build_vocabulary(self) -> None:
         """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""
@@ -169,22 +189,43 @@ class List5:
                 train_vocabulary(self._texts(), self.vocabulary_file, recipe.vocabulary_size)
 
         given = Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else recipe.vocabulary_size
-        self.stages.run("vocabulary", work, outputs=[self.vocabulary_file], after=["index"],
+        self.stages.run("vocabulary", work, outputs=[self.vocabulary_file],
+                        after=["index", "world"] if recipe.warm_up else ["index"],
                         settings={"vocabulary": given, "preset": self.preset.name})
 
     def _texts(self) -> Iterator[str]:
         """Texts of the corpus, and of the claims as the models will read them."""
         from lisax.formats.families import encode
 
-        for page in self.index.pages:
-            document = self.sentences.page(page)
+        pages = map(self.sentences.page, self.index.pages)
+        claims: Iterable[Claim] = self.claims[TRAIN].values()
+        if self.recipe.warm_up:
+            made = open_folder(self.world_folder)
+            pages, claims = itertools.chain(pages, made.documents()), itertools.chain(claims, made.claims("train"))
+        for document in pages:
             yield f"{document.title} . {document.text}"
-        for claim in self.claims[TRAIN].values():
+        for claim in claims:
             for family in (Family.RANK_ENTITIES, Family.LABEL_POINTWISE):
                 example = Example(claim.id, claim.text, (Passage("", "", "."),), (".", "."))
                 yield encode(example, family, preset=self.preset, count_tokens=len).inputs
             example = dataclasses.replace(example, sentences=example.sentences * KEPT)
             yield encode(example, Family.LABEL_LISTWISE, preset=self.preset, count_tokens=len).inputs
+
+    def warm_up(self) -> None:
+        """A whole run on the generated world, whose models this run's start from."""
+        if not self.recipe.warm_up:
+            return
+        recipe = dataclasses.replace(read_recipe([self.recipe.warm_up]), vocabulary=str(self.vocabulary_file),
+                                     seed=self.recipe.seed)
+        folder = self.out / WARM_UP
+        models = [folder / "models" / model for model in recipe.train]
+
+        def work() -> None:
+            List5(open_folder(self.world_folder), folder, recipe).train_models()
+
+        self.stages.run(WARM_UP, work, outputs=models, after=["world", "vocabulary"],
+                        settings=dataclasses.asdict(recipe) | {"vocabulary": None}
+                        | {"gin": {model: gin_text(path) for model, path in recipe.train.items()}})
 
     def retrieve_candidates(self) -> None:
         """Sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order."""
@@ -248,22 +289,26 @@ class List5:
         for ranker in recipe.rankers:
             self._train(ranker, f"list5_{ranker}", ["examples.rank", "vocabulary"])
 
+    def select_for_labellers(self) -> None:
+        """The ranker with entities over the claims that the labellers learn from."""
+        if self.recipe.labellers:
+            for role, limit in ((VALIDATION, None), (TRAIN, self.recipe.train_claims)):
+                self._select_stage("rank_entities", role, list(self.claims[role].values())[:limit],
+                                   self.recipe.train_candidates or self.recipe.candidates)
+
     def select(self) -> None:
-        """Every ranker over the candidates of the reported claims; the one with entities over all claims."""
-        recipe = self.recipe
-        for ranker in recipe.rankers:
-            for role in (REPORT, VALIDATION, TRAIN) if ranker == "rank_entities" else (REPORT,):
-                claims = list(self.claims[role].values())
-                depth = recipe.candidates
-                if role == TRAIN:
-                    claims = claims[:recipe.train_claims]
-                    depth = recipe.train_candidates or depth
-                out = self.selection_file(ranker, role)
-                self.stages.run(f"select.{ranker}.{role}",
-                                functools.partial(self._select, ranker, role, claims, depth, out), outputs=[out],
-                                after=["retrieve", f"train.{ranker}"], settings={"claims": len(claims), "depth": depth})
+        """Every ranker over the candidates of the reported claims, and BM25 beside them."""
+        for ranker in self.recipe.rankers:
+            self._select_stage(ranker, REPORT, list(self.claims[REPORT].values()), self.recipe.candidates)
         out = self.selection_file("bm25", REPORT)
-        self.stages.run("select.bm25.test", functools.partial(self._select_bm25, out), outputs=[out], after=["retrieve"])
+        self.stages.run(f"select.bm25.{REPORT}", functools.partial(self._select_bm25, out), outputs=[out],
+                        after=["retrieve"])
+
+    def _select_stage(self, ranker: str, role: str, claims: Sequence[Claim], depth: int) -> None:
+        out = self.selection_file(ranker, role)
+        self.stages.run(f"select.{ranker}.{role}",
+                        functools.partial(self._select, ranker, role, claims, depth, out), outputs=[out],
+                        after=["retrieve", f"train.{ranker}"], settings={"claims": len(claims), "depth": depth})
 
     def _select(self, ranker: str, role: str, claims: Sequence[Claim], depth: int, out: Path) -> None:
         model = TextModel.open(self.model_dir(ranker))
@@ -300,11 +345,14 @@ class List5:
 
         def work() -> None:
             skipped = Counter()
-            options = {"seed": recipe.seed, "skipped": skipped}
+            options = {"seed": self.seed_of("label"), "skipped": skipped}
             windowed = options | {"window": Window(*recipe.labelling_window)}
             for role in (TRAIN, VALIDATION):
                 ranked = self.selected("rank_entities", role)
                 claims = [claim for claim in self.claims[role].values() if claim.label and claim.id in ranked]
+                if role == VALIDATION:
+                    # Lists are validated on what the model will meet: our selection, gold or not.
+                    lists = [sampling.listwise_input(claim, ranked[claim.id], self.lookup) for claim in claims]
                 made: dict[str, Callable[[], Iterable[Example]]] = {
                     "claim_only": lambda: sampling.claim_only(claims),
                     "label_pointwise": lambda: sampling.pointwise(claims, ranked, self.lookup, **windowed),
@@ -312,12 +360,13 @@ class List5:
                     "label_listwise_infused": lambda: sampling.infused(claims, ranked, self.lookup, **options),
                 }
                 for name in names:
-                    sampling.write(self.examples_file(name, role), made[name]())
+                    as_used = role == VALIDATION and "listwise" in name
+                    sampling.write(self.examples_file(name, role), lists if as_used else made[name]())
             _tell(skipped)
 
         self.stages.run("examples.label", work, outputs=files,
                         after=["select.rank_entities.train", "select.rank_entities.dev"],
-                        settings={"window": list(recipe.labelling_window), "seed": recipe.seed, "names": names})
+                        settings={"window": list(recipe.labelling_window), "seed": self.seed_of("label"), "names": names})
         for name in names:
             self._train(name, f"list5_{name}", ["examples.label", "vocabulary"])
 
@@ -331,9 +380,13 @@ class List5:
         if initial in recipe.train:
             after = [*after, f"train.{initial}"]
             initial = self.model_dir(initial)
+        elif initial and initial.startswith(f"{WARM_UP}/"):
+            after = [*after, WARM_UP]
+            initial = self.out / WARM_UP / "models" / initial.removeprefix(f"{WARM_UP}/")
         tokens = recipe.tokens_of(model)
         values: dict[str, Any] = {"MODEL_DIR": folder.resolve(), "MIXTURE_OR_TASK_MODULE": "tasks",
-                                  "MIXTURE_OR_TASK_NAME": task, "VOCAB_SIZE": -(-self.vocabulary.size // 128) * 128}
+                                  "MIXTURE_OR_TASK_NAME": task, "RANDOM_SEED": self.seed_of(model),
+                                  "VOCAB_SIZE": -(-self.vocabulary.size // 128) * 128}
         if model != "pretrain":
             values["TASK_FEATURE_LENGTHS"] = {"inputs": tokens, "targets": 2}
         if initial is not None:
@@ -348,8 +401,12 @@ class List5:
             say(f"  {model}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
 
         self.stages.run(f"train.{model}", work, outputs=[folder], after=after,
-                        settings={"gin": _gin_text(gin_file), "tokens": tokens, "task": task,
+                        settings={"gin": gin_text(gin_file), "tokens": tokens, "task": task, "seed": self.seed_of(model),
                                   "initial": str(initial) if initial else None})
+
+    def seed_of(self, model: str) -> int:
+        labels = model not in (*RANKERS, "pretrain") and self.recipe.label_seed is not None
+        return self.recipe.label_seed if labels else self.recipe.seed
 
     def predict(self) -> None:
         """Verdicts of every variant whose models the recipe trains."""
@@ -442,7 +499,7 @@ def _fingerprint(folder: Path) -> list:
                   for path in folder.rglob("*") if path.is_file())
 
 
-def _gin_text(gin_file: str) -> str:
+def gin_text(gin_file: str) -> str:
     from lisax.runtime.gin_files import GIN_CONFIGS
 
     for folder in (Path(), GIN_CONFIGS):

@@ -19,8 +19,9 @@ class Recipe:
 
     `train` maps a model (`rank_entities`, `label_pointwise`, …, `pretrain`) to its gin file; models that it
     does not name are neither trained nor reported. `initial` maps a model to what it starts from: another
-    model of the run, or a checkpoint's path. `warm_up_pages` > 0 first makes a world of so many pages and
-    trains each model on it before it sees the data.
+    model of the run, `warm_up/MODEL`, or a checkpoint's path. `warm_up` is the recipe (a gin file) of a run on
+    a generated world of `warm_up_pages` that comes first, with the same vocabulary; its models are those that
+    `initial` can name.
     """
 
     train: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -44,8 +45,10 @@ class Recipe:
     labelling_window: Sequence[int] = negatives.LABELLING
     negative_rounds: int = 1  # times each positive is paired with a fresh negative
     validation_share: float = 0.05  # of train held out to choose checkpoints by, where there is no other split
-    warm_up_pages: int = 0
+    warm_up: str | None = None
+    warm_up_pages: int = 12_000
     seed: int = 0
+    label_seed: int | None = None  # of labellers and their examples, if another than `seed`
 
     def __post_init__(self):
         known = {*RANKERS, *LABELLERS, "pretrain"}
