@@ -115,6 +115,8 @@ class List5:
             share = self.recipe.validation_share
             held = {i: claim for i, claim in train.items() if _hashed_share(i) < share}
             train = {i: claim for i, claim in train.items() if i not in held}
+        held = dict(itertools.islice(held.items(), self.recipe.validation_claims))
+        reported = dict(itertools.islice(reported.items(), self.recipe.report_claims))
         for role, claims in ((TRAIN, train), (VALIDATION, held), (REPORT, reported)):
             if not any(claim.label for claim in claims.values()):
                 raise LisaxError(f"{self.data.folder}: there are no labelled claims for '{role}'")
@@ -244,7 +246,8 @@ class List5:
         self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=["index"],
                         settings={"claims": _fingerprint(self.data.folder), "documents": recipe.documents,
                                   "candidates": recipe.candidates, "method": recipe.method,
-                                  "validation_share": recipe.validation_share})
+                                  "roles": [recipe.validation_share, recipe.validation_claims,
+                                            recipe.report_claims]})
 
     def _expand(self, documents: dict[str, list[Hit]]) -> Iterator[Hit]:
         for claim_id, hits in documents.items():

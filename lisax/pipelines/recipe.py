@@ -27,8 +27,9 @@ class Recipe:
     train: dict[str, str] = dataclasses.field(default_factory=dict)
     initial: dict[str, str] = dataclasses.field(default_factory=dict)
     preset: str = "paper"
-    max_tokens: int = 512  # of an input of a ranker, a pointwise or a claim-only model
+    max_tokens: int = 512  # of an input of a ranker or a pointwise model
     list_max_tokens: int = 512  # of an input of a listwise model
+    claim_max_tokens: int = 512  # of an input of the claim-only model
     # A SentencePiece model, or None: one of `vocabulary_size` pieces is trained on the corpus.
     vocabulary: str | None = None
     vocabulary_size: int = 32_000
@@ -44,6 +45,8 @@ class Recipe:
     ranking_window: Sequence[int] = negatives.RANKING
     labelling_window: Sequence[int] = negatives.LABELLING
     negative_rounds: int = 1  # times each positive is paired with a fresh negative
+    validation_claims: int | None = None  # claims that choose checkpoints; None: all that there are
+    report_claims: int | None = None  # claims of the reported split that are used; None: all
     validation_share: float = 0.05  # of train held out to choose checkpoints by, where there is no other split
     warm_up: str | None = None
     warm_up_pages: int = 12_000
@@ -70,6 +73,8 @@ class Recipe:
         return tuple(name for name in LABELLERS if name in self.train)
 
     def tokens_of(self, model: str) -> int:
+        if model == "claim_only":
+            return self.claim_max_tokens
         return self.list_max_tokens if "listwise" in model else self.max_tokens
 
 
