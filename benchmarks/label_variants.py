@@ -19,7 +19,7 @@ from pathlib import Path
 from lisax.corpora import open_folder
 from lisax.pipelines.list5 import List5
 from lisax.pipelines.list5_report import finish, versions
-from lisax.pipelines.recipe import read_recipe
+from lisax.pipelines.recipe import WORLD_SHARES, read_recipe
 from lisax.records import write_json
 from lisax.world import write
 
@@ -34,7 +34,7 @@ def main() -> None:
     args = parser.parse_args()
     world = args.out / "world"
     if not (world / "world.json").is_file():
-        write(world, args.pages, 0)
+        write(world, args.pages, 0, shares=WORLD_SHARES)
     recipe = read_recipe(["experiments/list5/label_variants.gin"])
     found = []
     for seed in range(args.seeds):

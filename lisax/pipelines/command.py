@@ -35,9 +35,10 @@ def demo_main(args: argparse.Namespace) -> int:
     if data is None:
         recipe, data = "experiments/list5/demo.gin", args.out / "world"
         if not (data / "world.json").is_file():
+            from lisax.pipelines.recipe import WORLD_SHARES
             from lisax.world import write
 
-            write(data, args.pages, args.seed)
+            write(data, args.pages, args.seed, shares=WORLD_SHARES)
     return _list5(args, data, args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings])
 
 

@@ -23,7 +23,7 @@ from lisax.corpora import Dataset, fever, open_folder
 from lisax.formats import presets
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
-from lisax.pipelines.recipe import RANKERS, Recipe, read_recipe
+from lisax.pipelines.recipe import RANKERS, WORLD_SHARES, Recipe, read_recipe
 from lisax.pipelines.sentences import Sentences
 from lisax.pipelines.stages import Stages, counting, resumable_lines, say
 from lisax.pipelines.text_model import TextModel, model_card
@@ -176,8 +176,8 @@ class List5:
         """The generated world of the warm-up, where the recipe has one."""
         if self.recipe.warm_up:
             settings = {"pages": self.recipe.warm_up_pages, "seed": self.recipe.seed}
-            self.stages.run("world", lambda: world.write(self.world_folder, **settings),
-                            outputs=[self.world_folder / "world.json"], settings=settings)
+            self.stages.run("world", lambda: world.write(self.world_folder, **settings, shares=WORLD_SHARES),
+                            outputs=[self.world_folder / "world.json"], settings=settings | WORLD_SHARES)
 
     def build_vocabulary(self) -> None:
         """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""
@@ -391,7 +391,7 @@ class List5:
                                   "MIXTURE_OR_TASK_NAME": task, "RANDOM_SEED": self.seed_of(model),
                                   "VOCAB_SIZE": -(-self.vocabulary.size // 128) * 128}
         if model != "pretrain":
-            values["TASK_FEATURE_LENGTHS"] = {"inputs": tokens, "targets": 2}
+            values["TASK_FEATURE_LENGTHS"] = {"inputs": tokens, "targets": recipe.target_tokens}
         if initial is not None:
             values["INITIAL_CHECKPOINT_PATH"] = initial
         bindings = [*bindings_of(values), *bindings_of({"lisax_locations.data": self.out.resolve(),

@@ -10,6 +10,9 @@ from lisax.records import LisaxError
 from lisax.sampling import negatives
 
 RANKERS = ("rank_entities", "rank")
+# Kinds of claims in the worlds that models are trained on here. One hop is most, as in FEVER: no ranker that sees
+# one sentence at a time finds the second page of a two-hop claim that does not name it.
+WORLD_SHARES = {"one_hop": 0.85, "two_hop": 0.04, "joint": 0.06, "compare": 0.05}
 LABELLERS = ("claim_only", "label_pointwise", "label_listwise", "label_listwise_infused")
 
 
@@ -30,6 +33,7 @@ class Recipe:
     max_tokens: int = 512  # of an input of a ranker or a pointwise model
     list_max_tokens: int = 512  # of an input of a listwise model
     claim_max_tokens: int = 512  # of an input of the claim-only model
+    target_tokens: int = 2  # of a row of targets in training: a word and EOS, times the examples packed in a row
     # A SentencePiece model, or None: one of `vocabulary_size` pieces is trained on the corpus.
     vocabulary: str | None = None
     vocabulary_size: int = 32_000
