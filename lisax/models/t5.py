@@ -87,7 +87,9 @@ class Dense(nn.Module):
     @nn.compact
     def __call__(self, x: Array) -> Array:
         kernel = self.param("kernel", self.kernel_init, (x.shape[-1], self.features), jnp.float32)
-        return jnp.dot(x.astype(self.dtype), kernel.astype(self.dtype))
+        # Two-dimensional, because XLA's CPU backend computes the kernel's gradient several times faster so.
+        rows = x.astype(self.dtype).reshape(-1, x.shape[-1])
+        return jnp.dot(rows, kernel.astype(self.dtype)).reshape(*x.shape[:-1], self.features)
 
 
 class LayerNorm(nn.Module):
