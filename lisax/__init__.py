@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from lisax.runtime.bundle import Bundle
+    from lisax.pipelines.text_model import TextModel
 
 
-def load(path: str) -> Bundle:
+def load(path: str) -> TextModel:
     """The verifier exported to the folder `path` (see `lisax export`).
 
-    `load(path).verify("claim", evidence)` and `load(path).rank(query, texts)` are a line each.
+    `load(path).verify("claim", evidence)` of a labeller and `load(path).rank(query, texts)` of a ranker are a line each.
     """
     # Imported here so that `import lisax` costs nothing until a model is wanted.
-    from lisax.runtime.bundle import load as load_bundle
+    from lisax.pipelines.text_model import TextModel
 
-    return load_bundle(path)
+    return TextModel.open(path)

@@ -45,12 +45,14 @@ CLAIMS_AT_A_TIME = 32  # claims scored between two points of resumption
 FAMILIES = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, "claim_only": Family.CLAIM_ONLY,
             "label_pointwise": Family.LABEL_POINTWISE, "label_listwise": Family.LABEL_LISTWISE,
             "label_listwise_infused": Family.LABEL_LISTWISE}
-# Rows of the paper's table 4 and the baselines beside them: variant -> (labeller, selection).
+# Rows of the paper's table 2 and what stands beside them (`any` is ours): variant -> (labeller, selection).
 VARIANTS = {
     "claim_only": ("claim_only", "rank_entities"),
     "bm25": ("label_listwise_infused", "bm25"),
+    "bm25_any": ("label_pointwise", "bm25"),
     "sum": ("label_pointwise", "rank_entities"),
     "max": ("label_pointwise", "rank_entities"),
+    "any": ("label_pointwise", "rank_entities"),
     "listwise": ("label_listwise", "rank_entities"),
     "infused": ("label_listwise_infused", "rank_entities"),
     "infused_without_entities": ("label_listwise_infused", "rank"),
@@ -424,7 +426,7 @@ class List5:
         run = read_run(self.selection_file(selection, REPORT))
         model = TextModel.open(self.model_dir(labeller))
         verdicts = verify(model, claims.values(), run, self.lookup,
-                          aggregate=variant if variant in AGGREGATES else "max")
+                          aggregate=variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max")
         fever.write_predictions(out, verdicts, claims, self.sentences.original_page)
 
 
@@ -450,8 +452,14 @@ def rank_to_file(model: TextModel, claims: Sequence[Claim], candidates: dict[str
     resumable_lines(out, groups, group_lines)
 
 
-# LisT5's two ways from the label probabilities [sentences, labels] of single sentences to the claim's.
-AGGREGATES = {"sum": lambda shares: shares.sum(axis=0), "max": lambda shares: shares.max(axis=0)}
+def any_decides(shares: np.ndarray) -> np.ndarray:
+    """There is no information only if no sentence has any: the product over sentences; otherwise the most certain
+    sentence decides. Unlike a maximum, one irrelevant sentence does not outvote the one that matters."""
+    return np.append(shares[:, :2].max(axis=0), shares[:, 2].prod())
+
+
+# From the label probabilities [sentences, labels] of single sentences to the claim's: LisT5's two ways, and ours.
+AGGREGATES = {"sum": lambda shares: shares.sum(axis=0), "max": lambda shares: shares.max(axis=0), "any": any_decides}
 
 
 def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]], lookup: sampling.Lookup, *,
