@@ -55,6 +55,9 @@ def parsed(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
     import gin
 
     register_configurables()
+    # gin also looks for `models/x.gin` as a resource of a Python package `models`, and fails where sys.path
+    # merely has a folder of that name. Files are all that is meant here.
+    gin.config._FILE_READERS[:] = [(open, os.path.isfile)]
     gin.clear_config()
     try:
         for path in (*search_paths, str(GIN_CONFIGS)):
