@@ -11,6 +11,7 @@ import functools
 import hashlib
 import itertools
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -511,11 +512,14 @@ def _fingerprint(folder: Path) -> list:
 
 
 def gin_text(gin_file: str) -> str:
+    """The text of a gin file with that of all it includes: what a model's stage depends on."""
     from lisax.runtime.gin_files import GIN_CONFIGS
 
     for folder in (Path(), GIN_CONFIGS):
         if (folder / gin_file).is_file():
-            return (folder / gin_file).read_text(encoding="utf-8")
+            text = (folder / gin_file).read_text(encoding="utf-8")
+            included = re.findall(r"^\s*include\s+['\"](.+?)['\"]", text, re.MULTILINE)
+            return "\n".join([text, *map(gin_text, included)])
     raise LisaxError(f"there is no gin file '{gin_file}' here or in {GIN_CONFIGS}")
 
 
