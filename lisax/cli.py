@@ -68,15 +68,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LisaxError as error:
         print(f"lisax: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except OSError as error:
         print(f"lisax: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("lisax: interrupted; the same command goes on from here", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
 
 
 if __name__ == "__main__":

@@ -6,12 +6,15 @@ import dataclasses
 import errno
 import hashlib
 import json
+import logging
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from lisax.records import LisaxError, write_json
+
+log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 1 << 20
 
@@ -55,7 +58,9 @@ def download(url: str, destination, *, checksum: str | None = None, patience: Pa
                 raise DownloadError(
                     f"{url}: {error}; check the connection and run the same command again, which resumes after "
                     f"{_size(partial):,} bytes, or download it by other means into {destination}") from None
-            time.sleep(min(patience.first_wait_seconds * 2 ** failures, 60.0))
+            wait_seconds = min(patience.first_wait_seconds * 2 ** failures, 60.0)
+            log.warning("%s: %s; trying again in %g s", url, error, wait_seconds)
+            time.sleep(wait_seconds)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise DownloadError(f"{partial}: cannot be written: {error.strerror or error}") from None

@@ -1,4 +1,4 @@
-"""Any folder of claims and pages behind one face: `open_folder` looks at the names and reads accordingly."""
+"""Any layout behind one face: `open_folder` for a folder of claims and pages, `read_claims` for one file."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def open_folder(folder) -> Dataset:
         return Fever(folder)
     if (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file():
         return Beir(folder)
-    files = {split: folder / f"{split}.jsonl" for split in SPLITS if (folder / f"{split}.jsonl").is_file()}
+    files = _split_files(folder)
     for path in files.values():
         _, first = next(read_json_lines(path))
         if "retrieved_evidence" in first:
@@ -192,6 +192,37 @@ def open_folder(folder) -> Dataset:
     raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
                     "(claims.train.jsonl, pages.jsonl), BEIR (corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice "
                     "or WiCE (train.jsonl, dev.jsonl, test.jsonl)", path=folder)
+
+
+def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
+    """The claims of one file, its layout told by the fields of its lines: FEVER, FoolMeTwice, WiCE, BEIR or ours.
+
+    BEIR's claims are its queries.jsonl, or those that a qrels/*.tsv judges. FoolMeTwice numbers sentences over all
+    of its files, so those that stand beside this one are read too.
+    """
+    path = Path(path)
+    if path.suffix == ".tsv":
+        return beir.read_claims(path.parent.parent, path.stem, watch)
+    for _, row in read_json_lines(path):
+        if "_id" in row:
+            return beir.read_queries(path, watch)
+        if "retrieved_evidence" in row:
+            files = _split_files(path.parent)
+            split = next((split for split, file in files.items() if file.samefile(path)), None)
+            return FoolMeTwice(path.parent, files if split else {"": path}).claims(split or "", watch)
+        if "supporting_sentences" in row:
+            return wice.read_claims(path, watch)
+        sets = row.get("evidence")
+        sets = sets if isinstance(sets, list) else []
+        if "verifiable" in row or any(isinstance(unit, list) for s in sets if isinstance(s, list) for unit in s):
+            return fever.read_claims(path, watch)
+        if sets:
+            break
+    return plain.read_claims(path, watch)
+
+
+def _split_files(folder: Path) -> dict[str, Path]:
+    return {split: folder / f"{split}.jsonl" for split in SPLITS if (folder / f"{split}.jsonl").is_file()}
 
 
 def _by_split(folder: Path, stem: str) -> dict[str, Path]:

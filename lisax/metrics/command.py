@@ -8,14 +8,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.records import Claim, DataError, read_json_lines
+from lisax.records import Claim, DataError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="evaluate_verb", metavar="WHAT", required=True)
     fever = verbs.add_parser("fever", help="verdicts with evidence, as the official FEVER scorer counts")
     fever.add_argument("--gold", type=Path, required=True, metavar="FILE",
-                       help="claims with labels and evidence, in FEVER's layout or our own")
+                       help="claims with labels and evidence, in any layout that `lisax data check` reads")
     fever.add_argument("--predictions", type=Path, required=True, metavar="FILE", help="a FEVER submission")
     ranking = verbs.add_parser("ranking", help="a TREC run, as trec_eval counts")
     gold = ranking.add_mutually_exclusive_group(required=True)
@@ -37,28 +37,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def read_gold(path: Path) -> dict[str, Claim]:
-    """Claims by id, of a file in FEVER's layout or our own, told by its evidence."""
-    from lisax.corpora import fever, plain
+    """Claims by id, of a file in any layout."""
+    from lisax.corpora import read_claims
 
-    read = plain.read_claims if _is_plain(path) else fever.read_claims
-    return {claim.id: claim for claim in read(path)}
-
-
-def _is_plain(path: Path) -> bool:
-    """Whether the first unit of evidence in the file is a string; FEVER's is a list of four.
-
-    FEVER gives even claims without enough information a unit (of nulls): evidence lists that are all empty
-    are ours.
-    """
-    seen_empty = False
-    for _, row in read_json_lines(path):
-        sets = row.get("evidence")
-        if isinstance(sets, list):
-            members = next((s for s in sets if isinstance(s, list) and s), None)
-            if members:
-                return isinstance(members[0], str)
-            seen_empty = True
-    return seen_empty
+    return {claim.id: claim for claim in read_claims(path)}
 
 
 def _fever(args: argparse.Namespace) -> dict:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lisax.records import Claim, LisaxError, read_json_lines, write_json
+from lisax.corpora import open_folder, read_claims
+from lisax.records import LisaxError, write_json
 
 if TYPE_CHECKING:
     from lisax.retrieval.documents import DocumentIndex, TitleSearch
@@ -42,7 +43,6 @@ def index_main(args: argparse.Namespace) -> int:
         raise LisaxError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
     if args.add and args.kind != "documents":
         raise LisaxError("documents are added to all that an index has: `lisax index documents --add`")
-    from lisax.corpora import open_folder
     from lisax.retrieval.bm25_builder import B, K1
     from lisax.retrieval.documents import COMPONENTS, add_documents, build_index
 
@@ -61,7 +61,7 @@ def index_main(args: argparse.Namespace) -> int:
 
 def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
-    parser.add_argument("--claims", type=Path, required=True, metavar="FILE", help="FEVER's layout or LisaX's own")
+    parser.add_argument("--claims", type=Path, required=True, metavar="FILE", help="claims in any layout that `lisax data check` reads")
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="TREC run to write")
     parser.add_argument("--k", type=int, default=100, help="documents a claim (default: 100)")
     parser.add_argument("--method", choices=("bm25", "titles", "both"), default="both",
@@ -102,20 +102,6 @@ def retrieve_main(args: argparse.Namespace) -> int:
         for k in cutoffs:
             print(f"{k:>8}  {figures[f'recall_any@{k}']:>13.4f}  {figures[f'recall_complete@{k}']:>12.4f}")
     return 0
-
-
-def read_claims(path: Path) -> Iterator[Claim]:
-    """Claims of a file in FEVER's layout (its evidence is four-column) or in LisaX's own."""
-    from lisax.corpora import fever, plain
-
-    for _, row in read_json_lines(path):
-        evidence = row.get("evidence")
-        if "verifiable" in row or (evidence and isinstance(evidence, list) and isinstance(evidence[0], list)
-                                   and evidence[0] and isinstance(evidence[0][0], list)):
-            return fever.read_claims(path)
-        if evidence:
-            break
-    return plain.read_claims(path)
 
 
 def wiki_search(args: argparse.Namespace, index: DocumentIndex) -> TitleSearch:

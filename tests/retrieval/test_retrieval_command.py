@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from lisax.records import LisaxError
-from lisax.retrieval.command import (add_index_arguments, add_retrieve_arguments, index_main, read_claims,
-                                     retrieve_main)
+from lisax.retrieval.command import add_index_arguments, add_retrieve_arguments, index_main, retrieve_main
 
 PAGES = [
     {"id": "Rome", "title": "Rome", "sentences": ["Rome is in Italy."], "redirects": []},
@@ -84,14 +83,6 @@ def test_bad_calls_are_told(data):
     index("titles", "--corpus", data / "data", "--out", data / "index")
     with pytest.raises(LisaxError, match="no such file"):
         retrieve("--index", data / "index", "--claims", data / "none.jsonl", "--out", data / "run")
-
-
-def test_claims_in_fevers_layout(tmp_path):
-    write(tmp_path / "dev.jsonl", [
-        {"id": 7, "verifiable": "VERIFIABLE", "label": "SUPPORTS", "claim": "Rome is old.",
-         "evidence": [[[1, 2, "Rome", 0]]]}])
-    claim, = read_claims(tmp_path / "dev.jsonl")
-    assert claim.id == "7" and claim.evidence_sets == (("Rome_0",),)
 
 
 def test_a_wiki_serves_only_title_searches(data):

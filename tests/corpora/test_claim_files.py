@@ -1,0 +1,64 @@
+"""`read_claims`: a single file of claims, its layout told by its lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lisax.corpora import open_folder, read_claims
+
+REAL = Path(__file__).parents[3] / "shared/data"
+FEVER = {"id": 7, "label": "SUPPORTS", "claim": "Rome is old.", "evidence": [[[1, 2, "Rome", 0]]]}
+NO_INFO = {"id": 8, "label": "NOT ENOUGH INFO", "claim": "Rome is dear.", "evidence": [[[3, None, None, None]]]}
+OURS = {"id": "7", "label": "SUPPORTS", "claim": "Rome is old.", "evidence": [["Rome_0"]]}
+UNDECIDED = {"id": "8", "label": "NOT ENOUGH INFO", "claim": "Rome is dear.", "evidence": []}
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("rows", [[FEVER], [NO_INFO, FEVER], [FEVER | {"evidence": [[], *FEVER["evidence"]]}], [OURS],
+                                  [UNDECIDED, OURS]])
+def test_fevers_evidence_and_ours(tmp_path, rows):
+    *_, claim = read_claims(lines(tmp_path / "some.jsonl", rows))
+    assert (claim.id, claim.evidence_sets) == ("7", (("Rome_0",),))
+
+
+@pytest.mark.parametrize("row", [
+    {"id": 9, "verifiable": "NOT VERIFIABLE", "label": "NOT ENOUGH INFO", "claim": "c", "evidence": []},
+    {"id": 9, "claim": "c"}])
+def test_claims_without_evidence(tmp_path, row):
+    claim, = read_claims(lines(tmp_path / "some.jsonl", [row]))
+    assert (claim.id, claim.evidence_sets) == ("9", ())
+
+
+def test_fool_me_twice_is_numbered_with_the_files_beside_it(tmp_path):
+    def row(name, sentence):
+        return {"id": name, "text": "c", "label": "SUPPORTS", "wikipedia_page": "Rome",
+                "gold_evidence": [{"text": sentence}], "retrieved_evidence": [{"text": sentence}]}
+
+    lines(tmp_path / "train.jsonl", [row("a", "One.")])
+    dev = lines(tmp_path / "dev.jsonl", [row("b", "Two.")])
+    assert [claim.gold_ids for claim in read_claims(dev)] == [("Rome_1",)]
+    alone = lines(tmp_path / "mine.jsonl", [row("b", "Two.")])
+    assert [claim.gold_ids for claim in read_claims(alone)] == [("Rome_0",)]
+
+
+def test_beir(tmp_path):
+    queries = lines(tmp_path / "queries.jsonl", [{"_id": "q", "text": "old?"}, {"_id": "r", "text": "new?"}])
+    (tmp_path / "qrels").mkdir()
+    qrels = tmp_path / "qrels" / "test.tsv"
+    qrels.write_text("query-id\tcorpus-id\tscore\nq\tRome\t1\n")
+    assert [claim.id for claim in read_claims(queries)] == ["q", "r"]
+    assert [(claim.id, claim.gold_ids) for claim in read_claims(qrels)] == [("q", ("Rome_0",))]
+
+
+@pytest.mark.parametrize("name", ["fever", "fm2", "wice"])
+def test_real_data(name):
+    if not REAL.is_dir():
+        pytest.skip("needs ../shared/data")
+    assert list(read_claims(REAL / name / "dev.jsonl")) == list(open_folder(REAL / name).claims("dev"))
