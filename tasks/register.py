@@ -27,7 +27,7 @@ from pathlib import Path
 
 import seqio
 
-from lisax.corpora import open_folder, plain
+from lisax.corpora import open_folder, plain, read_claims
 from lisax.corpora.reading import Watch
 from lisax.formats import presets
 from lisax.formats.families import Family
@@ -35,7 +35,7 @@ from lisax.records import Claim, DataError, Document, Label, LisaxError, atomic_
 from lisax.sampling import examples, files
 from tasks import families
 from tasks.labelling import VARIANTS
-from tasks.vocabularies import ByteVocabulary, SentencePieces, train_vocabulary
+from tasks.vocabularies import ByteVocabulary, SentencePieces, encoder_of, train_vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ CANDIDATES = 200  # sentences a claim, where BM25 has to find them
 TRAINED_PIECES = 8000
 TASKS = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, **VARIANTS}
 MANIFEST = "dataset.json"
+PATHS = ("folder", "corpus", "vocabulary", "run", "reranked", "out")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +51,7 @@ class ClaimDataset:
     """What a user says of his data. Paths in a JSON file are relative to it.
 
     name: prefix of the tasks. folder: a dataset folder; or else claims ({split: file} or one file, which is
-    "train") and corpus (pages) in the plain layout. vocabulary: a SentencePiece model, "bytes", "train" (one
+    "train"; any layout) and corpus (pages, plain layout). vocabulary: a SentencePiece model, "bytes", "train" (one
     is trained on the corpus), or None for the one that `tasks.locations` finds. run, reranked: TREC runs of
     sentence ids, before and after a ranker; without a run a claim's own `candidates` are taken, or else BM25
     over the corpus's sentences; without reranked the run stands in for it. preset: "paper", "released" or
@@ -71,6 +72,12 @@ class ClaimDataset:
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.isidentifier():
             raise LisaxError(f"a dataset's name must be letters, digits and underscores, found {self.name!r}")
+        files = self.claims.values() if isinstance(self.claims, Mapping) else [self.claims]
+        for field, value in [(field, getattr(self, field)) for field in PATHS] + [("claims", file) for file in files]:
+            if value is not None and not isinstance(value, (str, os.PathLike)):
+                raise LisaxError(f"dataset '{self.name}': `{field}` must be a path, found {value!r:.80}")
+        if type(self.seed) is not int:
+            raise LisaxError(f"dataset '{self.name}': `seed` must be an integer, found {self.seed!r:.80}")
         if (self.folder is None) == (self.claims is None) or (self.claims is None) != (self.corpus is None):
             raise LisaxError(f"dataset '{self.name}': give either `folder`, or `claims` and `corpus`")
 
@@ -93,7 +100,7 @@ class ClaimDataset:
     def read_claims(self, split: str, watch: Watch) -> Iterator[Claim]:
         if self.folder is not None:
             return open_folder(self.folder).claims(split, watch)
-        return plain.read_claims(self.claim_files[split], watch)
+        return read_claims(self.claim_files[split], watch)
 
     def read_pages(self) -> Iterator[Document]:
         return open_folder(self.folder).documents() if self.folder is not None else plain.read_pages(self.corpus)
@@ -167,8 +174,11 @@ def register(name: str, **fields) -> Registered:
         raise LisaxError(f"there is already a task '{taken[0]}': register the dataset under another name")
     preset = None if dataset.preset is None else presets.get(dataset.preset)
     splits = tuple(dataset.claim_files)
+    if dataset.vocabulary != "train":  # a wrong path is told before the long work, not after
+        vocabulary = _vocabulary(dataset)
     counts = _build(dataset)
-    vocabulary = _vocabulary(dataset)
+    if dataset.vocabulary == "train":
+        vocabulary = _vocabulary(dataset)
     for variant, family in TASKS.items():
         stem = "rank" if family.ranks else variant
         families.add(tasks[variant], family, _file_in(dataset.out_folder, stem), splits=splits,
@@ -187,15 +197,16 @@ def register_file(path: str | os.PathLike) -> Registered:
         raise DataError(f"not valid JSON: {error}", path=path) from None
     if not isinstance(fields, dict) or not isinstance(fields.get("name"), str):
         raise DataError("expected a JSON object with a name", path=path, field="name")
-    for field in ("folder", "corpus", "run", "reranked", "out", "vocabulary"):
-        value = fields.get(field)
-        if isinstance(value, str) and not (field == "vocabulary" and value in ("bytes", "train")):
-            fields[field] = path.parent / value
+    def beside(value):
+        return path.parent / value if isinstance(value, str) else value
+
+    for field in PATHS:
+        if field in fields and not (field == "vocabulary" and fields[field] in ("bytes", "train")):
+            fields[field] = beside(fields[field])
     claims = fields.get("claims")
-    if isinstance(claims, dict):
-        fields["claims"] = {split: path.parent / file for split, file in claims.items()}
-    elif isinstance(claims, str):
-        fields["claims"] = path.parent / claims
+    if claims is not None:
+        fields["claims"] = ({split: beside(file) for split, file in claims.items()} if isinstance(claims, dict)
+                            else beside(claims))
     return register(**fields)
 
 
@@ -206,7 +217,7 @@ def _as_json(dataset: ClaimDataset) -> dict:
         return str(Path(value).resolve())
 
     fields = {field: value for field, value in dataclasses.asdict(dataset).items() if value is not None}
-    for field in ("folder", "claims", "corpus", "run", "reranked", "out", "vocabulary"):
+    for field in ("claims", *PATHS):
         if field in fields and fields[field] not in ("bytes", "train"):
             fields[field] = absolute(fields[field])
     return fields
@@ -225,7 +236,9 @@ def _vocabulary(dataset: ClaimDataset) -> seqio.Vocabulary | None:
     path = trained if str(dataset.vocabulary) == "train" else Path(dataset.vocabulary)
     if not path.is_file():
         raise DataError("no such vocabulary (a SentencePiece model)", path=path)
-    return SentencePieces(path)
+    vocabulary = SentencePieces(path)
+    encoder_of(vocabulary)  # refuses a file that is no SentencePiece model of T5's conventions
+    return vocabulary
 
 
 # --- Example files --------------------------------------------------------------------------
@@ -244,10 +257,14 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
     reranked = _ranked(dataset.reranked) if dataset.reranked else candidates
     wanted = {unit for run in (candidates, reranked) for units in run.values() for unit in units}
     wanted.update(unit for of_split in claims.values() for claim in of_split for unit in claim.gold_ids)
-    passages = {sentence.id: examples.Passage(sentence.id, page.title, sentence.text)
-                for page in dataset.read_pages() for sentence in page.sentences
-                if sentence.text and sentence.id in wanted}
-    _check_evidence(dataset, wanted - passages.keys())
+    present = {sentence.id: examples.Passage(sentence.id, page.title, sentence.text)
+               for page in dataset.read_pages() for sentence in page.sentences if sentence.id in wanted}
+    _check_evidence(dataset, wanted - present.keys())
+    # Gaps that the owner's corpus has are left out of the examples, and counted.
+    passages = {unit: passage for unit, passage in present.items() if passage.text}
+    for run, path in ((candidates, dataset.run), (reranked, dataset.reranked)):
+        if path and passages.keys().isdisjoint(unit for units in run.values() for unit in units):
+            raise DataError("none of its ids is a sentence of the corpus ({page}_{n})", path=path)
     skipped: Counter = Counter()
     counts: dict[str, dict[str, int]] = {}
     for split, of_split in claims.items():
@@ -286,7 +303,7 @@ def _check_evidence(dataset: ClaimDataset, missing: set[str]) -> None:
             for unit in claim.gold_ids:
                 if unit in missing:
                     path, line = watch.where or (dataset.claim_files[split], None)
-                    raise DataError(f"'{unit}' of claim '{claim.id}' is not a sentence with text in the corpus",
+                    raise DataError(f"'{unit}' of claim '{claim.id}' is not a sentence of the corpus",
                                     path=path, line=line, field="evidence")
 
 

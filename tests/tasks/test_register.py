@@ -148,6 +148,14 @@ def test_bad_calls_say_what_is_wrong(folder, tmp_path):
         register("mine", folder=folder, preset="papper")
     with pytest.raises(DataError, match="no such vocabulary"):
         register("mine", folder=folder, vocabulary=tmp_path / "none.model")
+    with pytest.raises(DataError, match="not a SentencePiece model"):
+        register("mine", folder=folder, vocabulary=folder / "pages.jsonl")
+    with pytest.raises(LisaxError, match="`seed` must be an integer"):
+        register("mine", folder=folder, seed="0")
+    assert not (folder / "mine_tasks").exists()
+    runs.write_run(tmp_path / "pages.trec", [Hit("0", "P_1", 1, 1.0)], "test")
+    with pytest.raises(DataError, match="pages.trec: none of its ids is a sentence"):
+        register("mine", folder=folder, vocabulary="bytes", run=tmp_path / "pages.trec")
     register("mine", folder=folder, vocabulary="bytes")
     with pytest.raises(LisaxError, match="already a task 'mine_claim_only'"):
         register("mine", folder=folder, vocabulary="bytes")
@@ -156,6 +164,23 @@ def test_bad_calls_say_what_is_wrong(folder, tmp_path):
         register_file(tmp_path / "bad.json")
     with pytest.raises(DataError, match="no such file"):
         register_file(tmp_path / "absent.json")
+    for fields in ({"folder": 5}, {"claims": 5, "corpus": "p"}, {"claims": {"train": 7}, "corpus": "p"},
+                   {"claims": ["c"], "corpus": "p"}):
+        (tmp_path / "bad.json").write_text(json.dumps({"name": "yours"} | fields))
+        with pytest.raises(LisaxError, match="must be a path"):
+            register_file(tmp_path / "bad.json")
+
+
+def test_gaps_of_the_corpus_are_left_out_and_counted(folder, caplog):
+    pages = [json.loads(line) for line in (folder / "pages.jsonl").read_text().splitlines()]
+    gone = CLAIMS[0]["evidence"][0][0]
+    for page in pages:
+        for number in range(len(page["sentences"])):
+            if f"{page['id']}_{number}" == gone:
+                page["sentences"][number] = ""
+    lines(folder / "pages.jsonl", pages)
+    register("mine", folder=folder, vocabulary="bytes")
+    assert "a sentence without text in the corpus" in caplog.text
 
 
 def test_a_new_process_registers_the_files_of_LISAX_TASKS(folder, tmp_path):
