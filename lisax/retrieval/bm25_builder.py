@@ -96,7 +96,8 @@ class Bm25Builder:
             raise DataError("there are no documents to index", path=self._state.folder)
         duplicate = first_duplicate([StringTable(part / "ids") for part in self._parts])
         if duplicate is not None:
-            raise DataError(f"the document id '{duplicate}' occurs twice; ids must be distinct", field="id")
+            raise DataError(f"the document id '{duplicate}' occurs twice, counting what the index had before; "
+                            "ids must be distinct", path=self._state.folder, field="id")
         self._score()
         terms = StringTableWriter((folder := self._state.new_part(self._name)) / "terms")
         for term in self._vocabulary:

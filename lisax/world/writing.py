@@ -58,7 +58,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     `claims.SHARES` for its default and `claims` for what they are.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}` and `questions.{train,dev,test}`, all
-    `.jsonl`, each replaced only when all of them are complete. Memory does not grow with `pages`.
+    `.jsonl`, each replaced only when all of them are complete; what is empty has no file. Memory does not grow
+    with `pages`.
     """
     _check_pages(pages)
     if claims_per_page < 0:
@@ -94,6 +95,9 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
                     labels[split][label] = labels[split].get(label, 0) + 1
                 for n, row in enumerate(questions_of(place, page, claims.evidence, tables, question_rng)):
                     put(f"questions.{split}", {"id": f"w{index}q{n}", **row})
+    for name in names:
+        if not counts[name]:  # in a world of a few pages; readers refuse an empty file
+            (folder / f"{name}.jsonl").unlink()
     summary = {"name": "world", "version": VERSION, "seed": seed, "claims_per_page": claims_per_page,
                "shares": dict(shares), "counts": counts, "labels": labels}
     write_json(folder / "world.json", summary)

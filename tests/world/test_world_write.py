@@ -13,6 +13,7 @@ import sys
 import pytest
 
 import lisax.world
+from lisax.corpora.check import check
 from lisax.records import LisaxError, split_sentence_id
 
 SPLITS = ("train", "dev", "test")
@@ -146,6 +147,7 @@ def test_tables_agree_with_graphs(world):
 
 def test_one_page_and_wrong_arguments(tmp_path):
     assert lisax.world.write(tmp_path / "one", 1)["counts"]["pages"] == 1
+    assert check(tmp_path / "one").sound, "no empty files"
     with pytest.raises(LisaxError, match="at least one page"):
         lisax.world.write(tmp_path / "none", 0)
     with pytest.raises(LisaxError, match="must not be negative"):
