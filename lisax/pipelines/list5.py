@@ -453,14 +453,17 @@ def rank_to_file(model: TextModel, claims: Sequence[Claim], candidates: dict[str
     resumable_lines(out, groups, group_lines)
 
 
-def any_decides(shares: np.ndarray) -> np.ndarray:
+def any_decides(shares: np.ndarray, relevance: np.ndarray) -> np.ndarray:
     """There is no information only if no sentence has any: the product over sentences; otherwise the most certain
-    sentence decides. Unlike a maximum, one irrelevant sentence does not outvote the one that matters."""
-    return np.append(shares[:, :2].max(axis=0), shares[:, 2].prod())
+    sentence decides. Unlike under a maximum, one irrelevant sentence does not outvote the one that matters. A
+    sentence decides as far as the ranker finds it relevant."""
+    decided = shares[:, :2] * relevance[:, None]
+    return np.append(decided.max(axis=0), (1 - relevance * (1 - shares[:, 2])).prod())
 
 
-# From the label probabilities [sentences, labels] of single sentences to the claim's: LisT5's two ways, and ours.
-AGGREGATES = {"sum": lambda shares: shares.sum(axis=0), "max": lambda shares: shares.max(axis=0), "any": any_decides}
+# From label probabilities [sentences, labels] and relevance [sentences] to the claim's: LisT5's two ways, and ours.
+AGGREGATES = {"sum": lambda shares, relevance: shares.sum(axis=0),
+              "max": lambda shares, relevance: shares.max(axis=0), "any": any_decides}
 
 
 def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]], lookup: sampling.Lookup, *,
@@ -483,7 +486,9 @@ def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]],
         shares = scores[start:start + len(rows)]
         start += len(rows)
         if len(shares):
-            total = AGGREGATES[aggregate](shares) if model.family is Family.LABEL_POINTWISE else shares[0]
+            # A ranker's scores are probabilities; BM25's, above 1, count as certain.
+            relevance = np.clip([hit.score for hit, _ in selected[claim.id]], 0, 1)
+            total = AGGREGATES[aggregate](shares, relevance) if model.family is Family.LABEL_POINTWISE else shares[0]
             total = total / total.sum()
         else:
             # A pointwise model has nothing to read where nothing was retrieved: there is no information.

@@ -159,6 +159,7 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
 
 def test_aggregates_of_single_sentences():
     shares = np.array([[0.7, 0.1, 0.2], [0.02, 0.08, 0.9], [0.0, 0.1, 0.9]])
-    np.testing.assert_allclose(AGGREGATES["sum"](shares), [0.72, 0.28, 2.0])
-    np.testing.assert_allclose(AGGREGATES["max"](shares), [0.7, 0.1, 0.9])
-    np.testing.assert_allclose(AGGREGATES["any"](shares), [0.7, 0.1, 0.162])
+    relevance = np.array([1.0, 0.5, 0.0])
+    np.testing.assert_allclose(AGGREGATES["sum"](shares, relevance), [0.72, 0.28, 2.0])
+    np.testing.assert_allclose(AGGREGATES["max"](shares, relevance), [0.7, 0.1, 0.9])
+    np.testing.assert_allclose(AGGREGATES["any"](shares, relevance), [0.7, 0.1, 0.2 * 0.95])
