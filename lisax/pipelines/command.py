@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from lisax.records import LisaxError
@@ -34,12 +35,21 @@ def demo_main(args: argparse.Namespace) -> int:
     data, recipe = args.data, "experiments/list5/scratch.gin"
     if data is None:
         recipe, data = "experiments/list5/demo.gin", args.out / "world"
-        if not (data / "world.json").is_file():
-            from lisax.pipelines.recipe import WORLD_SHARES
-            from lisax.world import write
-
-            write(data, args.pages, args.seed, shares=WORLD_SHARES)
+        _write_world(data, args.pages, args.seed)
     return _list5(args, data, args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings])
+
+
+def _write_world(folder: Path, pages: int, seed: int) -> None:
+    """Unless the folder has that very world: newer files would make every stage run again."""
+    from lisax.pipelines.recipe import WORLD_SHARES
+    from lisax.world import write
+
+    try:
+        made = json.loads((folder / "world.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        made = None
+    if made is None or (made["counts"]["pages"], made["seed"], made["shares"]) != (pages, seed, WORLD_SHARES):
+        write(folder, pages, seed, shares=WORLD_SHARES)
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +99,7 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
 
 def rerank_main(args: argparse.Namespace) -> int:
     from lisax.pipelines.list5 import rank_to_file
-    from lisax.pipelines.stages import counting
+    from lisax.pipelines.stages import counting, fingerprint
     from lisax.pipelines.text_model import TextModel
     from lisax.retrieval.entities import default_spotter
     from lisax.retrieval.runs import read_run
@@ -100,7 +110,9 @@ def rerank_main(args: argparse.Namespace) -> int:
     candidates = {claim: sentences.candidates(hits) for claim, hits in read_run(args.run).items()}
     with counting(sum(min(len(units), args.depth) for units in candidates.values()), "sentences") as advance:
         rank_to_file(model, claims, candidates, sentences.lookup, args.out, depth=args.depth,
-                     spot=default_spotter(sentences.index.titles).spot, tag=str(model.family), progress=advance)
+                     spot=default_spotter(sentences.index.titles).spot, tag=str(model.family), progress=advance,
+                     made_from=json.dumps([args.depth, *map(fingerprint, (args.checkpoint, args.claims, args.run,
+                                                                          args.index))]))
     return 0
 
 

@@ -26,7 +26,7 @@ from lisax.formats.families import Family
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.pipelines.recipe import RANKERS, WORLD_SHARES, Recipe, read_recipe
 from lisax.pipelines.sentences import Sentences
-from lisax.pipelines.stages import Stages, counting, resumable_lines, say
+from lisax.pipelines.stages import Stages, counting, fingerprint, resumable_lines, say
 from lisax.pipelines.text_model import TextModel, model_card
 from lisax.records import LABELS, Claim, Hit, LisaxError, Verdict, write_json_lines
 from lisax.retrieval import documents as retrieval
@@ -108,6 +108,10 @@ class List5:
     # --- What stages read -------------------------------------------------------------------
 
     @functools.cached_property
+    def _data_print(self) -> list:
+        return fingerprint(self.data.folder, besides=self.out)
+
+    @functools.cached_property
     def claims(self) -> dict[str, dict[str, Claim]]:
         """Claims by role and id."""
         train = {claim.id: claim for claim in self.data.claims("train")}
@@ -173,7 +177,7 @@ class List5:
             retrieval.build_index(self.data.documents(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
 
         self.stages.run("index", work, outputs=[self.index_folder],
-                        settings={"corpus": _fingerprint(self.data.folder), "k1": self.recipe.k1, "b": self.recipe.b})
+                        settings={"corpus": self._data_print, "k1": self.recipe.k1, "b": self.recipe.b})
 
     def write_world(self) -> None:
         """The generated world of the warm-up, where the recipe has one."""
@@ -247,7 +251,7 @@ class List5:
                 write_run(self.candidates_file(role), self._expand(found), "candidates")
 
         self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=["index"],
-                        settings={"claims": _fingerprint(self.data.folder), "documents": recipe.documents,
+                        settings={"claims": self._data_print, "documents": recipe.documents,
                                   "candidates": recipe.candidates, "method": recipe.method,
                                   "roles": [recipe.validation_share, recipe.validation_claims,
                                             recipe.report_claims]})
@@ -436,8 +440,9 @@ class List5:
 
 def rank_to_file(model: TextModel, claims: Sequence[Claim], candidates: dict[str, list[str]], lookup: sampling.Lookup,
                  out: Path, *, depth: int, spot: Callable[[str], list[str]], tag: str,
-                 progress: Callable[[int], None] | None = None) -> None:
-    """Writes the run of the claims' first `depth` candidates by probability of relevance; resumes."""
+                 progress: Callable[[int], None] | None = None, made_from: str = "") -> None:
+    """Writes the run of the claims' first `depth` candidates by probability of relevance; resumes, if what it
+    is `made_from` is the same."""
     def group_lines(group: Sequence[Claim]) -> Iterator[str]:
         inputs = [list(sampling.ranking_inputs(claim, candidates.get(claim.id, ())[:depth], lookup,
                                                spot(claim.text) if model.family is Family.RANK_ENTITIES else ()))
@@ -450,7 +455,7 @@ def rank_to_file(model: TextModel, claims: Sequence[Claim], candidates: dict[str
 
     groups = [claims[i:i + CLAIMS_AT_A_TIME] for i in range(0, len(claims), CLAIMS_AT_A_TIME)]
     out.parent.mkdir(parents=True, exist_ok=True)
-    resumable_lines(out, groups, group_lines)
+    resumable_lines(out, groups, group_lines, made_from)
 
 
 def any_decides(shares: np.ndarray, relevance: np.ndarray) -> np.ndarray:
@@ -508,12 +513,6 @@ def _labelled(data: Dataset, split: str) -> bool:
 def _hashed_share(text: str) -> float:
     """A number in [0, 1) that depends on the text alone."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
-
-
-def _fingerprint(folder: Path) -> list:
-    """Names, sizes and times of the data's files: enough to see that they have changed."""
-    return sorted((str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
-                  for path in folder.rglob("*") if path.is_file())
 
 
 def gin_text(gin_file: str) -> str:

@@ -51,6 +51,9 @@ class Stages:
                 for path in outputs:
                     _remove(path)
                     _remove(partial(path))
+            for path in outputs:
+                for rest in path.parent.glob(f".{path.name}.*.partial"):  # of a write that was killed
+                    rest.unlink()
                 begun = {"digest": digest, "seconds": 0.0}
                 write_json(workings, begun)
             say(f"[{name}]")
@@ -79,46 +82,71 @@ def partial(path: Path) -> Path:
     return path.with_name(path.name + ".partial")
 
 
-def resumable_lines(path: Path, groups: Sequence[Any], work: Callable[[Any], Iterable[str]]) -> None:
+def resumable_lines(path: Path, groups: Sequence[Any], work: Callable[[Any], Iterable[str]],
+                    made_from: str = "") -> None:
     """Writes the lines of `work(group)` for every group to `path`; an interrupted call goes on at the first
     group that was not finished.
 
     Groups are worked on in order and each is worked on as a whole, so that interruption changes no result.
+    `made_from` stands for all that the lines depend on: what a call with another one left is not continued.
     """
     gathering = partial(path)
-    done, end = _finished_groups(gathering)
+    begin = f"#from {hashlib.sha256(made_from.encode()).hexdigest()}\n".encode()
+    done, end = _finished_groups(gathering, begin)
     gathering.parent.mkdir(parents=True, exist_ok=True)
     with gathering.open("ab") as file:
         file.truncate(end)
+        if not end:
+            file.write(begin)
         for number, group in enumerate(groups[done:], start=done):
             lines = "".join(line + "\n" for line in work(group))
             # The mark is written last, in the same call: without it the group counts as unfinished.
-            file.write(f"{lines}{_MARK} {number}\n".encode())
+            file.write(lines.encode() + _mark(number))
             file.flush()
             os.fsync(file.fileno())
     finished = path.with_name(f".{path.name}.finished")
     with gathering.open("rb") as source, finished.open("wb") as target:
-        target.writelines(line for line in source if not line.startswith(_MARK.encode()))
+        source.readline()
+        number = 0
+        for line in source:
+            if line == _mark(number):
+                number += 1
+            else:
+                target.write(line)
         target.flush()
         os.fsync(target.fileno())
     os.replace(finished, path)
     gathering.unlink()
 
 
-_MARK = "#group"
+def _mark(number: int) -> bytes:
+    return f"#group {number}\n".encode()
 
 
-def _finished_groups(path: Path) -> tuple[int, int]:
-    """(groups finished, bytes they take) of a file that may end anywhere."""
+def _finished_groups(path: Path, begin: bytes) -> tuple[int, int]:
+    """(groups finished, bytes up to their end) of a file that may end anywhere; (0, 0) if it does not `begin` so."""
     done = end = 0
     if path.exists():
-        position = 0
         with path.open("rb") as file:
+            if file.readline() != begin:
+                return 0, 0
+            end = position = len(begin)
             for line in file:
                 position += len(line)
-                if line == f"{_MARK} {done}\n".encode():
+                if line == _mark(done):
                     done, end = done + 1, position
     return done, end
+
+
+def fingerprint(path: Path, besides: Path | None = None) -> list:
+    """Names, sizes and times of a file or of a folder's files: enough to see that they have changed.
+
+    `besides`: a folder within `path` that does not count, such as that of the run itself.
+    """
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    if besides is not None and path.resolve() in besides.resolve().parents:
+        files = [file for file in files if not file.resolve().is_relative_to(besides.resolve())]
+    return sorted((str(file.relative_to(path)), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
 
 
 def say(text: str) -> None:

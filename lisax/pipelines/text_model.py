@@ -8,17 +8,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from lisax.formats import presets
 from lisax.formats.families import Family, encode
 from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
-from lisax.models.t5 import T5Config
+from lisax.models.t5 import T5Config, Transformer
 from lisax.records import LABELS, DataError, Label, LisaxError
 from lisax.runtime import bundle
-from lisax.runtime.checkpoints import VOCABULARY_NAME, read_model_json, resolve_checkpoint
-from lisax.runtime.restore import load_parameters
+from lisax.runtime.checkpoints import VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.runtime.restore import check_parameters, load_parameters
 from lisax.runtime.scoring import LabelScorer, softmax
 from lisax.sampling.examples import Example, Passage
 
@@ -58,8 +59,14 @@ class TextModel:
             card, parameters = bundle.read(folder)
         else:
             folder = resolve_checkpoint(folder)
-            card, parameters = read_model_json(folder), load_parameters(folder)
-        config = T5Config(**card["architecture"])
+            card, parameters = read_card(folder), load_parameters(folder)
+        try:
+            config = T5Config(**card["architecture"])
+        except (KeyError, TypeError) as error:
+            raise DataError(f"`architecture` is missing or wrong ({error})", path=folder / "model.json") from None
+        tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
+        expected = jax.eval_shape(Transformer(config).init, jax.random.key(0), tokens, tokens, tokens)
+        check_parameters(expected["params"], parameters, folder)
         return cls(config, parameters, Vocabulary(folder / VOCABULARY_NAME), card, folder)
 
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:

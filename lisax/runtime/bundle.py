@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lisax.records import DataError, LisaxError, write_json
-from lisax.runtime.checkpoints import VOCABULARY_NAME, flatten, read_model_json, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten, read_card, resolve_checkpoint
 from lisax.runtime.restore import load_parameters
 
 PARAMETERS_NAME = "model.safetensors"
@@ -25,7 +24,7 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike) -> Path:
     checkpoint, out = resolve_checkpoint(checkpoint), Path(out)
     if out.exists():
         raise LisaxError(f"{out} is there already: give a folder that does not exist yet")
-    card, parameters = read_model_json(checkpoint), flatten(load_parameters(checkpoint))
+    card, parameters = read_card(checkpoint), flatten(load_parameters(checkpoint))
     vocabulary = checkpoint / VOCABULARY_NAME
     if not vocabulary.is_file():
         raise DataError("the checkpoint has no vocabulary beside it", path=vocabulary)
@@ -33,7 +32,7 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike) -> Path:
     building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         save_file({name: np.asarray(array) for name, array in parameters.items()}, building / PARAMETERS_NAME)
-        write_json(building / "model.json", card)
+        write_json(building / MODEL_JSON, card)
         shutil.copyfile(vocabulary, building / VOCABULARY_NAME)
         building.chmod(0o755)
         os.replace(building, out)
@@ -60,4 +59,4 @@ def read(folder: str | os.PathLike) -> tuple[dict[str, Any], dict[str, Any]]:
         for parent in parents:
             place = place.setdefault(parent, {})
         place[leaf] = array
-    return json.loads((Path(folder) / "model.json").read_text(encoding="utf-8")), nested
+    return read_card(Path(folder)), nested

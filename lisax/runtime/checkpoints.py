@@ -130,7 +130,11 @@ def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
 
 def read_model_json(path: str | os.PathLike) -> dict[str, Any]:
     """`model.json` of the checkpoint that `path` means."""
-    folder = resolve_checkpoint(path)
+    return read_card(resolve_checkpoint(path))
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """`model.json` of a checkpoint folder or a bundle."""
     try:
         return json.loads((folder / MODEL_JSON).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -25,9 +25,12 @@ def load_parameters(path: str | os.PathLike) -> dict[str, Any]:
     """Float32 numpy parameters, nested dicts in T5X's layout, of the checkpoint that `path` means (see
     `checkpoints.resolve_checkpoint`)."""
     folder = resolve_checkpoint(path)
-    found = _shapes(folder)["target"]
-    wanted = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, np.float32), found)
-    return _read(folder, {"target": wanted}, sharding=None)["target"]
+    try:
+        found = _shapes(folder)["target"]
+        wanted = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, np.float32), found)
+        return _read(folder, {"target": wanted}, sharding=None)["target"]
+    except Exception as error:  # whatever a damaged file makes Orbax, tensorstore or JSON raise
+        raise LisaxError(f"the checkpoint {folder} cannot be read: {_first_line(error)}") from error
 
 
 def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner: Partitioner,
