@@ -51,11 +51,10 @@ class Stages:
                 for path in outputs:
                     _remove(path)
                     _remove(partial(path))
-            for path in outputs:
-                for rest in path.parent.glob(f".{path.name}.*.partial"):  # of a write that was killed
-                    rest.unlink()
                 begun = {"digest": digest, "seconds": 0.0}
                 write_json(workings, begun)
+            for rest in (rest for path in outputs for rest in path.parent.glob(f".{path.name}.*.partial")):
+                _remove(rest)  # of a write that was killed
             say(f"[{name}]")
             started = time.perf_counter()
             try:
