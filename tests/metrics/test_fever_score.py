@@ -127,7 +127,8 @@ def test_equal_to_the_definition_and_within_bounds(data):
     assert list(figures.values()) == pytest.approx(plainly(claims, verdicts), abs=1e-15)
     oracle = oracle_score(claims, {i: v.evidence for i, v in verdicts.items()})
     assert 0 <= figures["fever_score"] <= min(figures["label_accuracy"], oracle) <= 1
-    assert figures["evidence_f1"] <= max(figures["evidence_precision"], figures["evidence_recall"])
+    # Rounding may lift the mean of two equal figures above them.
+    assert figures["evidence_f1"] <= max(figures["evidence_precision"], figures["evidence_recall"]) + 1e-15
 
 
 @given(datasets(), units)
