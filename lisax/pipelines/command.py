@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from lisax.records import LisaxError
+from lisax.records import DataError, LisaxError
 
 DEMO_PAGES = 12_000
 
@@ -98,7 +98,7 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rerank_main(args: argparse.Namespace) -> int:
-    from lisax.pipelines.list5 import rank_to_file
+    from lisax.pipelines.inference import rank_to_file
     from lisax.pipelines.stages import counting, fingerprint
     from lisax.pipelines.text_model import TextModel
     from lisax.retrieval.entities import default_spotter
@@ -107,7 +107,10 @@ def rerank_main(args: argparse.Namespace) -> int:
     model, claims, sentences = TextModel.open(args.checkpoint), _claims(args.claims), _sentences(args.index)
     if not model.family.ranks:
         raise LisaxError(f"{args.checkpoint} labels ('{model.family}'); rerank needs a ranker")
-    candidates = {claim: sentences.candidates(hits) for claim, hits in read_run(args.run).items()}
+    run = read_run(args.run)
+    candidates = sentences.in_run(run)
+    if not any(sentences.lookup(unit) for units in candidates.values() for unit in units):
+        raise DataError(f"nothing in it has text in {args.index}", path=args.run)
     with counting(sum(min(len(units), args.depth) for units in candidates.values()), "sentences") as advance:
         rank_to_file(model, claims, candidates, sentences.lookup, args.out, depth=args.depth,
                      spot=default_spotter(sentences.index.titles).spot, tag=str(model.family), progress=advance,
@@ -124,7 +127,7 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 def verify_main(args: argparse.Namespace) -> int:
     from lisax.corpora.fever import write_predictions
-    from lisax.pipelines.list5 import verify
+    from lisax.pipelines.inference import verify
     from lisax.pipelines.text_model import TextModel
     from lisax.retrieval.runs import read_run
 
@@ -149,7 +152,7 @@ def export_main(args: argparse.Namespace) -> int:
 
 
 def _claims(path: Path) -> list:
-    from lisax.retrieval.command import read_claims
+    from lisax.corpora import read_claims
 
     return list(read_claims(path))
 

@@ -17,18 +17,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lisax import world
 from lisax.corpora import Dataset, fever, open_folder
 from lisax.formats import presets
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.pipelines.inference import KEPT, rank_to_file, verify
 from lisax.pipelines.recipe import RANKERS, WORLD_SHARES, Recipe, read_recipe
 from lisax.pipelines.sentences import Sentences
-from lisax.pipelines.stages import Stages, counting, fingerprint, resumable_lines, say
+from lisax.pipelines.stages import Stages, counting, fingerprint, say
 from lisax.pipelines.text_model import TextModel, model_card
-from lisax.records import LABELS, Claim, Hit, LisaxError, Verdict, write_json_lines
+from lisax.records import Claim, Hit, LisaxError, split_sentence_id, write_json_lines
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.documents import DocumentIndex
@@ -40,9 +39,6 @@ from lisax.sampling.negatives import Window
 
 WARM_UP = "warm_up"
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
-KEPT = sampling.LIST_LENGTH  # L
-CLAIMS_AT_A_TIME = 32  # claims scored between two points of resumption
-
 FAMILIES = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, "claim_only": Family.CLAIM_ONLY,
             "label_pointwise": Family.LABEL_POINTWISE, "label_listwise": Family.LABEL_LISTWISE,
             "label_listwise_infused": Family.LABEL_LISTWISE}
@@ -70,6 +66,8 @@ class List5:
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Recipe, *, until: str | None = None):
         self.data, self.out, self.recipe = data, Path(out), recipe
+        if until is not None and until not in self.stage_names:
+            raise LisaxError(f"this recipe has no stage '{until}'; its stages are {', '.join(self.stage_names)}")
         self.stages = Stages(self.out, until)
         self.preset = presets.get(recipe.preset)
         self.reported_split = "test" if _labelled(data, "test") else "dev"
@@ -153,6 +151,27 @@ class List5:
 
     # --- Stages -----------------------------------------------------------------------------
 
+    @property
+    def stage_names(self) -> list[str]:
+        """In the order of `run`."""
+        recipe = self.recipe
+        names = ["index", "retrieve"]
+        names += ["world", "vocabulary", WARM_UP] if recipe.warm_up else ["vocabulary"]
+        if "pretrain" in recipe.train:
+            names += ["examples.pretrain", "train.pretrain"]
+        names += ["examples.rank", *(f"train.{ranker}" for ranker in recipe.rankers)]
+        if recipe.labellers:
+            names += [f"select.rank_entities.{VALIDATION}", f"select.rank_entities.{TRAIN}", "examples.label",
+                      *(f"train.{labeller}" for labeller in recipe.labellers)]
+        names += [f"select.{ranker}.{REPORT}" for ranker in (*recipe.rankers, "bm25")]
+        return names + [f"predict.{variant}" for variant in self.variants]
+
+    @property
+    def variants(self) -> dict[str, tuple[str, str]]:
+        """Those of `VARIANTS` whose models the recipe trains."""
+        return {variant: (labeller, selection) for variant, (labeller, selection) in VARIANTS.items()
+                if labeller in self.recipe.train and (selection == "bm25" or selection in self.recipe.train)}
+
     def run(self) -> None:
         """All stages up to the predictions."""
         self.train_models()
@@ -162,10 +181,10 @@ class List5:
     def train_models(self) -> None:
         """All that has to be trained, and what training needs."""
         self.build_index()
+        self.retrieve_candidates()
         self.write_world()
         self.build_vocabulary()
         self.warm_up()
-        self.retrieve_candidates()
         self.train_pretraining()
         self.train_rankers()
         self.select_for_labellers()
@@ -178,6 +197,41 @@ class List5:
 
         self.stages.run("index", work, outputs=[self.index_folder],
                         settings={"corpus": self._data_print, "k1": self.recipe.k1, "b": self.recipe.b})
+
+    def retrieve_candidates(self) -> None:
+        """Sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order."""
+        recipe = self.recipe
+        roles = (TRAIN, VALIDATION, REPORT)
+        document_runs = [self.out / "runs" / f"documents.{role}.trec" for role in roles]
+
+        def work() -> None:
+            self._tell_gaps()
+            for role, run in zip(roles, document_runs):
+                hits = retrieval.retrieve(self.index, self.claims[role].values(), recipe.documents,
+                                          method=recipe.method)
+                write_run(run, hits, "documents")
+                found = read_run(run)
+                write_run(self.candidates_file(role), self._expand(found), "candidates")
+
+        self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=["index"],
+                        settings={"claims": self._data_print, "documents": recipe.documents,
+                                  "candidates": recipe.candidates, "method": recipe.method,
+                                  "roles": [recipe.validation_share, recipe.validation_claims,
+                                            recipe.report_claims]})
+
+    def _tell_gaps(self) -> None:
+        """A corpus may lack what claims cite, as FEVER's does; such claims cannot be scored as found."""
+        for role, claims in self.claims.items():
+            cited = [claim for claim in claims.values()
+                     if any(split_sentence_id(unit)[0] not in self.index.pages for unit in claim.gold_ids)]
+            if cited:
+                say(f"  {len(cited):,} claims of {role} cite pages that the corpus lacks, the first is '{cited[0].id}'; "
+                    f"`lisax data check {self.data.folder}` names file and line")
+
+    def _expand(self, documents: dict[str, list[Hit]]) -> Iterator[Hit]:
+        for claim_id, hits in documents.items():
+            for rank, unit in enumerate(self.sentences.of_pages(hits, self.recipe.candidates), start=1):
+                yield Hit(claim_id, unit, rank, 1 / rank)
 
     def write_world(self) -> None:
         """The generated world of the warm-up, where the recipe has one."""
@@ -235,31 +289,6 @@ class List5:
         self.stages.run(WARM_UP, work, outputs=models, after=["world", "vocabulary"],
                         settings=dataclasses.asdict(recipe) | {"vocabulary": None}
                         | {"gin": {model: gin_text(path) for model, path in recipe.train.items()}})
-
-    def retrieve_candidates(self) -> None:
-        """Sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order."""
-        recipe = self.recipe
-        roles = (TRAIN, VALIDATION, REPORT)
-        document_runs = [self.out / "runs" / f"documents.{role}.trec" for role in roles]
-
-        def work() -> None:
-            for role, run in zip(roles, document_runs):
-                hits = retrieval.retrieve(self.index, self.claims[role].values(), recipe.documents,
-                                          method=recipe.method)
-                write_run(run, hits, "documents")
-                found = read_run(run)
-                write_run(self.candidates_file(role), self._expand(found), "candidates")
-
-        self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=["index"],
-                        settings={"claims": self._data_print, "documents": recipe.documents,
-                                  "candidates": recipe.candidates, "method": recipe.method,
-                                  "roles": [recipe.validation_share, recipe.validation_claims,
-                                            recipe.report_claims]})
-
-    def _expand(self, documents: dict[str, list[Hit]]) -> Iterator[Hit]:
-        for claim_id, hits in documents.items():
-            for rank, unit in enumerate(self.sentences.candidates(hits, self.recipe.candidates), start=1):
-                yield Hit(claim_id, unit, rank, 1 / rank)
 
     def train_pretraining(self) -> None:
         """Span corruption over the corpus, where the recipe asks for it."""
@@ -420,11 +449,10 @@ class List5:
 
     def predict(self) -> None:
         """Verdicts of every variant whose models the recipe trains."""
-        for variant, (labeller, selection) in VARIANTS.items():
-            if labeller in self.recipe.train and (selection == "bm25" or selection in self.recipe.train):
-                out = self.predictions_file(variant)
-                self.stages.run(f"predict.{variant}", functools.partial(self._predict, variant, labeller, selection, out),
-                                outputs=[out], after=[f"train.{labeller}", f"select.{selection}.test"])
+        for variant, (labeller, selection) in self.variants.items():
+            out = self.predictions_file(variant)
+            self.stages.run(f"predict.{variant}", functools.partial(self._predict, variant, labeller, selection, out),
+                            outputs=[out], after=[f"train.{labeller}", f"select.{selection}.test"])
 
     def _predict(self, variant: str, labeller: str, selection: str, out: Path) -> None:
         claims = self.claims[REPORT]
@@ -433,74 +461,6 @@ class List5:
         verdicts = verify(model, claims.values(), run, self.lookup,
                           aggregate=variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max")
         fever.write_predictions(out, verdicts, claims, self.sentences.original_page)
-
-
-# --- The two inference steps, for pipelines and for `lisax rerank` and `lisax verify` ------------
-
-
-def rank_to_file(model: TextModel, claims: Sequence[Claim], candidates: dict[str, list[str]], lookup: sampling.Lookup,
-                 out: Path, *, depth: int, spot: Callable[[str], list[str]], tag: str,
-                 progress: Callable[[int], None] | None = None, made_from: str = "") -> None:
-    """Writes the run of the claims' first `depth` candidates by probability of relevance; resumes, if what it
-    is `made_from` is the same."""
-    def group_lines(group: Sequence[Claim]) -> Iterator[str]:
-        inputs = [list(sampling.ranking_inputs(claim, candidates.get(claim.id, ())[:depth], lookup,
-                                               spot(claim.text) if model.family is Family.RANK_ENTITIES else ()))
-                  for claim in group]
-        scores = iter(model.probabilities([example for rows in inputs for example in rows], progress)[:, 0])
-        for claim, rows in zip(group, inputs):
-            ranked = sorted(((float(next(scores)), -i, row.sentences[0].id) for i, row in enumerate(rows)), reverse=True)
-            for rank, (score, _, unit) in enumerate(ranked, start=1):
-                yield f"{claim.id} Q0 {unit} {rank} {score:.9g} {tag}"
-
-    groups = [claims[i:i + CLAIMS_AT_A_TIME] for i in range(0, len(claims), CLAIMS_AT_A_TIME)]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    resumable_lines(out, groups, group_lines, made_from)
-
-
-def any_decides(shares: np.ndarray, relevance: np.ndarray) -> np.ndarray:
-    """There is no information only if no sentence has any: the product over sentences; otherwise the most certain
-    sentence decides. Unlike under a maximum, one irrelevant sentence does not outvote the one that matters. A
-    sentence decides as far as the ranker finds it relevant."""
-    decided = shares[:, :2] * relevance[:, None]
-    return np.append(decided.max(axis=0), (1 - relevance * (1 - shares[:, 2])).prod())
-
-
-# From label probabilities [sentences, labels] and relevance [sentences] to the claim's: LisT5's two ways, and ours.
-AGGREGATES = {"sum": lambda shares, relevance: shares.sum(axis=0),
-              "max": lambda shares, relevance: shares.max(axis=0), "any": any_decides}
-
-
-def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]], lookup: sampling.Lookup, *,
-           aggregate: str = "max") -> Iterator[Verdict]:
-    """A verdict for each claim from its first five sentences; `aggregate` is for pointwise models."""
-    claims = list(claims)
-    selected = {claim.id: [(hit, passage) for hit in run.get(claim.id, ())[:2 * KEPT] if (passage := lookup(hit.id))][:KEPT]
-                for claim in claims}
-    inputs: list[list[Example]] = []
-    for claim in claims:
-        passages = tuple(passage for _, passage in selected[claim.id])
-        if model.family is Family.LABEL_POINTWISE:
-            inputs.append([Example(claim.id, claim.text, (passage,)) for passage in passages])
-        else:
-            inputs.append([Example(claim.id, claim.text, passages)])
-    with counting(sum(map(len, inputs)), "inputs") as advance:
-        scores = model.probabilities([example for rows in inputs for example in rows], advance)
-    start = 0
-    for claim, rows in zip(claims, inputs):
-        shares = scores[start:start + len(rows)]
-        start += len(rows)
-        if len(shares):
-            # A ranker's scores are probabilities; BM25's, above 1, count as certain.
-            relevance = np.clip([hit.score for hit, _ in selected[claim.id]], 0, 1)
-            total = AGGREGATES[aggregate](shares, relevance) if model.family is Family.LABEL_POINTWISE else shares[0]
-            total = total / total.sum()
-        else:
-            # A pointwise model has nothing to read where nothing was retrieved: there is no information.
-            total = np.array([0.0, 0.0, 1.0])
-        hits = [hit for hit, _ in selected[claim.id]]
-        yield Verdict(claim.id, LABELS[int(np.argmax(total))], tuple(map(float, total)),
-                      tuple(hit.id for hit in hits), tuple(hit.score for hit in hits))
 
 
 # --- Parts ------------------------------------------------------------------------------------

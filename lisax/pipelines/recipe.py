@@ -85,20 +85,12 @@ class Recipe:
 def read_recipe(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
                 search_paths: Sequence[str] = ()) -> Recipe:
     """The recipe of gin files: `Recipe.documents = 20`."""
-    import gin
+    from lisax.runtime.gin_files import parsed, register
 
-    from lisax.runtime.gin_files import parsed
+    register("list5", "Recipe", Recipe)
 
-    _register(gin)
     with parsed(gin_files, bindings, search_paths) as gin:
         try:
             return gin.get_configurable("list5.Recipe")()
         except (ValueError, TypeError, RuntimeError) as error:
             raise LisaxError(f"gin: {str(error).strip()}") from error
-
-
-def _register(gin) -> None:
-    from lisax.runtime.gin_files import _factory
-
-    if "list5.Recipe" not in gin.config._REGISTRY:
-        gin.register("Recipe", module="list5")(_factory(Recipe))

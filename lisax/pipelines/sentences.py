@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.records import Document, Hit, split_sentence_id
 from lisax.retrieval.documents import DocumentIndex
@@ -30,13 +31,19 @@ class Sentences:
             return None
         return Passage(unit, page.title, page.sentences[number].text)
 
-    def candidates(self, hits: Iterable[Hit], limit: int | None = None) -> list[str]:
-        """Sentence ids of hits in their order: a page stands for all its sentences that have text."""
-        units: list[str] = []
-        for hit in hits:
-            page = self.page(hit.id)
-            units += [hit.id] if page is None else [s.id for s in page.sentences if s.text]
-        return units[:limit]
+    def of_pages(self, hits: Iterable[Hit], limit: int | None = None) -> list[str]:
+        """Ids of the sentences that have text, of the pages that were hit, in the hits' order."""
+        pages = filter(None, (self.page(hit.id) for hit in hits))
+        return list(itertools.islice((s.id for page in pages for s in page.sentences if s.text), limit))
+
+    def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
+        """Sentence ids by query, of a run of pages or of sentences.
+
+        A sentence's id may be that of a page too: which of the two a run holds is decided by most of its ids.
+        """
+        ids = {hit.id for hits in run.values() for hit in hits}
+        of_pages = 2 * sum(unit in self.index.pages for unit in ids) >= len(ids)
+        return {query: self.of_pages(hits) if of_pages else [hit.id for hit in hits] for query, hits in run.items()}
 
     def original_page(self, page_id: str) -> str:
         page = self.page(page_id)

@@ -13,7 +13,7 @@ import inspect
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +158,8 @@ def _check_required(gin: Any) -> None:
 @functools.cache
 def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
-    import gin
-
     from lisax.models.t5 import T5Config
     from lisax.runtime import checkpoints, data, inference, optimizers, schedules, step, train
-
-    def register(module: str, name: str, build: Callable) -> None:
-        gin.register(name, module=module)(_factory(build))
 
     register("train_script", "train", train.TrainConfig)
     register("eval_script", "eval", inference.EvalConfig)
@@ -181,11 +176,15 @@ def register_configurables() -> None:
     register("optimizers", "AdamW", optimizers.AdamW)
 
 
-def _factory(cls: type) -> Callable:
-    """A function with the fields of a dataclass: gin would replace the class itself by a subclass."""
+@functools.cache
+def register(module: str, name: str, cls: type) -> None:
+    """Lets gin files set the fields of a dataclass as `module.name.FIELD`."""
+    import gin
+
+    # A function with its fields: gin would replace the class itself by a subclass.
     @functools.wraps(cls, updated=())
     def build(**fields: Any) -> Any:
         return cls(**fields)
 
     build.__signature__ = inspect.signature(cls)
-    return build
+    gin.register(name, module=module)(build)

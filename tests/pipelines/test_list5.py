@@ -13,7 +13,8 @@ import lisax
 from lisax import cli, world
 from lisax.corpora import open_folder
 from lisax.corpora.fever import read_predictions
-from lisax.pipelines.list5 import AGGREGATES, List5
+from lisax.pipelines.inference import AGGREGATES
+from lisax.pipelines.list5 import List5
 from lisax.pipelines.list5_report import finish
 from lisax.pipelines.recipe import read_recipe
 from lisax.records import LABELS, LisaxError
@@ -124,8 +125,16 @@ def test_a_run_interrupted_in_every_way_completes_to_the_same_files(folder, out,
 def test_until_stops_after_a_stage(folder, tmp_path, capfd):
     arguments = command(folder, tmp_path, "--until", "vocabulary")[3:]
     assert cli.main(arguments) == 0
-    assert (tmp_path / "spiece.model").exists() and not (tmp_path / "runs").exists()
+    assert (tmp_path / "spiece.model").exists() and not (tmp_path / "examples").exists()
     assert "stopped after vocabulary" in capfd.readouterr().err
+    assert cli.main(command(folder, tmp_path / "none", "--until", "vocabluary")[3:]) == 1
+    assert "no stage 'vocabluary'; its stages are index, retrieve, vocabulary" in capfd.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_stages_are_those_that_run(folder, out):
+    run = List5(open_folder(folder / "world"), out, read_recipe([folder / "recipe.gin"]))
+    assert sorted(run.stage_names) == sorted(path.stem for path in (out / "stages").glob("*.json"))
 
 
 def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, capsys):

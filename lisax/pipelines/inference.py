@@ -1,0 +1,83 @@
+"""The two steps of inference, for pipelines and for `lisax rerank` and `lisax verify`: ranking and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lisax.formats.families import Family
+from lisax.pipelines.stages import counting, resumable_lines
+from lisax.pipelines.text_model import TextModel
+from lisax.records import LABELS, Claim, Hit, Verdict
+from lisax.sampling import examples as sampling
+from lisax.sampling.examples import Example
+
+KEPT = sampling.LIST_LENGTH  # L
+CLAIMS_AT_A_TIME = 32  # claims scored between two points of resumption
+
+
+def rank_to_file(model: TextModel, claims: Sequence[Claim], candidates: dict[str, list[str]], lookup: sampling.Lookup,
+                 out: Path, *, depth: int, spot: Callable[[str], list[str]], tag: str,
+                 progress: Callable[[int], None] | None = None, made_from: str = "") -> None:
+    """Writes the run of the claims' first `depth` candidates by probability of relevance; resumes, if what it
+    is `made_from` is the same."""
+    def group_lines(group: Sequence[Claim]) -> Iterator[str]:
+        inputs = [list(sampling.ranking_inputs(claim, candidates.get(claim.id, ())[:depth], lookup,
+                                               spot(claim.text) if model.family is Family.RANK_ENTITIES else ()))
+                  for claim in group]
+        scores = iter(model.probabilities([example for rows in inputs for example in rows], progress)[:, 0])
+        for claim, rows in zip(group, inputs):
+            ranked = sorted(((float(next(scores)), -i, row.sentences[0].id) for i, row in enumerate(rows)), reverse=True)
+            for rank, (score, _, unit) in enumerate(ranked, start=1):
+                yield f"{claim.id} Q0 {unit} {rank} {score:.9g} {tag}"
+
+    groups = [claims[i:i + CLAIMS_AT_A_TIME] for i in range(0, len(claims), CLAIMS_AT_A_TIME)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    resumable_lines(out, groups, group_lines, made_from)
+
+
+def any_decides(shares: np.ndarray, relevance: np.ndarray) -> np.ndarray:
+    """There is no information only if no sentence has any: the product over sentences; otherwise the most certain
+    sentence decides. Unlike under a maximum, one irrelevant sentence does not outvote the one that matters. A
+    sentence decides as far as the ranker finds it relevant."""
+    decided = shares[:, :2] * relevance[:, None]
+    return np.append(decided.max(axis=0), (1 - relevance * (1 - shares[:, 2])).prod())
+
+
+# From label probabilities [sentences, labels] and relevance [sentences] to the claim's: LisT5's two ways, and ours.
+AGGREGATES = {"sum": lambda shares, relevance: shares.sum(axis=0),
+              "max": lambda shares, relevance: shares.max(axis=0), "any": any_decides}
+
+
+def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]], lookup: sampling.Lookup, *,
+           aggregate: str = "max") -> Iterator[Verdict]:
+    """A verdict for each claim from its first five sentences; `aggregate` is for pointwise models."""
+    claims = list(claims)
+    selected = {claim.id: [(hit, passage) for hit in run.get(claim.id, ())[:2 * KEPT] if (passage := lookup(hit.id))][:KEPT]
+                for claim in claims}
+    inputs: list[list[Example]] = []
+    for claim in claims:
+        passages = tuple(passage for _, passage in selected[claim.id])
+        if model.family is Family.LABEL_POINTWISE:
+            inputs.append([Example(claim.id, claim.text, (passage,)) for passage in passages])
+        else:
+            inputs.append([Example(claim.id, claim.text, passages)])
+    with counting(sum(map(len, inputs)), "inputs") as advance:
+        scores = model.probabilities([example for rows in inputs for example in rows], advance)
+    start = 0
+    for claim, rows in zip(claims, inputs):
+        shares = scores[start:start + len(rows)]
+        start += len(rows)
+        if len(shares):
+            # A ranker's scores are probabilities; BM25's, above 1, count as certain.
+            relevance = np.clip([hit.score for hit, _ in selected[claim.id]], 0, 1)
+            total = AGGREGATES[aggregate](shares, relevance) if model.family is Family.LABEL_POINTWISE else shares[0]
+            total = total / total.sum()
+        else:
+            # A pointwise model has nothing to read where nothing was retrieved: there is no information.
+            total = np.array([0.0, 0.0, 1.0])
+        hits = [hit for hit, _ in selected[claim.id]]
+        yield Verdict(claim.id, LABELS[int(np.argmax(total))], tuple(map(float, total)),
+                      tuple(hit.id for hit in hits), tuple(hit.score for hit in hits))
