@@ -16,6 +16,8 @@ labelling.add_all()
 msmarco.add_all()
 pretraining.add_all()
 
+# Both tasks on one sentence at once, for other models to start from: each is learned faster so than alone.
+seqio.MixtureRegistry.add("list5_base", ["list5_rank_entities", "list5_label_candidates"], default_rate=1.0)
 # Pretraining kept alive beside the ranker, and both views of the evidence for the labeller.
 seqio.MixtureRegistry.add("list5_span_corruption_rank", ["list5_span_corruption", "list5_rank"], default_rate=1.0)
 seqio.MixtureRegistry.add("list5_label_infused_pointwise",

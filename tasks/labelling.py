@@ -16,7 +16,11 @@ VARIANTS = {
     "claim_only": Family.CLAIM_ONLY,
 }
 
+# Single sentences that BM25 found, gold or not: what a model learns labels from before there is a ranker.
+CANDIDATES = "label_candidates"
+
 
 def add_all() -> None:
+    families.add(f"list5_{CANDIDATES}", Family.LABEL_POINTWISE, in_data_folder("examples/" + CANDIDATES + ".{split}.jsonl"))
     for variant, family in VARIANTS.items():
         families.add(f"list5_{variant}", family, in_data_folder("examples/" + variant + ".{split}.jsonl"))

@@ -22,14 +22,14 @@ from lisax.corpora import Dataset, fever, open_folder
 from lisax.formats import presets
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.pipelines import fusion
 from lisax.pipelines.inference import KEPT, rank_to_file, verify
-from lisax.pipelines.recipe import RANKERS, WORLD_SHARES, Recipe, read_recipe
+from lisax.pipelines.recipe import LABELLERS, WORLD_SHARES, Recipe, read_recipe
 from lisax.pipelines.sentences import Sentences
 from lisax.pipelines.stages import Stages, counting, fingerprint, say
 from lisax.pipelines.text_model import TextModel, model_card
 from lisax.records import Claim, Hit, LisaxError, split_sentence_id, write_json_lines
 from lisax.retrieval import documents as retrieval
-from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.runs import read_run, write_run
@@ -39,6 +39,8 @@ from lisax.sampling.negatives import Window
 
 WARM_UP = "warm_up"
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
+BASE_WEAK = 2  # sentences of no information that each claim gives the base
+
 FAMILIES = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, "claim_only": Family.CLAIM_ONLY,
             "label_pointwise": Family.LABEL_POINTWISE, "label_listwise": Family.LABEL_LISTWISE,
             "label_listwise_infused": Family.LABEL_LISTWISE}
@@ -159,18 +161,23 @@ class List5:
         names += ["world", "vocabulary", WARM_UP] if recipe.warm_up else ["vocabulary"]
         if "pretrain" in recipe.train:
             names += ["examples.pretrain", "train.pretrain"]
-        names += ["examples.rank", *(f"train.{ranker}" for ranker in recipe.rankers)]
+        names += ["examples.rank", *(f"train.{model}" for model in ("base", *recipe.rankers) if model in recipe.train)]
+        selectors = ["rank_entities", *(["bm25", "fused"] if recipe.fuse_bm25 else [])]
         if recipe.labellers:
-            names += [f"select.rank_entities.{VALIDATION}", f"select.rank_entities.{TRAIN}", "examples.label",
-                      *(f"train.{labeller}" for labeller in recipe.labellers)]
-        names += [f"select.{ranker}.{REPORT}" for ranker in (*recipe.rankers, "bm25")]
+            names += [f"select.{name}.{role}" for role in (VALIDATION, TRAIN) for name in selectors]
+            names += ["examples.label", *(f"train.{labeller}" for labeller in recipe.labellers)]
+        elif recipe.fuse_bm25:
+            names += [f"select.{name}.{VALIDATION}" for name in selectors]
+        names += [f"select.{name}.{REPORT}" for name in dict.fromkeys(("bm25", *selectors, *recipe.rankers))]
         return names + [f"predict.{variant}" for variant in self.variants]
 
     @property
     def variants(self) -> dict[str, tuple[str, str]]:
         """Those of `VARIANTS` whose models the recipe trains."""
-        return {variant: (labeller, selection) for variant, (labeller, selection) in VARIANTS.items()
-                if labeller in self.recipe.train and (selection == "bm25" or selection in self.recipe.train)}
+        recipe = self.recipe
+        selections = {"bm25": "bm25", "rank": "rank", "rank_entities": recipe.selector}
+        return {variant: (labeller, selections[selection]) for variant, (labeller, selection) in VARIANTS.items()
+                if labeller in recipe.train and (selection == "bm25" or selection in recipe.train)}
 
     def run(self) -> None:
         """All stages up to the predictions."""
@@ -308,46 +315,63 @@ class List5:
         self._train("pretrain", "list5_span_corruption", ["examples.pretrain", "vocabulary"])
 
     def train_rankers(self) -> None:
-        """monoT5 on gold sentences against negatives of a window of ranks, with and without entities."""
+        """monoT5 on gold sentences against negatives of a window of ranks, with and without entities; before it,
+        where the recipe has one, the base that learns from the same candidates."""
         recipe = self.recipe
-        files = [self.examples_file("rank", role) for role in (TRAIN, VALIDATION)]
+        names = ["rank", *(["label_candidates"] if "base" in recipe.train else [])]
+        files = [self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)]
 
         def work() -> None:
-            window, skipped = Window(*recipe.ranking_window), Counter()
-            for role, path in zip((TRAIN, VALIDATION), files):
+            skipped = Counter()
+            spot = self.spotter.spot if recipe.training_entities == "spotted" else None
+            for role in (TRAIN, VALIDATION):
+                claims = [claim for claim in self.claims[role].values() if claim.label]
                 candidates = self.candidates(role)
-                sampling.write(path, (example for round_ in range(recipe.negative_rounds if role == TRAIN else 1)
-                                      for example in sampling.ranking(self.claims[role].values(), candidates,
-                                                                      self.lookup, seed=recipe.seed + round_,
-                                                                      window=window, skipped=skipped)))
+                rounds = [recipe.seed + i for i in range(recipe.negative_rounds if role == TRAIN else 1)]
+                made = {
+                    "rank": lambda seed: sampling.ranking(claims, candidates, self.lookup, seed=seed, spot=spot,
+                                                          window=Window(*recipe.ranking_window), skipped=skipped),
+                    "label_candidates": lambda seed: sampling.pointwise(
+                        claims, candidates, self.lookup, seed=seed, window=Window(*recipe.base_window),
+                        weak=BASE_WEAK, skipped=skipped),
+                }
+                for name in names:
+                    sampling.write(self.examples_file(name, role), itertools.chain.from_iterable(map(made[name], rounds)))
             _tell(skipped)
 
         self.stages.run("examples.rank", work, outputs=files, after=["retrieve"],
-                        settings={"window": list(recipe.ranking_window), "rounds": recipe.negative_rounds,
+                        settings={"windows": [list(recipe.ranking_window), list(recipe.base_window)], "names": names,
+                                  "rounds": recipe.negative_rounds, "entities": recipe.training_entities,
                                   "seed": recipe.seed})
-        for ranker in recipe.rankers:
-            self._train(ranker, f"list5_{ranker}", ["examples.rank", "vocabulary"])
+        for model in ("base", *recipe.rankers):
+            if model in recipe.train:
+                self._train(model, f"list5_{model}", ["examples.rank", "vocabulary"])
 
     def select_for_labellers(self) -> None:
-        """The ranker with entities over the claims that the labellers learn from."""
+        """What the labellers learn from: the selection over held-out claims and those of train."""
         if self.recipe.labellers:
             for role, limit in ((VALIDATION, None), (TRAIN, self.recipe.train_claims)):
-                self._select_stage("rank_entities", role, list(self.claims[role].values())[:limit],
-                                   self.recipe.train_candidates or self.recipe.candidates)
+                self._select_role("rank_entities", role, list(self.claims[role].values())[:limit],
+                                  self.recipe.train_candidates or self.recipe.candidates)
 
     def select(self) -> None:
         """Every ranker over the candidates of the reported claims, and BM25 beside them."""
+        claims = list(self.claims[REPORT].values())
+        if self.recipe.fuse_bm25 and not self.recipe.labellers:
+            self._select_role("rank_entities", VALIDATION, list(self.claims[VALIDATION].values()), self.recipe.candidates)
+        self._select_bm25(REPORT, claims)
         for ranker in self.recipe.rankers:
-            self._select_stage(ranker, REPORT, list(self.claims[REPORT].values()), self.recipe.candidates)
-        out = self.selection_file("bm25", REPORT)
-        self.stages.run(f"select.bm25.{REPORT}", functools.partial(self._select_bm25, out), outputs=[out],
-                        after=["retrieve"])
+            self._select_role(ranker, REPORT, claims, self.recipe.candidates)
 
-    def _select_stage(self, ranker: str, role: str, claims: Sequence[Claim], depth: int) -> None:
+    def _select_role(self, ranker: str, role: str, claims: Sequence[Claim], depth: int) -> None:
         out = self.selection_file(ranker, role)
         self.stages.run(f"select.{ranker}.{role}",
                         functools.partial(self._select, ranker, role, claims, depth, out), outputs=[out],
                         after=["retrieve", f"train.{ranker}"], settings={"claims": len(claims), "depth": depth})
+        if ranker == "rank_entities" and self.recipe.fuse_bm25:
+            if role != REPORT:
+                self._select_bm25(role, claims)
+            self._fuse(role)
 
     def _select(self, ranker: str, role: str, claims: Sequence[Claim], depth: int, out: Path) -> None:
         model = TextModel.open(self.model_dir(ranker))
@@ -360,19 +384,37 @@ class List5:
     def spotter(self):
         return default_spotter(self.index.titles)
 
-    def _select_bm25(self, out: Path) -> None:
-        """The baseline: BM25 over the sentences of all candidates, titles before them."""
-        from lisax.formats.ranking import titled
+    def _select_bm25(self, role: str, claims: Sequence[Claim]) -> None:
+        """The baseline: BM25 over the sentences of all the claims' candidates, titles before them."""
+        out = self.selection_file("bm25", role)
 
-        claims, candidates = self.claims[REPORT], self.candidates(REPORT)
-        units = dict.fromkeys(unit for ids in candidates.values() for unit in ids)
-        texts = ((p.id, titled(p.title, p.text, self.preset)) for p in map(self.lookup, units) if p)
-        from lisax.retrieval.bm25 import build
-        folder = self.out / "runs" / "sentences.bm25"
-        index: Bm25Index = build(texts, folder, k1=self.recipe.k1, b=self.recipe.b)
-        found = index.search([claim.text for claim in claims.values()], 100)
-        write_run(out, (Hit(claim, unit, rank, score) for claim, row in zip(claims, found, strict=True)
-                        for rank, (unit, score) in enumerate(row, start=1)), "bm25")
+        def work() -> None:
+            from lisax.formats.ranking import titled
+            from lisax.retrieval.bm25 import build
+
+            candidates = self.candidates(role)
+            units = dict.fromkeys(unit for claim in claims for unit in candidates.get(claim.id, ()))
+            texts = ((p.id, titled(p.title, p.text, self.preset)) for p in map(self.lookup, units) if p)
+            index = build(texts, self.out / "runs" / f"sentences.{role}.bm25", k1=self.recipe.k1, b=self.recipe.b)
+            found = index.search([claim.text for claim in claims], 100)
+            write_run(out, (Hit(claim.id, unit, rank, score) for claim, row in zip(claims, found, strict=True)
+                            for rank, (unit, score) in enumerate(row, start=1)), "bm25")
+
+        self.stages.run(f"select.bm25.{role}", work, outputs=[out], after=["retrieve"], settings={"claims": len(claims)})
+
+    def _fuse(self, role: str) -> None:
+        out = self.selection_file("fused", role)
+
+        def work() -> None:
+            held = [read_run(self.selection_file(name, VALIDATION)) for name in ("rank_entities", "bm25")]
+            weights = fusion.fit(self.claims[VALIDATION].values(), *held)
+            say("  log-odds of relevance: {:.2f} of the ranker's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
+            write_run(out, fusion.fuse(*(read_run(self.selection_file(name, role)) for name in ("rank_entities", "bm25")),
+                                       weights), "fused")
+
+        self.stages.run(f"select.fused.{role}", work, outputs=[out],
+                        after=[f"select.{name}.{of}" for name in ("rank_entities", "bm25")
+                               for of in dict.fromkeys((VALIDATION, role))])
 
     def train_labellers(self) -> None:
         """Section 3.3: pointwise, listwise, listwise on infused noise, and the claim alone."""
@@ -387,14 +429,15 @@ class List5:
             options = {"seed": self.seed_of("label"), "skipped": skipped}
             windowed = options | {"window": Window(*recipe.labelling_window)}
             for role in (TRAIN, VALIDATION):
-                ranked = self.selected("rank_entities", role)
+                ranked = self.selected(recipe.selector, role)
                 claims = [claim for claim in self.claims[role].values() if claim.label and claim.id in ranked]
                 if role == VALIDATION:
                     # Lists are validated on what the model will meet: our selection, gold or not.
                     lists = [sampling.listwise_input(claim, ranked[claim.id], self.lookup) for claim in claims]
                 made: dict[str, Callable[[], Iterable[Example]]] = {
                     "claim_only": lambda: sampling.claim_only(claims),
-                    "label_pointwise": lambda: sampling.pointwise(claims, ranked, self.lookup, **windowed),
+                    "label_pointwise": lambda: sampling.pointwise(claims, ranked, self.lookup, weak=recipe.weak_sentences,
+                                                                  **windowed),
                     "label_listwise": lambda: sampling.listwise(claims, ranked, self.lookup, **windowed),
                     "label_listwise_infused": lambda: sampling.infused(claims, ranked, self.lookup, **options),
                 }
@@ -404,8 +447,9 @@ class List5:
             _tell(skipped)
 
         self.stages.run("examples.label", work, outputs=files,
-                        after=["select.rank_entities.train", "select.rank_entities.dev"],
-                        settings={"window": list(recipe.labelling_window), "seed": self.seed_of("label"), "names": names})
+                        after=[f"select.{recipe.selector}.{TRAIN}", f"select.{recipe.selector}.{VALIDATION}"],
+                        settings={"window": list(recipe.labelling_window), "seed": self.seed_of("label"), "names": names,
+                                  "weak": recipe.weak_sentences})
         for name in names:
             self._train(name, f"list5_{name}", ["examples.label", "vocabulary"])
 
@@ -444,7 +488,7 @@ class List5:
                                   "initial": str(initial) if initial else None})
 
     def seed_of(self, model: str) -> int:
-        labels = model not in (*RANKERS, "pretrain") and self.recipe.label_seed is not None
+        labels = (model == "label" or model in LABELLERS) and self.recipe.label_seed is not None
         return self.recipe.label_seed if labels else self.recipe.seed
 
     def predict(self) -> None:

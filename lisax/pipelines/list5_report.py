@@ -20,7 +20,8 @@ from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
 
 CLAIMS_SHOWN = 2000
-SELECTIONS = {"bm25": "BM25 over sentences", "rank": "monoT5 without entities", "rank_entities": "monoT5 with entities"}
+SELECTIONS = {"bm25": "BM25 over sentences", "rank": "monoT5 without entities", "rank_entities": "monoT5 with entities",
+              "fused": "monoT5 with entities and BM25"}
 ROWS = {"claim_only": "claim only, no evidence", "bm25": "listwise infused on BM25's sentences",
         "bm25_any": "pointwise, any decides, on BM25's sentences", "any": "pointwise, any sentence decides",
         "sum": "pointwise, sum", "max": "pointwise, max", "listwise": "listwise",
@@ -30,7 +31,8 @@ ROWS = {"claim_only": "claim only, no evidence", "bm25": "listwise infused on BM
 def finish(run: List5) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the table for a terminal."""
     claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
-    selections = {name: read_run(run.selection_file(name, REPORT)) for name in ("bm25", *run.recipe.rankers)}
+    selections = {name: read_run(run.selection_file(name, REPORT)) 
+                  for name in dict.fromkeys(("bm25", *run.recipe.rankers, run.recipe.selector))}
     verdicts = {}
     for variant in VARIANTS:
         if run.predictions_file(variant).exists():
@@ -54,7 +56,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
     majority = fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims))
     return {
         "retrieval": document_recall(claims.values(), {i: [hit.id for hit in hits] for i, hits in documents.items()}),
-        "ranking": selection["rank_entities"],
+        "ranking": selection[run.recipe.selector],
         "fever": evaluated[best] if best else None,
         "best_variant": best,
         "variants": evaluated,
@@ -84,7 +86,7 @@ def _report(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdic
     verdict_rows = [row("majority label", figures["majority"])]
     verdict_rows += [row(ROWS[variant], found, best=variant == best) for variant, found in figures["variants"].items()]
     verdict_rows.append(VerdictRow("oracle labels on our selection",
-                                   fever_score=figures["selection"]["rank_entities"]["oracle_fever_score"]))
+                                   fever_score=figures["selection"][run.recipe.selector]["oracle_fever_score"]))
     chosen = verdicts.get(best, {})
     matrix = fever_metrics.confusion(claims, chosen) if chosen else ()
     reliability = calibration.reliability(claims, chosen) if chosen else ()
@@ -100,7 +102,7 @@ def _report(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdic
         title="LisT5", subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims",
         selection_rows=[*selection_rows, *LIST5_SELECTION], verdict_rows=[*verdict_rows, *LIST5_VERDICTS],
         curves=curves, confusion=matrix, reliability=reliability, recall_curves=recall_curves,
-        claims=[_view(run, claims[i], chosen[i], selections["rank_entities"].get(i, ()))
+        claims=[_view(run, claims[i], chosen[i], selections[run.recipe.selector].get(i, ()))
                 for i in list(claims)[:CLAIMS_SHOWN] if i in chosen],
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]})
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from lisax.records import LisaxError
 from lisax.sampling import negatives
 
+STARTS = ("pretrain", "base")  # trained for others to start from
 RANKERS = ("rank_entities", "rank")
 # Kinds of claims in the worlds that models are trained on here. One hop is most, as in FEVER: no ranker that sees
 # one sentence at a time finds the second page of a two-hop claim that does not name it.
@@ -20,8 +21,9 @@ LABELLERS = ("claim_only", "label_pointwise", "label_listwise", "label_listwise_
 class Recipe:
     """The defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`.
 
-    `train` maps a model (`rank_entities`, `label_pointwise`, …, `pretrain`) to its gin file; models that it
-    does not name are neither trained nor reported. `initial` maps a model to what it starts from: another
+    `train` maps a model (`rank_entities`, `label_pointwise`, …) to its gin file; models that it does not name are
+    neither trained nor reported. Two only serve others to start from: `pretrain` learns span corruption, `base`
+    ranking and labelling single sentences at once, both against sentences that BM25 found. `initial` maps a model to what it starts from: another
     model of the run, `warm_up/MODEL`, or a checkpoint's path. `warm_up` is the recipe (a gin file) of a run on
     a generated world of `warm_up_pages` that comes first, with the same vocabulary; its models are those that
     `initial` can name.
@@ -30,7 +32,8 @@ class Recipe:
     train: dict[str, str] = dataclasses.field(default_factory=dict)
     initial: dict[str, str] = dataclasses.field(default_factory=dict)
     preset: str = "paper"
-    max_tokens: int = 512  # of an input of a ranker or a pointwise model
+    max_tokens: int = 512  # of an input of a ranker or of the base
+    pointwise_max_tokens: int = 512  # of an input of the pointwise labeller
     list_max_tokens: int = 512  # of an input of a listwise model
     claim_max_tokens: int = 512  # of an input of the claim-only model
     target_tokens: int = 2  # of a row of targets in training: a word and EOS, times the examples packed in a row
@@ -48,7 +51,15 @@ class Recipe:
     # Sampling.
     ranking_window: Sequence[int] = negatives.RANKING
     labelling_window: Sequence[int] = negatives.LABELLING
+    base_window: Sequence[int] = (1, 10)
     negative_rounds: int = 1  # times each positive is paired with a fresh negative
+    # Entities in the ranker's training: "titles" of the gold pages (the paper's) or "spotted" as in inference. Small
+    # models that learn from few claims are misled where the two differ.
+    training_entities: str = "titles"
+    # Sentences of the window that a claim adds to the pointwise labeller's examples as NOINFO; the paper has none.
+    weak_sentences: int = 0
+    # Sentences are selected by the ranker and BM25 together, weighed on the held-out claims; the paper's by the ranker.
+    fuse_bm25: bool = False
     validation_claims: int | None = None  # claims that choose checkpoints; None: all that there are
     report_claims: int | None = None  # claims of the reported split that are used; None: all
     validation_share: float = 0.05  # of train held out to choose checkpoints by, where there is no other split
@@ -58,13 +69,15 @@ class Recipe:
     label_seed: int | None = None  # of labellers and their examples, if another than `seed`
 
     def __post_init__(self):
-        known = {*RANKERS, *LABELLERS, "pretrain"}
+        known = {*RANKERS, *LABELLERS, *STARTS}
         for field in ("train", "initial"):
             if unknown := set(getattr(self, field)) - known:
                 raise LisaxError(f"Recipe.{field} names {', '.join(sorted(unknown))}; models are "
                                  f"{', '.join(sorted(known))}")
         if "rank_entities" not in self.train:
             raise LisaxError("Recipe.train must name a gin file for 'rank_entities', whose selection is labelled")
+        if self.training_entities not in ("titles", "spotted"):
+            raise LisaxError(f"Recipe.training_entities must be 'titles' or 'spotted', found '{self.training_entities}'")
         if not 0 < self.validation_share < 1:
             raise LisaxError(f"Recipe.validation_share must lie between 0 and 1, found {self.validation_share}")
 
@@ -73,12 +86,17 @@ class Recipe:
         return tuple(name for name in RANKERS if name in self.train)
 
     @property
+    def selector(self) -> str:
+        """Whose selection is labelled."""
+        return "fused" if self.fuse_bm25 else "rank_entities"
+
+    @property
     def labellers(self) -> tuple[str, ...]:
         return tuple(name for name in LABELLERS if name in self.train)
 
     def tokens_of(self, model: str) -> int:
-        if model == "claim_only":
-            return self.claim_max_tokens
+        if model in ("claim_only", "label_pointwise"):
+            return self.claim_max_tokens if model == "claim_only" else self.pointwise_max_tokens
         return self.list_max_tokens if "listwise" in model else self.max_tokens
 
 

@@ -99,18 +99,20 @@ def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
 
 
 def ranking(claims: Iterable[Claim], candidates: Ranked, lookup: Lookup, *, seed: int = 0,
-            window: negatives.Window = negatives.RANKING, skipped: Counter | None = None) -> Iterator[Example]:
+            window: negatives.Window = negatives.RANKING, spot: Callable[[str], Sequence[str]] | None = None,
+            skipped: Counter | None = None) -> Iterator[Example]:
     """Each gold sentence as relevant, and as many irrelevant ones from the window of ranks.
 
     Claims without enough information give none. `entities` are the titles of the pages that hold the gold
-    evidence, in order of first appearance (LisT5's training).
+    evidence, in order of first appearance (LisT5's training), or with `spot` those it finds in the claim,
+    as in inference.
     """
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         if not _has_evidence(claim):
             continue
         positives = _found(claim.gold_ids, lookup, skipped)
-        entities = tuple(dict.fromkeys(passage.title for passage in positives))
+        entities = tuple(dict.fromkeys(passage.title for passage in positives) if spot is None else spot(claim.text))
         readable = [unit for unit in candidates.get(claim.id, ()) if lookup(unit) is not None]
         rng = negatives.generator(seed, claim.id, "ranking")
         drawn = negatives.sample(readable, claim.gold_ids, window, len(positives), rng)
@@ -120,17 +122,29 @@ def ranking(claims: Iterable[Claim], candidates: Ranked, lookup: Lookup, *, seed
 
 
 def pointwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
-              window: negatives.Window = negatives.LABELLING, skipped: Counter | None = None) -> Iterator[Example]:
-    """One example a gold sentence; for NOINFO one a negative, see `_no_info_evidence`."""
+              window: negatives.Window = negatives.LABELLING, weak: int = 0,
+              skipped: Counter | None = None) -> Iterator[Example]:
+    """One example a gold sentence; for NOINFO one a negative, see `_no_info_evidence`.
+
+    With `weak` (ours) every claim also has that many sentences of the window, none of them gold, as examples
+    of NOINFO: what most selected sentences are, whatever the claim's label. Then those are all of a NOINFO claim.
+    """
     skipped = Counter() if skipped is None else skipped
     sizes = _set_sizes(claims)
     for claim in claims:
         if _has_evidence(claim):
             passages = _found(claim.gold_ids, lookup, skipped)
-        else:
+        elif not weak:
             passages = _no_info_evidence(claim, reranked, lookup, sizes, seed, window, skipped)
+        else:
+            passages = []
         for passage in passages:
             yield Example(claim.id, claim.text, (passage,), label=claim.label)
+        if weak:
+            readable = [unit for unit in reranked.get(claim.id, ()) if lookup(unit) is not None]
+            rng = negatives.generator(seed, claim.id, "weak")
+            for unit in negatives.sample(readable, claim.gold_ids, window, weak, rng):
+                yield Example(claim.id, claim.text, (lookup(unit),), label=Label.NOT_ENOUGH_INFO)
 
 
 def listwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,

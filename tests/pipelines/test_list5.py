@@ -36,18 +36,19 @@ network.T5Config:
   mlp_dim = 32
 """
 RECIPE = """
-Recipe.train = {{'rank_entities': '{model}', 'label_pointwise': '{model}', 'label_listwise_infused': '{model}'}}
-Recipe.initial = {{'label_listwise_infused': 'label_pointwise'}}
+Recipe.train = {{'base': '{model}', 'rank_entities': '{model}', 'label_pointwise': '{model}',
+                'label_listwise_infused': '{model}'}}
+Recipe.initial = {{'rank_entities': 'base', 'label_listwise_infused': 'label_pointwise'}}
 Recipe.max_tokens = 96
 Recipe.list_max_tokens = 192
-Recipe.target_tokens = 8
 Recipe.vocabulary_size = 600
 Recipe.documents = 6
 Recipe.candidates = 12
 Recipe.ranking_window = (1, 12)
 Recipe.labelling_window = (1, 10)
+Recipe.fuse_bm25 = True
 """
-OUTPUTS = ("runs/candidates.test.trec", "runs/rank_entities.test.trec", "runs/rank_entities.train.trec",
+OUTPUTS = ("runs/candidates.test.trec", "runs/rank_entities.test.trec", "runs/fused.test.trec", "runs/rank_entities.train.trec",
            "examples/label_listwise_infused.train.jsonl", "predictions/infused.jsonl", "predictions/max.jsonl")
 
 
@@ -146,8 +147,8 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     assert cli.main(["rerank", "--checkpoint", str(tmp_path / "rank_entities"), *index, "--out", str(run),
                      "--run", str(out / "runs/candidates.test.trec")]) == 0
     assert run.read_bytes() == (out / "runs/rank_entities.test.trec").read_bytes()
-    assert cli.main(["verify", "--checkpoint", str(tmp_path / "label_listwise_infused"), *index, "--run", str(run),
-                     "--out", str(predictions)]) == 0
+    assert cli.main(["verify", "--checkpoint", str(tmp_path / "label_listwise_infused"), *index, "--run",
+                     str(out / "runs/fused.test.trec"), "--out", str(predictions)]) == 0
     assert predictions.read_bytes() == (out / "predictions/infused.jsonl").read_bytes()
     capsys.readouterr()
     assert cli.main(["evaluate", "fever", "--gold", claims, "--predictions", str(predictions), "--json"]) == 0

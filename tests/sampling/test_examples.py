@@ -50,6 +50,21 @@ def test_pointwise_and_listwise_train_on_gold_and_on_the_window():
             assert set(ids(example)) <= set(READABLE[9:25]) and len(example.sentences) in (1, 2)
 
 
+def test_entities_of_training_may_be_spotted_as_in_inference():
+    built = list(examples.ranking(CLAIMS, RUN, LOOKUP, window=WINDOW, spot=lambda text: [text.title(), "X"]))
+    assert {e.entities for e in built} == {("Supported", "X"), ("Refuted", "X")}
+
+
+def test_weak_sentences_of_every_claim_are_no_information():
+    built = list(examples.pointwise(CLAIMS, RUN, LOOKUP, window=Window(1, 8), weak=2))
+    gold = [example for example in built if example.label != Label.NOT_ENOUGH_INFO]
+    assert [ids(e) for e in gold] == [["P1_1"], ["P2_2"], ["P9_3"], ["P3_1"]]
+    weak = [example for example in built if example.label == Label.NOT_ENOUGH_INFO]
+    assert Counter(e.claim_id for e in weak) == {"s": 2, "r": 2, "n": 2}
+    assert all(ids(e)[0] in READABLE[:8] for e in weak)
+    assert not {("s", "P1_1"), ("s", "P2_2"), ("r", "P3_1")} & {(e.claim_id, ids(e)[0]) for e in weak}
+
+
 def test_infused_has_one_example_an_evidence_set():
     built = list(examples.infused(CLAIMS, RUN, LOOKUP))
     assert [e.claim_id for e in built] == ["s", "s", "s", "r", "n"]
