@@ -1,7 +1,7 @@
 """monoT5 on MS MARCO passages: `msmarco/triples.{split}.tsv` (query, positive, negative) in the data folder.
 
-Split the owner's `triples.train.small.tsv` into `triples.train.tsv` and, some thousand lines, `triples.dev.tsv`;
-each line gives a relevant and an irrelevant example.
+`lisax data msmarco --triples triples.train.small.tsv --out DATA` writes both splits, from triples of texts or of
+ids; each line gives a relevant and an irrelevant example.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`lisax data list | get NAME | check DIR | world --pages N --seed S --out DIR`."""
+"""`lisax data list | get NAME | check DIR | world --pages N --seed S --out DIR | msmarco --triples FILE --out DIR`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     world.add_argument("--pages", type=int, required=True, help="number of pages")
     world.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default: 0)")
     world.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+    msmarco = verbs.add_parser("msmarco", help="split MS MARCO's triples into the files of the task msmarco_rank")
+    msmarco.add_argument("--triples", type=Path, required=True, metavar="FILE", help="triples of texts or of ids")
+    msmarco.add_argument("--queries", type=Path, metavar="FILE", help="texts of query ids")
+    msmarco.add_argument("--collection", type=Path, metavar="FILE", help="texts of passage ids")
+    msmarco.add_argument("--dev", type=int, default=5000, help="triples, the first, that are held out (default: 5000)")
+    msmarco.add_argument("--out", type=Path, required=True, metavar="DIR", help="a data folder, for LISAX_DATA")
 
 
 def main(args: argparse.Namespace) -> int:
     """0 if all is well; `check` gives 1 for a dataset with problems. Raises `LisaxError` for the user."""
-    return {"list": _list, "get": _get, "check": _check, "world": _world}[args.data_verb](args)
+    return {"list": _list, "get": _get, "check": _check, "world": _world,
+            "msmarco": _msmarco}[args.data_verb](args)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -66,4 +73,23 @@ def _world(args: argparse.Namespace) -> int:
     from lisax import world
     world.write(args.out, pages=args.pages, seed=args.seed)
     print(f"wrote {args.out}")
+    return 0
+
+
+def _msmarco(args: argparse.Namespace) -> int:
+    import itertools
+
+    from lisax.corpora import msmarco
+    if (args.queries is None) != (args.collection is None):
+        raise LisaxError("triples of ids need both --queries and --collection; triples of texts need neither")
+    if args.dev < 1:
+        raise LisaxError(f"--dev: expected at least 1, found {args.dev}")
+    if args.queries is None:
+        triples = msmarco.read_triples(args.triples)
+    else:
+        triples = msmarco.read_id_triples(args.triples, *map(msmarco.Texts, (args.queries, args.collection)))
+    for split, part in (("dev", itertools.islice(triples, args.dev)), ("train", triples)):
+        path = args.out / "msmarco" / f"triples.{split}.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        print(f"{path}: {msmarco.write_triples(path, part):,} triples", flush=True)
     return 0

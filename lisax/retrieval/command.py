@@ -26,13 +26,19 @@ def add_index_arguments(parser: argparse.ArgumentParser) -> None:
                         help="documents: BM25, titles and pages in one pass; check: compare files with checksums")
     parser.add_argument("--corpus", type=Path, metavar="DIR",
                         help="folder in any layout that `lisax data check` reads")
-    parser.add_argument("--out", type=Path, required=True, metavar="INDEX", help="the index folder")
+    parser.add_argument("--out", type=Path, metavar="INDEX", help="the index folder")
+    parser.add_argument("--cluster", metavar="URL/NAME", help="with bm25: fill the index NAME of an Elasticsearch "
+                        "cluster instead, for example http://localhost:9200/wiki")
     parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6)")
     parser.add_argument("--b", type=float, help="BM25's b (default: 0.5)")
     parser.add_argument("--add", action="store_true", help="add the corpus's documents to what the index has")
 
 
 def index_main(args: argparse.Namespace) -> int:
+    if (args.out is None) == (args.cluster is None):
+        raise LisaxError("say where the index is to be: --out INDEX or --cluster URL/NAME")
+    if args.cluster is not None:
+        return _fill_cluster(args)
     if args.kind == "check":
         from lisax.retrieval.folder import check
         print(f"{args.out}: {check(args.out)} files, all as they were written")
@@ -59,6 +65,33 @@ def index_main(args: argparse.Namespace) -> int:
     return 0
 
 
+def _fill_cluster(args: argparse.Namespace) -> int:
+    from lisax.retrieval.bm25_builder import B, K1
+    from lisax.retrieval.documents import indexed_text
+    from lisax.retrieval.elastic import ElasticIndex, connect
+
+    if args.kind != "bm25" or args.corpus is None:
+        raise LisaxError("a cluster holds BM25 only: `lisax index bm25 --corpus DIR --cluster URL/NAME`")
+    url, name = _cluster(args.cluster)
+    client = connect(url)
+    documents = ((document.id, indexed_text(document)) for document in counted(open_folder(args.corpus).documents(), "documents"))
+    if args.add:
+        ElasticIndex(client, name).add(documents)
+    else:
+        ElasticIndex.build(client, name, documents, k1=K1 if args.k1 is None else args.k1, b=B if args.b is None else args.b)
+    print(f"{args.cluster}: filled")
+    return 0
+
+
+def _cluster(given: str) -> tuple[str, str]:
+    """(URL of the cluster, name of the index)."""
+    url, _, name = given.rstrip("/").rpartition("/")
+    if "://" not in url or not name:
+        raise LisaxError(f"--cluster: expected a URL that ends in the index's name, like http://localhost:9200/wiki; "
+                         f"found '{given}'")
+    return url, name
+
+
 def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
     parser.add_argument("--claims", type=Path, required=True, metavar="FILE", help="claims in any layout that `lisax data check` reads")
@@ -68,6 +101,8 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
                         help="both: BM25 and title search in turn (default)")
     parser.add_argument("--mediawiki", nargs="?", const="", metavar="URL",
                         help="search titles with a live MediaWiki (default: English Wikipedia's api.php)")
+    parser.add_argument("--cluster", metavar="URL/NAME", help="search BM25 in an Elasticsearch cluster's index NAME, "
+                        "that `lisax index bm25 --cluster` filled")
     parser.add_argument("--cache", type=Path, metavar="FILE",
                         help="the wiki's answers (default: mediawiki.sqlite beside the run)")
 
@@ -82,14 +117,22 @@ def retrieve_main(args: argparse.Namespace) -> int:
         raise LisaxError("--mediawiki searches titles: use it with --method titles or both")
     index = DocumentIndex.open(args.index)
     claims = list(read_claims(args.claims))
-    made_with = {"index": index.digest, "claims": _sha256(args.claims), "k": args.k, "method": args.method,
+    if args.cluster is not None and args.method == "titles":
+        raise LisaxError("--cluster searches BM25: use it with --method bm25 or both")
+    made_with = {"index": index.digest, "cluster": args.cluster, "claims": _sha256(args.claims), "k": args.k, "method": args.method,
                  "mediawiki": args.mediawiki}
     note = args.out.with_name(args.out.name + ".json")
     if _is_done(args.out, note, made_with):
         print(f"{args.out}: done before")
     else:
         search_titles = None if args.mediawiki is None else wiki_search(args, index)
-        hits = retrieve(index, counted(claims, "claims"), args.k, method=args.method, search_titles=search_titles)
+        search_bm25 = None
+        if args.cluster is not None:
+            from lisax.retrieval.elastic import ElasticIndex, connect
+            url, name = _cluster(args.cluster)
+            search_bm25 = ElasticIndex(connect(url), name).search
+        hits = retrieve(index, counted(claims, "claims"), args.k, method=args.method, search_titles=search_titles,
+                        search_bm25=search_bm25)
         started = time.monotonic()
         count = write_run(args.out, hits, f"lisax-{args.method}")
         print(f"{args.out}: {count:,} documents for {len(claims):,} claims, {time.monotonic() - started:.1f} s")

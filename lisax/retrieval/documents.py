@@ -26,6 +26,7 @@ METHODS = ("bm25", "titles", "both")
 CLAIMS_AT_A_TIME = 1024
 
 TitleSearch = Callable[[Sequence[str], int], list[list[str]]]
+Bm25Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
 
 
 def indexed_text(document: Document) -> str:
@@ -102,11 +103,12 @@ class DocumentIndex:
 
 
 def retrieve(index: DocumentIndex, claims: Iterable[Claim], k: int = 100, *, method: str = "both",
-             search_titles: TitleSearch | None = None, threads: int | None = None) -> Iterator[Hit]:
+             search_titles: TitleSearch | None = None, search_bm25: Bm25Search | None = None,
+             threads: int | None = None) -> Iterator[Hit]:
     """Up to `k` documents a claim, in the order of the claims; streamed.
 
-    `method`: `bm25`, `titles`, or `both` alternated with BM25 first. `search_titles(texts, k)` stands in for
-    the index's own title search. Scores are BM25's, or 1 / rank where a title search has a part in the order.
+    `method`: `bm25`, `titles`, or `both` alternated with BM25 first. `search_titles(texts, k)` and
+    `search_bm25(texts, k)` stand in for the index's own searches. Scores are BM25's, or 1 / rank where a title search has a part in the order.
     """
     if method not in METHODS:
         raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
@@ -114,10 +116,12 @@ def retrieve(index: DocumentIndex, claims: Iterable[Claim], k: int = 100, *, met
         raise LisaxError(f"expected k >= 1, found {k}")
     if method != "bm25" and search_titles is None:
         search_titles = functools.partial(index.titles.search_all, threads=threads)
+    if method != "titles" and search_bm25 is None:
+        search_bm25 = functools.partial(index.bm25.search, threads=threads)
     claims = iter(claims)
     while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
         texts = [claim.text for claim in batch]
-        found = index.bm25.search(texts, k, threads=threads) if method != "titles" else [[] for _ in texts]
+        found = search_bm25(texts, k) if method != "titles" else [[] for _ in texts]
         titled = search_titles(texts, k) if method != "bm25" else [[] for _ in texts]
         for claim, scored, second in zip(batch, found, titled, strict=True):
             if method != "bm25":

@@ -9,6 +9,7 @@ import types
 
 import pytest
 
+from lisax.cli import main
 from lisax.corpora import command
 from lisax.records import LisaxError
 
@@ -64,3 +65,22 @@ def test_the_verbs_cost_no_heavy_import():
             "command.add_arguments(argparse.ArgumentParser()); "
             f"print([name for name in '{heavy}'.split(',') if name in sys.modules])")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_msmarco_triples_become_the_tasks_files(tmp_path, capsys):
+    texts, ids = tmp_path / "texts.tsv", tmp_path / "ids.tsv"
+    texts.write_text("".join(f"query {i}\tgood {i}\tbad {i}\n" for i in range(5)))
+    assert main(["data", "msmarco", "--triples", str(texts), "--dev", "2", "--out", str(tmp_path / "a")]) == 0
+    made = {split: (tmp_path / "a/msmarco" / f"triples.{split}.tsv").read_text().splitlines() for split in ("dev", "train")}
+    assert made["dev"] + made["train"] == texts.read_text().splitlines() and len(made["dev"]) == 2
+    (tmp_path / "queries.tsv").write_text("7\twho?\n")
+    (tmp_path / "collection.tsv").write_text("1\tshe\n2\tit\n")
+    ids.write_text("7\t1\t2\n7\t1\t2\n")
+    of_ids = ["data", "msmarco", "--triples", str(ids), "--dev", "1", "--out", str(tmp_path / "b")]
+    tables = ["--queries", str(tmp_path / "queries.tsv"), "--collection", str(tmp_path / "collection.tsv")]
+    assert main([*of_ids, *tables]) == 0
+    assert (tmp_path / "b/msmarco/triples.train.tsv").read_text() == "who?\tshe\tit\n"
+    capsys.readouterr()
+    assert main([*of_ids, *tables[:2]]) == 1 and "both --queries and --collection" in capsys.readouterr().err
+    ids.write_text("7\t1\t3\n")
+    assert main([*of_ids, *tables]) == 1 and "ids.tsv:1: field 'negative passage id': id 3 is not in" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from urllib.parse import urlparse
 
 import pytest
 
+from lisax import cli
 from lisax.records import LisaxError
 from lisax.retrieval import elastic
 from lisax.retrieval.elastic import ElasticIndex
@@ -147,3 +148,28 @@ def test_without_the_client_the_user_is_told(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "elasticsearch", None)
     with pytest.raises(LisaxError, match="lisax.elastic."):
         elastic.connect("http://127.0.0.1:9200")
+
+
+def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
+    cluster = Cluster()
+    monkeypatch.setattr(elastic, "connect", lambda url: stand_in(cluster) if url == "http://host:1" else None)
+    corpus, run = tmp_path / "corpus", tmp_path / "run.trec"
+    corpus.mkdir()
+    (corpus / "pages.jsonl").write_text("".join(
+        json.dumps({"id": i, "title": i, "sentences": [text]}) + "\n" for i, text in DOCUMENTS))
+    claims = corpus / "claims.train.jsonl"
+    claims.write_text(json.dumps({"id": "1", "claim": "red", "label": "NOT ENOUGH INFO"}) + "\n")
+    at = ["--cluster", "http://host:1/pages"]
+    assert cli.main(["index", "bm25", "--corpus", str(corpus), *at]) == 0
+    assert cluster.indices["pages"]["b"] == ["b", "red", "red", "fish"]
+    assert cli.main(["index", "documents", "--corpus", str(corpus), "--out", str(tmp_path / "index")]) == 0
+    asked = ["retrieve", "--index", str(tmp_path / "index"), "--claims", str(claims), "--out", str(run), *at]
+    assert cli.main([*asked, "--method", "bm25", "--k", "2"]) == 0
+    assert [line.split()[2:5] for line in run.read_text().splitlines()] == [["b", "1", "2.0"], ["a", "2", "1.0"]]
+    capsys.readouterr()
+    for wrong, message in ((["index", "documents", "--corpus", str(corpus), *at], "holds BM25 only"),
+                           (["index", "bm25", "--corpus", str(corpus)], "say where"),
+                           (["index", "bm25", "--corpus", str(corpus), "--cluster", "host"], "URL that ends in"),
+                           ([*asked, "--method", "titles"], "--cluster searches BM25")):
+        assert cli.main(wrong) == 1
+        assert message in capsys.readouterr().err
