@@ -10,7 +10,8 @@ pages.jsonl (`lisax.corpora.plain` gives their fields). The same as JSON, for LI
     {"name": "mine", "folder": "my_data", "vocabulary": "spiece.model"}
 
 This gives mine_rank, mine_rank_entities, mine_label_pointwise, mine_label_listwise,
-mine_label_listwise_infused and mine_claim_only, after the data are checked line by line.
+mine_label_listwise_infused and mine_claim_only, after the data are checked line by line, and
+mine_span_corruption over the corpus.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from lisax.formats import presets
 from lisax.formats.families import Family
 from lisax.records import Claim, DataError, Document, Label, LisaxError, atomic_write, write_json
 from lisax.sampling import examples, files
-from tasks import families
+from tasks import families, pretraining
 from tasks.labelling import VARIANTS
 from tasks.vocabularies import ByteVocabulary, SentencePieces, encoder_of, train_vocabulary
 
@@ -41,6 +42,7 @@ log = logging.getLogger(__name__)
 
 CANDIDATES = 200  # sentences a claim, where BM25 has to find them
 TRAINED_PIECES = 8000
+DEV_PAGES = 0.02  # of the corpus, held out of span corruption
 TASKS = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, **VARIANTS}
 MANIFEST = "dataset.json"
 PATHS = ("folder", "corpus", "vocabulary", "run", "reranked", "out")
@@ -169,7 +171,7 @@ def register(name: str, **fields) -> Registered:
             raise LisaxError(f"dataset '{name}': unknown field '{field}'; there are {', '.join(known)}")
     dataset = ClaimDataset(name, **fields)
     tasks = {variant: f"{name}_{variant}" for variant in TASKS}
-    taken = sorted(set(tasks.values()) & set(seqio.TaskRegistry.names()))
+    taken = sorted({*tasks.values(), f"{name}_span_corruption"} & set(seqio.TaskRegistry.names()))
     if taken:
         raise LisaxError(f"there is already a task '{taken[0]}': register the dataset under another name")
     preset = None if dataset.preset is None else presets.get(dataset.preset)
@@ -183,6 +185,7 @@ def register(name: str, **fields) -> Registered:
         stem = "rank" if family.ranks else variant
         families.add(tasks[variant], family, _file_in(dataset.out_folder, stem), splits=splits,
                      vocabulary=vocabulary, preset=preset)
+    pretraining.add(f"{name}_span_corruption", _file_in(dataset.out_folder, "text"), vocabulary)
     return Registered(dataset, tasks, counts)
 
 
@@ -272,6 +275,7 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
                                   training=split == "train", skipped=skipped)
         for variant, number in written.items():
             counts.setdefault(variant, {})[split] = number
+    files.write_texts(out, dataset.read_pages(), DEV_PAGES)
     for reason, number in skipped.items():
         log.warning("%s: %s: %d", dataset.name, reason, number)
     if str(dataset.vocabulary) == "train":

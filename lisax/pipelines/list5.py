@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import itertools
 import os
 import re
@@ -34,6 +33,7 @@ from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples as sampling
+from lisax.sampling import files
 from lisax.sampling.examples import Example, Passage
 from lisax.sampling.negatives import Window
 
@@ -120,7 +120,7 @@ class List5:
             held = {claim.id: claim for claim in self.data.claims("dev")}
         else:
             share = self.recipe.validation_share
-            held = {i: claim for i, claim in train.items() if _hashed_share(i) < share}
+            held = {i: claim for i, claim in train.items() if files.hashed_share(i) < share}
             train = {i: claim for i, claim in train.items() if i not in held}
         held = dict(itertools.islice(held.items(), self.recipe.validation_claims))
         reported = dict(itertools.islice(reported.items(), self.recipe.report_claims))
@@ -301,16 +301,13 @@ class List5:
         """Span corruption over the corpus, where the recipe asks for it."""
         if "pretrain" not in self.recipe.train:
             return
-        texts = {role: self.out / "examples" / f"text.{role}.jsonl" for role in (TRAIN, VALIDATION)}
+        texts = [self.examples_file("text", role) for role in (TRAIN, VALIDATION)]
 
         def work() -> None:
-            pages = list(self.index.pages)
-            held = {page for page in pages if _hashed_share(page) < self.recipe.validation_share} or set(pages[:1])
-            for role, path in texts.items():
-                write_json_lines(path, ({"text": f"{page.title} . {page.text}"} for page in map(self.sentences.page, pages)
-                                        if (page.id in held) == (role == VALIDATION)))
+            pages = map(self.sentences.page, self.index.pages)
+            files.write_texts(self.out / "examples", pages, self.recipe.validation_share)
 
-        self.stages.run("examples.pretrain", work, outputs=list(texts.values()), after=["index"],
+        self.stages.run("examples.pretrain", work, outputs=texts, after=["index"],
                         settings={"share": self.recipe.validation_share})
         self._train("pretrain", "list5_span_corruption", ["examples.pretrain", "vocabulary"])
 
@@ -319,7 +316,7 @@ class List5:
         where the recipe has one, the base that learns from the same candidates."""
         recipe = self.recipe
         names = ["rank", *(["label_candidates"] if "base" in recipe.train else [])]
-        files = [self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)]
+        outputs = [self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)]
 
         def work() -> None:
             skipped = Counter()
@@ -339,7 +336,7 @@ class List5:
                     sampling.write(self.examples_file(name, role), itertools.chain.from_iterable(map(made[name], rounds)))
             _tell(skipped)
 
-        self.stages.run("examples.rank", work, outputs=files, after=["retrieve"],
+        self.stages.run("examples.rank", work, outputs=outputs, after=["retrieve"],
                         settings={"windows": [list(recipe.ranking_window), list(recipe.base_window)], "names": names,
                                   "rounds": recipe.negative_rounds, "entities": recipe.training_entities,
                                   "seed": recipe.seed})
@@ -422,7 +419,7 @@ class List5:
         names = recipe.labellers
         if not names:
             return
-        files = [self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)]
+        outputs = [self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)]
 
         def work() -> None:
             skipped = Counter()
@@ -446,7 +443,7 @@ class List5:
                     sampling.write(self.examples_file(name, role), lists if as_used else made[name]())
             _tell(skipped)
 
-        self.stages.run("examples.label", work, outputs=files,
+        self.stages.run("examples.label", work, outputs=outputs,
                         after=[f"select.{recipe.selector}.{TRAIN}", f"select.{recipe.selector}.{VALIDATION}"],
                         settings={"window": list(recipe.labelling_window), "seed": self.seed_of("label"), "names": names,
                                   "weak": recipe.weak_sentences})
@@ -512,11 +509,6 @@ class List5:
 
 def _labelled(data: Dataset, split: str) -> bool:
     return split in data.splits and any(claim.label for claim in data.claims(split))
-
-
-def _hashed_share(text: str) -> float:
-    """A number in [0, 1) that depends on the text alone."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
 
 
 def gin_text(gin_file: str) -> str:

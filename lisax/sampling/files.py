@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lisax.records import LABELS, Claim
+from lisax.records import LABELS, Claim, Document, atomic_write
 from lisax.sampling import examples
 from lisax.sampling.examples import Example, Lookup, Ranked
 
@@ -49,3 +52,24 @@ def write_all(folder: str | os.PathLike, split: str, claims: Sequence[Claim], ca
                                     build(variant, claims, candidates, reranked, lookup, seed=seed,
                                           training=training, skipped=skipped))
             for variant in VARIANTS}
+
+
+def write_texts(folder: str | os.PathLike, pages: Iterable[Document], dev_share: float) -> dict[str, int]:
+    """Writes `text.{train,dev}.jsonl` for span corruption, a line {"text"} a page; returns their numbers.
+
+    The first page and a share of the others, by a hash of their ids, are dev.
+    """
+    counts = {"train": 0, "dev": 0}
+    with (atomic_write(Path(folder) / file_name("text", "train")) as train,
+          atomic_write(Path(folder) / file_name("text", "dev")) as dev):
+        for first, page in zip(itertools.chain([True], itertools.repeat(False)), pages):
+            split = "dev" if first or hashed_share(page.id) < dev_share else "train"
+            counts[split] += 1
+            line = json.dumps({"text": f"{page.title} . {page.text}"}, ensure_ascii=False) + "\n"
+            (dev if split == "dev" else train).write(line)
+    return counts
+
+
+def hashed_share(text: str) -> float:
+    """A number in [0, 1) that depends on the text alone."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64

@@ -56,6 +56,10 @@ def test_a_folder_gives_every_task(folder, tmp_path):
                                            "mine_label_pointwise", "mine_rank", "mine_rank_entities"]
     assert len(read("mine_rank")) == 12 and len(read("mine_label_listwise_infused")) == 9
     assert len(read("mine_claim_only", "dev")) == 3
+    assert {len(row["targets"]) for row in read("mine_span_corruption")} == {4}
+    texts = [[json.loads(line)["text"] for line in (folder / "mine_tasks" / f"text.{split}.jsonl").open()]
+             for split in ("dev", "train")]
+    assert sorted(sum(texts, [])) == sorted(f"{p['title']} . {' '.join(p['sentences'])}" for p in PAGES) and all(texts)
     entities = read("mine_rank_entities")[0]["inputs_pretokenized"].decode()
     assert entities.startswith("Query: Town 0 has 0 harbours. Document: Town 0 . Town 0 has 0 harbours")
     assert entities.endswith("Entity1: Town 0 Relevant:")
@@ -68,11 +72,11 @@ def test_a_folder_gives_every_task(folder, tmp_path):
 def test_the_files_are_written_once_and_again_when_the_data_change(folder, monkeypatch):
     register("mine", folder=folder, vocabulary="bytes")
     monkeypatch.setattr(module, "_candidates", lambda *_: pytest.fail("built again"))
-    for name in list(module.TASKS):
+    for name in (*module.TASKS, "span_corruption"):
         seqio.TaskRegistry.remove(f"mine_{name}")
     assert register("mine", folder=folder, vocabulary="bytes").counts["rank"]["train"] == 12
     monkeypatch.undo()
-    for name in list(module.TASKS):
+    for name in (*module.TASKS, "span_corruption"):
         seqio.TaskRegistry.remove(f"mine_{name}")
     lines(folder / "claims.train.jsonl", CLAIMS[:3])
     assert register("mine", folder=folder, vocabulary="bytes").counts["rank"]["train"] == 4
@@ -110,7 +114,7 @@ def test_the_gin_file_is_ready(folder, tmp_path):
     mine.write_gin(tmp_path / "mine.gin", "rank", model="t5_1_1_tiny")
     text = (tmp_path / "mine.gin").read_text()
     assert "MIXTURE_OR_TASK_NAME = 'mine_rank'" in text and "12 training examples" in text
-    for name in mine.tasks.values():
+    for name in (*mine.tasks.values(), "mine_span_corruption"):
         seqio.TaskRegistry.remove(name)
     assert register_file(tmp_path / "mine.json").counts == mine.counts
     bindings = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "TRAIN_STEPS = 2"]
