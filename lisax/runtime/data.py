@@ -7,6 +7,7 @@ on interruptions. TensorFlow and seqio are imported only here, and only when a t
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import functools
@@ -50,13 +51,28 @@ class DatasetConfig:
 def import_seqio() -> Any:
     """seqio, with TensorFlow kept quiet and off the accelerators."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import seqio
-    import tensorflow as tf
-    from absl import logging
+    with _stderr_closed():
+        import seqio
+        import tensorflow as tf
+        from absl import logging
 
-    logging.set_verbosity(logging.ERROR)
-    tf.config.set_visible_devices([], "GPU")
+        logging.set_verbosity(logging.ERROR)
+        tf.config.set_visible_devices([], "GPU")
     return seqio
+
+
+@contextlib.contextmanager
+def _stderr_closed() -> Iterator[None]:
+    """TensorFlow's native code reports missing GPUs before any setting of its log level is read."""
+    sys.stderr.flush()
+    saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(null)
 
 
 def import_task_module(module: str) -> None:
