@@ -107,7 +107,8 @@ def test_a_run_interrupted_in_every_way_completes_to_the_same_files(folder, out,
                                (signal.SIGTERM, "first step after", 0),
                                (signal.SIGKILL, "[select.rank_entities.train]", -9)):
         with subprocess.Popen(command(folder, tmp_path), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                              text=True) as process:
+                              # A shell starts background jobs with Ctrl-C ignored, and children inherit that.
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), text=True) as process:
             for line in process.stderr:
                 if mark in line:
                     process.send_signal(number)
