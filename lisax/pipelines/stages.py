@@ -7,9 +7,7 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -60,8 +58,7 @@ class Stages:
             say(f"[{name}]")
             started = time.perf_counter()
             try:
-                with _interrupts_kept():
-                    work()
+                work()
             finally:
                 spent = begun["seconds"] + time.perf_counter() - started
                 write_json(workings, {"digest": digest, "seconds": spent})
@@ -77,29 +74,6 @@ class Stages:
 
 class Stopped(Exception):
     """The stage given as `--until` is done."""
-
-
-@contextlib.contextmanager
-def _interrupts_kept() -> Iterator[None]:
-    """Raises a Ctrl-C again that a library has swallowed, as numba can while it loads compiled code."""
-    if threading.current_thread() is not threading.main_thread() \
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    asked = False
-
-    def ask(_number: int, _frame: Any) -> None:
-        nonlocal asked
-        asked = True
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if asked:
-        raise KeyboardInterrupt
 
 
 def partial(path: Path) -> Path:

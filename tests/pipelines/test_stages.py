@@ -1,9 +1,6 @@
 """Stages are skipped, made again and continued exactly when they should be."""
 
 import json
-import os
-import signal
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -91,20 +88,3 @@ def test_lines_cut_at_any_byte_are_completed_to_the_same_file(tmp_path_factory, 
         resumable_lines(cut, groups, lambda group: group)
     assert cut.read_bytes() == whole.read_bytes()
     assert not partial(cut).exists()
-
-
-def test_an_interrupt_that_a_library_swallows_still_stops_the_stage(tmp_path):
-    def work():
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(1)
-        except BaseException:
-            pass
-        (tmp_path / "a").write_text("done")
-
-    stages = Stages(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
-        stages.run("a", work, outputs=[tmp_path / "a"])
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    stages.run("a", lambda: (tmp_path / "a").write_text("again"), outputs=[tmp_path / "a"])
-    assert (tmp_path / "a").read_text() == "again"
