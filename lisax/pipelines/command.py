@@ -120,7 +120,7 @@ def rerank_main(args: argparse.Namespace) -> int:
 
 
 def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--aggregate", choices=["max", "sum", "any"], default="max",
+    parser.add_argument("--aggregate", choices=["max", "sum", "first", "any"], default="max",
                         help="how a pointwise model's labels of single sentences become one (default: max)")
     _add_inference_flags(parser, "run of sentences, best first, as `lisax rerank` writes it")
 

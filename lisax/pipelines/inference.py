@@ -46,9 +46,10 @@ def any_decides(shares: np.ndarray, relevance: np.ndarray) -> np.ndarray:
     return np.append(decided.max(axis=0), (1 - relevance * (1 - shares[:, 2])).prod())
 
 
-# From label probabilities [sentences, labels] and relevance [sentences] to the claim's: LisT5's two ways, and ours.
+# From label probabilities [sentences, labels] and relevance [sentences] to the claim's: LisT5's two ways, and ours: the best sentence alone, and any.
 AGGREGATES = {"sum": lambda shares, relevance: shares.sum(axis=0),
-              "max": lambda shares, relevance: shares.max(axis=0), "any": any_decides}
+              "max": lambda shares, relevance: shares.max(axis=0), "first": lambda shares, relevance: shares[0],
+              "any": any_decides}
 
 
 def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]], lookup: sampling.Lookup, *,

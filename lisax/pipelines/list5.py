@@ -44,13 +44,14 @@ BASE_WEAK = 2  # sentences of no information that each claim gives the base
 FAMILIES = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, "claim_only": Family.CLAIM_ONLY,
             "label_pointwise": Family.LABEL_POINTWISE, "label_listwise": Family.LABEL_LISTWISE,
             "label_listwise_infused": Family.LABEL_LISTWISE}
-# Rows of the paper's table 2 and what stands beside them (`any` is ours): variant -> (labeller, selection).
+# Rows of the paper's table 2 and what stands beside them (`first` and `any` are ours): variant -> (labeller, selection).
 VARIANTS = {
     "claim_only": ("claim_only", "rank_entities"),
     "bm25": ("label_listwise_infused", "bm25"),
     "bm25_any": ("label_pointwise", "bm25"),
     "sum": ("label_pointwise", "rank_entities"),
     "max": ("label_pointwise", "rank_entities"),
+    "first": ("label_pointwise", "rank_entities"),
     "any": ("label_pointwise", "rank_entities"),
     "listwise": ("label_listwise", "rank_entities"),
     "infused": ("label_listwise_infused", "rank_entities"),

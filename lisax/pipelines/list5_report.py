@@ -24,6 +24,7 @@ SELECTIONS = {"bm25": "BM25 over sentences", "rank": "monoT5 without entities", 
               "fused": "monoT5 with entities and BM25"}
 ROWS = {"claim_only": "claim only, no evidence", "bm25": "listwise infused on BM25's sentences",
         "bm25_any": "pointwise, any decides, on BM25's sentences", "any": "pointwise, any sentence decides",
+        "first": "pointwise, first sentence",
         "sum": "pointwise, sum", "max": "pointwise, max", "listwise": "listwise",
         "infused": "listwise, noise infused", "infused_without_entities": "listwise infused, ranker without entities"}
 

@@ -79,7 +79,7 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
     selected = read_run(out / "runs/rank_entities.test.trec")
     candidates = read_run(out / "runs/candidates.test.trec")
     assert all({hit.id for hit in hits} == {hit.id for hit in candidates[claim]} for claim, hits in selected.items())
-    for variant in ("sum", "max", "any", "infused", "bm25"):
+    for variant in ("sum", "max", "first", "any", "infused", "bm25"):
         verdicts = list(read_predictions(out / f"predictions/{variant}.jsonl"))
         assert [verdict.claim_id for verdict in verdicts] == list(claims)
         assert all(len(verdict.evidence) <= 5 and abs(sum(verdict.probabilities) - 1) < 1e-3 for verdict in verdicts)
@@ -173,4 +173,5 @@ def test_aggregates_of_single_sentences():
     relevance = np.array([1.0, 0.5, 0.0])
     np.testing.assert_allclose(AGGREGATES["sum"](shares, relevance), [0.72, 0.28, 2.0])
     np.testing.assert_allclose(AGGREGATES["max"](shares, relevance), [0.7, 0.1, 0.9])
+    np.testing.assert_allclose(AGGREGATES["first"](shares, relevance), shares[0])
     np.testing.assert_allclose(AGGREGATES["any"](shares, relevance), [0.7, 0.1, 0.2 * 0.95])
