@@ -21,6 +21,16 @@ RELATIVE_BUCKETS = 32
 RELATIVE_MAX_DISTANCE = 128
 # Added to masked attention logits; finite, so that a fully masked row gives a uniform row, not NaN.
 MASKED = -1e10
+REMAT = {"none": None, "minimal": jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
+         "full": jax.checkpoint_policies.nothing_saveable}
+# Dimensions of the parameters by the end of their path, as T5X names them; a scan inserts "layers" as the second.
+LOGICAL_AXES = {
+    ("token_embedder", "embedding"): ("vocab", "embed"), ("logits_dense", "kernel"): ("embed", "vocab"),
+    ("relpos_bias", "rel_embedding"): ("heads", "relpos_buckets"),
+    **{(name, "kernel"): ("embed", "joined_kv") for name in ("query", "key", "value")},
+    ("out", "kernel"): ("joined_kv", "embed"),
+    **{(name, "kernel"): ("embed", "mlp") for name in ("wi", "wi_0", "wi_1")}, ("wo", "kernel"): ("mlp", "embed"),
+}
 # Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
 NOT_ITSELF = -10.0
 
@@ -47,11 +57,52 @@ class T5Config:
     # by finding other occurrences of their token: keys start as queries do, and a position does not see
     # itself. Small models trained from scratch to compare a claim with its evidence learn much faster so.
     attention_init: str = "t5"
+    # One compiled body for all layers of a stack, whose parameters are one array with the layers as its second
+    # dimension (T5X's scanned tree): large models compile in a fraction of the time.
+    scan_layers: bool = False
+    # What a layer's backward pass computes again instead of keeping: "none"; "minimal": all but its matrix
+    # products; "full": all but its input.
+    remat: str = "none"
+    # Queries that attend at a time; None: all. Attention's memory is then that of so many, at a little time.
+    attention_chunk: int | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
+        if self.remat not in REMAT:
+            raise ValueError(f"remat must be {', '.join(map(repr, REMAT))}, found '{self.remat}'")
         if self.attention_init not in ("t5", "matching"):
             raise ValueError(f"attention_init must be 't5' or 'matching', found '{self.attention_init}'")
+
+
+def logical_axes(path: Sequence[str]) -> tuple[str, ...] | None:
+    """Names of a parameter's dimensions; None where none of them is ever split."""
+    axes = LOGICAL_AXES.get(tuple(path[-2:]))
+    if axes is None or not is_stacked(path):
+        return axes
+    return axes[0], "layers", axes[1]
+
+
+def is_stacked(path: Sequence[str]) -> bool:
+    """Whether a parameter holds all layers of a stack (`scan_layers`), as its second dimension."""
+    return any(pair in (("encoder", "encoder"), ("decoder", "decoder")) for pair in zip(path, path[1:]))
+
+
+def cast_kernels(config: T5Config, parameters: dict) -> dict:
+    """The parameters with the layers' matrices in the type of activations, in which they are used anyway.
+
+    Gradients with respect to these are the same numbers as with respect to the float32 originals, in half the
+    memory where activations are bfloat16."""
+
+    def cast(path, leaf):
+        names = [entry.key for entry in path]
+        return leaf.astype(config.dtype) if names[-1] == "kernel" and "logits_dense" not in names else leaf
+
+    return jax.tree_util.tree_map_with_path(cast, parameters)
+
+
+def constrain(x: Array, *axes: str | None) -> Array:
+    """`x` laid out on the mesh by the names of its dimensions; itself where no rules are set."""
+    return nn.with_logical_constraint(x, axes)
 
 
 def relative_position_bucket(relative: np.ndarray, *, bidirectional: bool, buckets: int = RELATIVE_BUCKETS,
@@ -78,18 +129,21 @@ def relative_position_bucket(relative: np.ndarray, *, bidirectional: bool, bucke
 
 
 class Dense(nn.Module):
-    """x [..., in] -> [..., features], no bias."""
+    """x [..., in] -> [..., features], no bias. `axes` name the kernel's dimensions."""
 
     features: int
     dtype: str
     kernel_init: Callable
+    axes: tuple[str, str]
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
         kernel = self.param("kernel", self.kernel_init, (x.shape[-1], self.features), jnp.float32)
         # Two-dimensional, because XLA's CPU backend computes the kernel's gradient several times faster so.
         rows = x.astype(self.dtype).reshape(-1, x.shape[-1])
-        return jnp.dot(rows, kernel.astype(self.dtype)).reshape(*x.shape[:-1], self.features)
+        # Where parameters are fully sharded, this is where a layer's are gathered, in the type they are used in.
+        kernel = constrain(kernel.astype(self.dtype), *self.axes)
+        return jnp.dot(rows, kernel).reshape(*x.shape[:-1], self.features)
 
 
 class LayerNorm(nn.Module):
@@ -153,7 +207,8 @@ class Attention(nn.Module):
 
         def project(name, x, init):
             # [batch, length, emb] -> [batch, length, heads, head_dim]
-            return Dense(heads * head_dim, config.dtype, init, name=name)(x).reshape(*x.shape[:2], heads, head_dim)
+            dense = Dense(heads * head_dim, config.dtype, init, ("embed", "joined_kv"), name=name)
+            return constrain(dense(x).reshape(*x.shape[:2], heads, head_dim), "batch", "length", "heads", "kv")
 
         query = project("query", queries, query_init)
         key_init = _kernel_init
@@ -170,16 +225,42 @@ class Attention(nn.Module):
 
         if config.float32_attention_logits:
             query, key = query.astype(jnp.float32), key.astype(jnp.float32)
-        logits = jnp.einsum("bqhd,bkhd->bhqk", query, key)
-        if bias is not None:
-            logits += bias.astype(logits.dtype)
-        logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
-        weights = jax.nn.softmax(logits).astype(config.dtype)
-        # One mask for all queries of a head, as T5X has it.
-        weights = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(weights, deterministic=not dropout)
-        mixed = jnp.einsum("bhqk,bkhd->bqhd", weights, value)
+        kept = None
+        if dropout and config.dropout_rate:
+            # One mask for all queries of a head, as T5X has it.
+            keep, shape = 1.0 - config.dropout_rate, (queries.shape[0], heads, 1, keys.shape[1])
+            kept = jax.random.bernoulli(self.make_rng("dropout"), keep, shape) * jnp.asarray(1 / keep, config.dtype)
+
+        def attend(query: Array, mask: Array, bias: Array | None) -> Array:
+            logits = jnp.einsum("bqhd,bkhd->bhqk", query, key)
+            if bias is not None:
+                logits += bias.astype(logits.dtype)
+            logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
+            weights = jax.nn.softmax(logits).astype(config.dtype)
+            return jnp.einsum("bhqk,bkhd->bqhd", weights if kept is None else weights * kept, value)
+
+        mixed = _in_chunks(attend, config.attention_chunk, query, mask, bias)
         mixed = mixed.reshape(*queries.shape[:2], heads * head_dim)  # [batch, length, kv]
-        return Dense(queries.shape[-1], config.dtype, _kernel_init, name="out")(mixed)
+        return Dense(queries.shape[-1], config.dtype, _kernel_init, ("joined_kv", "embed"), name="out")(mixed)
+
+
+def _in_chunks(attend: Callable, chunk: int | None, query: Array, mask: Array, bias: Array | None) -> Array:
+    """`attend` on `chunk` queries at a time, computed again in the backward pass; all at once where that is fewer.
+
+    query [batch, length, heads, head_dim], mask [batch, 1, length, keys], bias [1, heads, length, keys]."""
+    length = query.shape[1]
+    if chunk is None or length <= chunk:
+        return attend(query, mask, bias)
+    if length % chunk:
+        raise ValueError(f"attention_chunk is {chunk}, which does not divide the length {length}")
+
+    def split(x: Array | None, axis: int) -> Array | None:
+        if x is None:
+            return None
+        return jnp.moveaxis(x.reshape(*x.shape[:axis], -1, chunk, *x.shape[axis + 1:]), axis, 0)
+
+    mixed = jax.lax.map(jax.checkpoint(lambda parts: attend(*parts)), (split(query, 1), split(mask, 2), split(bias, 2)))
+    return jnp.moveaxis(mixed, 0, 1).reshape(query.shape)
 
 
 class Mlp(nn.Module):
@@ -193,15 +274,38 @@ class Mlp(nn.Module):
         hidden = []
         for i, activation in enumerate(config.mlp_activations):
             name = "wi" if len(config.mlp_activations) == 1 else f"wi_{i}"
-            y = Dense(config.mlp_dim, config.dtype, _mlp_init, name=name)(x)
+            y = Dense(config.mlp_dim, config.dtype, _mlp_init, ("embed", "mlp"), name=name)(x)
+            y = constrain(y, "batch", "length", "mlp")
             hidden.append(y if activation == "linear" else getattr(nn, activation)(y))
         y = functools.reduce(jnp.multiply, hidden)
         y = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(y, deterministic=not dropout)
-        return Dense(x.shape[-1], config.dtype, _mlp_init, name="wo")(y)
+        return Dense(x.shape[-1], config.dtype, _mlp_init, ("mlp", "embed"), name="wo")(y)
 
 
-def _residual_dropout(config: T5Config, x: Array, dropout: bool) -> Array:
+def _dropout(config: T5Config, x: Array, dropout: bool) -> Array:
     return nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(x, deterministic=not dropout)
+
+
+def _residual(config: T5Config, x: Array, y: Array, dropout: bool) -> Array:
+    return constrain(x + _dropout(config, y, dropout), "batch", "length", "embed")
+
+
+def _run_layers(config: T5Config, layers: Sequence[nn.Module] | nn.Module, count: int, x: Array, *shared: Array,
+                dropout: bool) -> Array:
+    """x through all layers, or `count` times through the one whose parameters a scan stacks."""
+
+    def run(layer: nn.Module, x: Array, *shared: Array) -> Array:
+        return layer(constrain(x, "batch", "length", "embed"), *shared, dropout=dropout)
+
+    if config.remat != "none":
+        run = nn.remat(run, policy=REMAT[config.remat], prevent_cse=not config.scan_layers)
+    if not config.scan_layers:
+        for layer in layers:
+            x = run(layer, x, *shared)
+        return x
+    scan = nn.scan(lambda layer, x, *shared: (run(layer, x, *shared), None), variable_axes={"params": 1},
+                   split_rngs={"params": True, "dropout": True}, in_axes=nn.broadcast, length=count)
+    return scan(layers, x, *shared)[0]
 
 
 class EncoderLayer(nn.Module):
@@ -212,10 +316,10 @@ class EncoderLayer(nn.Module):
         config = self.config
         y = LayerNorm(config.dtype, name="pre_attention_layer_norm")(x)
         y = Attention(config, config.attention_init == "matching", name="attention")(y, y, mask, bias, dropout=dropout)
-        x = x + _residual_dropout(config, y, dropout)
+        x = _residual(config, x, y, dropout)
         y = LayerNorm(config.dtype, name="pre_mlp_layer_norm")(x)
         y = Mlp(config, name="mlp")(y, dropout=dropout)
-        return x + _residual_dropout(config, y, dropout)
+        return _residual(config, x, y, dropout)
 
 
 class DecoderLayer(nn.Module):
@@ -227,13 +331,13 @@ class DecoderLayer(nn.Module):
         config = self.config
         y = LayerNorm(config.dtype, name="pre_self_attention_layer_norm")(x)
         y = Attention(config, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
-        x = x + _residual_dropout(config, y, dropout)
+        x = _residual(config, x, y, dropout)
         y = LayerNorm(config.dtype, name="pre_cross_attention_layer_norm")(x)
         y = Attention(config, name="encoder_decoder_attention")(y, encoded, cross_mask, None, dropout=dropout)
-        x = x + _residual_dropout(config, y, dropout)
+        x = _residual(config, x, y, dropout)
         y = LayerNorm(config.dtype, name="pre_mlp_layer_norm")(x)
         y = Mlp(config, name="mlp")(y, dropout=dropout)
-        return x + _residual_dropout(config, y, dropout)
+        return _residual(config, x, y, dropout)
 
 
 class Encoder(nn.Module):
@@ -245,10 +349,12 @@ class Encoder(nn.Module):
         config = self.config
         length = x.shape[1]
         bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(length, length)
-        x = _residual_dropout(config, x.astype(config.dtype), dropout)
-        for i in range(config.num_encoder_layers):
-            x = EncoderLayer(config, name=f"layers_{i}")(x, mask, bias, dropout=dropout)
-        return _residual_dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout)
+        x = _dropout(config, x.astype(config.dtype), dropout)
+        count = config.num_encoder_layers
+        layers = (EncoderLayer(config, name="encoder") if config.scan_layers else
+                  [EncoderLayer(config, name=f"layers_{i}") for i in range(count)])
+        x = _run_layers(config, layers, count, x, mask, bias, dropout=dropout)
+        return _dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout)
 
 
 class Decoder(nn.Module):
@@ -257,20 +363,25 @@ class Decoder(nn.Module):
     def setup(self):
         config = self.config
         self.relpos_bias = RelativePositionBias(config, bidirectional=False)
-        self.layers = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
+        if config.scan_layers:
+            self.decoder = DecoderLayer(config)
+        else:
+            self.layers = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
         self.decoder_norm = LayerNorm(config.dtype)
         self.input_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))
         self.output_dropout = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))
         if not config.logits_via_embedding:
             # Logits in float32 even where activations are not: the loss needs their precision.
-            self.logits_dense = Dense(config.vocab_size, "float32", _kernel_init)
+            self.logits_dense = Dense(config.vocab_size, "float32", _kernel_init, ("embed", "vocab"))
 
     def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, *, dropout: bool) -> Array:
         """x [batch, length, emb], encoded [batch, keys, emb] -> hidden states [batch, length, emb]."""
+        config = self.config
         bias = self.relpos_bias(x.shape[1], x.shape[1])
-        x = self.input_dropout(x.astype(self.config.dtype), deterministic=not dropout)
-        for layer in self.layers:
-            x = layer(x, encoded, self_mask, cross_mask, bias, dropout=dropout)
+        x = self.input_dropout(x.astype(config.dtype), deterministic=not dropout)
+        layers = self.decoder if config.scan_layers else self.layers
+        x = _run_layers(config, layers, config.num_decoder_layers, x, encoded, self_mask, cross_mask, bias,
+                        dropout=dropout)
         return self.output_dropout(self.decoder_norm(x), deterministic=not dropout)
 
     def logits(self, hidden: Array, embedding: Array, pieces: Array | None) -> Array:
@@ -278,9 +389,9 @@ class Decoder(nn.Module):
         if self.config.logits_via_embedding:
             rows = embedding if pieces is None else embedding[pieces]
             hidden = hidden.astype(jnp.float32) / np.sqrt(hidden.shape[-1])
-            return jnp.dot(hidden, rows.astype(jnp.float32).T)
+            return constrain(jnp.dot(hidden, rows.astype(jnp.float32).T), "batch", "length", "vocab")
         if pieces is None:
-            return self.logits_dense(hidden)
+            return constrain(self.logits_dense(hidden), "batch", "length", "vocab")
         kernel = self.logits_dense.variables["params"]["kernel"]
         return jnp.dot(hidden.astype(jnp.float32), kernel[:, pieces])
 
@@ -293,7 +404,8 @@ class TokenEmbedder(nn.Module):
                                     (self.config.vocab_size, self.config.emb_dim), jnp.float32)
 
     def __call__(self, tokens: Array) -> Array:
-        return self.embedding.astype(self.config.dtype)[tokens]
+        embedding = constrain(self.embedding.astype(self.config.dtype), "vocab", "embed")
+        return constrain(embedding[tokens], "batch", "length", "embed")
 
 
 def _pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) -> Array:

@@ -159,7 +159,7 @@ def _check_required(gin: Any) -> None:
 def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
     from lisax.models.t5 import T5Config
-    from lisax.runtime import checkpoints, data, inference, optimizers, schedules, step, train
+    from lisax.runtime import checkpoints, data, inference, optimizers, partitioning, schedules, step, train
 
     register("train_script", "train", train.TrainConfig)
     register("eval_script", "eval", inference.EvalConfig)
@@ -172,6 +172,7 @@ def register_configurables() -> None:
     register("utils", "RestoreCheckpointConfig", checkpoints.RestoreCheckpointConfig)
     register("utils", "create_learning_rate_scheduler", schedules.Schedule)
     register("trainer", "Trainer", train.Trainer)
+    register("partitioning", "PjitPartitioner", partitioning.PjitPartitioner)
     register("adafactor", "Adafactor", optimizers.Adafactor)
     register("optimizers", "AdamW", optimizers.AdamW)
 

@@ -89,7 +89,7 @@ def make_predictor(model: T5Config, length: int, partitioner: Partitioner) -> Ca
         start = (jnp.int32(0), jnp.zeros((rows, length), jnp.int32), jnp.all(inputs == 0, axis=-1))
         return jax.lax.while_loop(unfinished, extend, start)[1]
 
-    return jax.jit(predict, in_shardings=(partitioner.state, partitioner.batch), out_shardings=partitioner.batch)
+    return jax.jit(predict, out_shardings=partitioner.batch)
 
 
 def make_target_scorer(model: T5Config, partitioner: Partitioner) -> Callable[[Any, dict[str, Array]], Array]:
@@ -101,7 +101,7 @@ def make_target_scorer(model: T5Config, partitioner: Partitioner) -> Callable[[A
         chosen = jnp.take_along_axis(log_likelihoods, targets[..., None], axis=-1)[..., 0]
         return jnp.sum(chosen * batch["decoder_loss_weights"], axis=-1)
 
-    return jax.jit(score, in_shardings=(partitioner.state, partitioner.batch), out_shardings=partitioner.batch)
+    return jax.jit(score, out_shardings=partitioner.batch)
 
 
 # --- On the host ---------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 An optimizer has `init(parameters) -> slots` and `update(...) -> (parameters, slots)`. Slots are a tree like
 the parameters' whose leaves are dicts of arrays, so that a checkpoint names them as T5X does:
-`encoder/layers_0/attention/query/kernel/v_row`.
+`encoder/layers_0/attention/query/kernel/v_row`. A parameter that stacks the layers of a scan is updated as the
+separate layers would be; its slots have the layers as their second dimension too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
+
+from lisax.models.t5 import is_stacked
 
 Tree = Any
 
@@ -48,14 +51,14 @@ class Adafactor:
     global_norm_clip_threshold: float | None = None
 
     def init(self, parameters: Tree) -> Tree:
-        return jax.tree.map(self._init_one, parameters)
+        return _map_parameters(self._init_one, parameters)
 
     def update(self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array,
                count: Array) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
         decay = 1.0 - (jnp.asarray(count - self.step_offset, jnp.float32) + 1.0) ** -self.decay_rate
-        return _map_parameters(lambda g, s, p: self._update_one(g, s, p, learning_rate, decay),
-                               gradients, slots, parameters)
+        return _unzip(_map_parameters(lambda p, g, s: self._update_one(g, s, p, learning_rate, decay),
+                                      parameters, gradients, slots))
 
     def _axes(self, shape: tuple[int, ...]) -> tuple[int, int] | None:
         """(smaller, larger) axis of the two largest, or None where the second moment is kept whole."""
@@ -112,29 +115,38 @@ class AdamW:
     global_norm_clip_threshold: float | None = 1.0
 
     def init(self, parameters: Tree) -> Tree:
-        return jax.tree.map(lambda p: {"mu": jnp.zeros_like(p), "nu": jnp.zeros_like(p)}, parameters)
+        return _map_parameters(lambda p: {"mu": jnp.zeros_like(p), "nu": jnp.zeros_like(p)}, parameters)
 
     def update(self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array,
                count: Array) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
         adam = optax.scale_by_adam(self.beta1, self.beta2, self.epsilon)
 
-        def update_one(gradient, slot, parameter):
+        def update_one(parameter, gradient, slot):
             state = optax.ScaleByAdamState(count=count, mu=slot["mu"], nu=slot["nu"])
             direction, state = adam.update(gradient, state)
             step = learning_rate * (direction + self.weight_decay * parameter)
             return parameter - step, {"mu": state.mu, "nu": state.nu}
 
-        return _map_parameters(update_one, gradients, slots, parameters)
+        return _unzip(_map_parameters(update_one, parameters, gradients, slots))
 
 
-def _map_parameters(function: Callable, gradients: Tree, slots: Tree, parameters: Tree) -> tuple[Tree, Tree]:
-    """`function(gradient, slot, parameter) -> (parameter, slot)` over trees whose slots are dicts."""
-    leaves, structure = jax.tree.flatten(parameters)
-    pairs = [function(gradient, slot, parameter) for gradient, slot, parameter
-             in zip(structure.flatten_up_to(gradients), structure.flatten_up_to(slots), leaves, strict=True)]
-    new_parameters, new_slots = zip(*pairs, strict=True)
-    return structure.unflatten(new_parameters), structure.unflatten(new_slots)
+def _map_parameters(function: Callable, parameters: Tree, *trees: Tree) -> Tree:
+    """`function(parameter, ...)` over trees like the parameters', whose leaves may be trees; layer by layer where
+    a parameter stacks layers."""
+
+    def of_one(path: Any, parameter: Array, *others: Any) -> Any:
+        stacked = is_stacked([entry.key for entry in path])
+        return (jax.vmap(function, in_axes=1, out_axes=1) if stacked else function)(parameter, *others)
+
+    return jax.tree_util.tree_map_with_path(of_one, parameters, *trees)
+
+
+def _unzip(pairs: Tree) -> tuple[Tree, Tree]:
+    """A tree of (parameter, slot) as two trees."""
+    first, second = (jax.tree.map(lambda pair, i=i: pair[i], pairs, is_leaf=lambda x: isinstance(x, tuple))
+                     for i in (0, 1))
+    return first, second
 
 
 def _clip_by_global_norm(gradients: Tree, threshold: float | None) -> Tree:

@@ -28,7 +28,7 @@ def load_parameters(path: str | os.PathLike) -> dict[str, Any]:
     try:
         found = _shapes(folder)["target"]
         wanted = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, np.float32), found)
-        return _read(folder, {"target": wanted}, sharding=None)["target"]
+        return _read(folder, {"target": wanted}, partitioner=None)["target"]
     except Exception as error:  # whatever a damaged file makes Orbax, tensorstore or JSON raise
         raise LisaxError(f"the checkpoint {folder} cannot be read: {_first_line(error)}") from error
 
@@ -47,7 +47,7 @@ def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner:
             check_parameters(expected.parameters, found["target"], folder)
             _check(expected.slots, found["state"].get("param_states", {}), folder, "optimizer slots",
                    "continue with the same optimizer, or choose another MODEL_DIR")
-            restored = _read(folder, state_tree(expected), partitioner.state)
+            restored = _read(folder, state_tree(expected), partitioner)
         except LisaxError:
             raise
         except Exception as error:  # whatever a damaged file makes Orbax, tensorstore or JSON raise
@@ -84,7 +84,7 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
     if "step" not in found.get("state", {}):
         del wanted["state"]
     try:
-        restored = _read(folder, wanted, partitioner.state)
+        restored = _read(folder, wanted, partitioner)
     except Exception as error:
         raise LisaxError(f"the checkpoint {folder} cannot be read: {_first_line(error)}") from error
     state = restored.get("state", {})
@@ -132,18 +132,18 @@ def _shapes(folder: Path) -> dict[str, Any]:
     return tree
 
 
-def _read(folder: Path, wanted: Any, sharding: jax.sharding.Sharding | None) -> Any:
-    """Arrays of the tree `wanted` (shapes and dtypes) as jax arrays of `sharding`, or numpy where it is None."""
+def _read(folder: Path, wanted: Any, partitioner: Partitioner | None) -> Any:
+    """Arrays of the tree `wanted` (shapes and dtypes) as jax arrays on their devices, or numpy without any."""
     import orbax.checkpoint as ocp
 
-    def arguments(leaf):
-        if sharding is None:
-            return ocp.RestoreArgs(restore_type=np.ndarray, dtype=leaf.dtype)
-        return ocp.ArrayRestoreArgs(sharding=sharding, dtype=leaf.dtype)
-
+    if partitioner is None:
+        arguments = jax.tree.map(lambda leaf: ocp.RestoreArgs(restore_type=np.ndarray, dtype=leaf.dtype), wanted)
+    else:
+        arguments = jax.tree.map(lambda leaf, sharding: ocp.ArrayRestoreArgs(sharding=sharding, dtype=leaf.dtype),
+                                 wanted, partitioner.state(wanted))
     with ocp.PyTreeCheckpointer() as checkpointer:
         return checkpointer.restore(folder.absolute() / STATE_NAME, args=ocp.args.PyTreeRestore(
-            item=wanted, restore_args=jax.tree.map(arguments, wanted), partial_restore=True))
+            item=wanted, restore_args=arguments, partial_restore=True))
 
 
 def _first_line(error: Exception) -> str:

@@ -60,7 +60,7 @@ class LabelScorer:
 
     def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         """(indices, int32 [rows, width]): inputs of similar length together, all batches of a width alike."""
-        devices = self._partitioner.mesh.devices.size
+        devices = self._partitioner.batch_shards
         lengths = np.array([len(ids) for ids in tokens])
         if len(lengths) and lengths.max() > self._max_tokens:
             raise LisaxError(f"an input of {lengths.max()} tokens was given to a scorer of at most "
@@ -106,10 +106,10 @@ def _compiled(config: T5Config, partitioner: Partitioner) -> Callable:
     model = Transformer(config)
 
     def score(parameters: Any, tokens: jax.Array, pieces: jax.Array) -> jax.Array:
-        return model.apply({"params": parameters}, tokens, pieces, method="first_step_logits")
+        with partitioner.constraints():
+            return model.apply({"params": parameters}, tokens, pieces, method="first_step_logits")
 
-    return jax.jit(score, in_shardings=(partitioner.state, partitioner.batch, partitioner.state),
-                   out_shardings=partitioner.batch)
+    return jax.jit(score, out_shardings=partitioner.batch)
 
 
 def _store(scores: np.ndarray, rows: np.ndarray, logits: jax.Array) -> None:

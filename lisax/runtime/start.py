@@ -47,7 +47,7 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
         say(f"continues {config.model_dir} from step {int(state.step)}")
         return Start(state, _total(config, training["first_step"]), new)
     if config.checkpoint.restore.path is None:
-        state = partitioner.place_state(jax.jit(fresh)())
+        state = jax.jit(fresh, out_shardings=partitioner.state(expected))()
         return Start(state, _total(config, 0), _card(config, 0, 0))
     folder, restore = initial_folder(config), config.checkpoint.restore
     state, with_slots = restore_initial(folder, expected, partitioner, optimizer=restore.restore_optimizer)

@@ -12,7 +12,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from lisax.models.t5 import T5Config, Transformer
+from lisax.models.t5 import T5Config, Transformer, cast_kernels
 from lisax.records import LisaxError
 from lisax.runtime.optimizers import Optimizer
 from lisax.runtime.partitioning import Partitioner
@@ -109,25 +109,29 @@ def make_train_step(model: T5Config, loss: Loss, optimizer: Optimizer, learning_
             weights = batch["decoder_loss_weights"].astype(jnp.float32)
             return jnp.sum(per_token * weights) / normalizer, sums(per_token, logits, batch)
 
-        gradients, metrics = jax.grad(objective, has_aux=True)(parameters)
-        return gradients, metrics
+        gradients, metrics = jax.grad(objective, has_aux=True)(cast_kernels(model, parameters))
+        # Each device keeps its part of the sum only.
+        return jax.lax.with_sharding_constraint(gradients, partitioner.state(gradients)), metrics
 
     def train_step(state: TrainState, batch: Batch) -> tuple[TrainState, dict[str, Array]]:
         key = jax.random.fold_in(jax.random.key(seed), state.step) if model.dropout_rate else None
         normalizer = loss.normalizer(batch["decoder_loss_weights"].astype(jnp.float32))
-        if microbatches == 1:
-            gradients, metrics = gradients_and_sums(state.parameters, batch, normalizer, key)
-        else:
-            gradients, metrics = _accumulate(gradients_and_sums, state.parameters, batch, normalizer, key,
-                                             microbatches, partitioner)
+        with partitioner.constraints():
+            if microbatches == 1:
+                gradients, metrics = gradients_and_sums(state.parameters, batch, normalizer, key)
+            else:
+                gradients, metrics = _accumulate(gradients_and_sums, state.parameters, batch, normalizer, key,
+                                                 microbatches, partitioner)
         rate = learning_rate(state.step)
         parameters, slots = optimizer.update(gradients, state.slots, state.parameters, rate,
                                              state.step - slots_first_step)
-        metrics |= {"learning_rate": rate, "gradient_norm": optax.tree.norm(gradients)}
-        return TrainState(state.step + 1, parameters, slots), metrics
+        norm = optax.tree.norm(jax.tree.map(lambda gradient: gradient.astype(jnp.float32), gradients))
+        metrics |= {"learning_rate": rate, "gradient_norm": norm}
+        state = TrainState(state.step + 1, parameters, slots)
+        return jax.lax.with_sharding_constraint((state, metrics), (partitioner.state(state), partitioner.replicated))
 
-    return jax.jit(train_step, donate_argnums=0, in_shardings=(partitioner.state, partitioner.batch),
-                   out_shardings=(partitioner.state, partitioner.state))
+    # Inputs come with the shardings that `place_state` and `place_batch` gave them.
+    return jax.jit(train_step, donate_argnums=0)
 
 
 def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbatches, partitioner):
@@ -143,7 +147,8 @@ def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbat
 
     shapes = jax.eval_shape(lambda: gradients_and_sums(parameters, {k: v[0] for k, v in slices.items()},
                                                        normalizer, key))
-    zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    # Sums in float32, whatever type a slice's gradients have.
+    zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, jnp.promote_types(leaf.dtype, jnp.float32)), shapes)
     return jax.lax.scan(body, zeros, (jnp.arange(microbatches), slices))[0]
 
 
@@ -151,7 +156,8 @@ def make_eval_step(model: T5Config, loss: Loss, partitioner: Partitioner) -> Cal
     """The compiled (parameters, batch) -> `sums`, without dropout."""
 
     def eval_step(parameters, batch):
-        logits = apply_model(model, parameters, batch)
-        return sums(loss.per_token(logits, batch["decoder_target_tokens"]), logits, batch)
+        with partitioner.constraints():
+            logits = apply_model(model, parameters, batch)
+            return sums(loss.per_token(logits, batch["decoder_target_tokens"]), logits, batch)
 
-    return jax.jit(eval_step, in_shardings=(partitioner.state, partitioner.batch), out_shardings=partitioner.state)
+    return jax.jit(eval_step, out_shardings=partitioner.replicated)

@@ -47,7 +47,7 @@ def train(config: TrainConfig) -> TrainResult:
     SIGTERM and Ctrl-C save first and then raise SystemExit(0) and KeyboardInterrupt; the same call again
     continues, with the same losses as if it had never stopped. A second Ctrl-C does not wait."""
     started = time.perf_counter()
-    partitioner = Partitioner.over_all_devices()
+    partitioner = config.partitioner.over(jax.devices())
     check(config, partitioner)
     progress = Progress(0)
     run = begin(config, partitioner, progress.say)

@@ -13,7 +13,7 @@ from lisax.runtime import data
 from lisax.runtime.checkpoints import (MODEL_JSON, VOCABULARY_NAME, CheckpointConfig, latest_checkpoint,
                                        read_model_json, resolve_checkpoint)
 from lisax.runtime.optimizers import Adafactor, Optimizer
-from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.partitioning import Partitioner, PjitPartitioner
 from lisax.runtime.schedules import Schedule
 from lisax.runtime.step import Loss
 
@@ -48,6 +48,7 @@ class TrainConfig:
     optimizer: Optimizer = Adafactor()
     loss: Loss = Loss()
     trainer: Trainer = Trainer()
+    partitioner: PjitPartitioner = PjitPartitioner()
     checkpoint: CheckpointConfig = CheckpointConfig()
     eval_period: int = 1000
     eval_steps: int | None = None  # batches of dev_data read at most

@@ -1,0 +1,94 @@
+"""Every layout of eight simulated devices computes what one device does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from lisax.models.stacking import stack, unstack
+from lisax.models.t5 import initialize
+from lisax.records import LisaxError
+from lisax.runtime.partitioning import PjitPartitioner
+from memory_task import MODEL
+
+LAYOUTS = """
+import dataclasses, json, jax, jax.numpy as jnp, numpy as np
+from lisax.models.stacking import stack, unstack
+from lisax.models.t5 import T5Config, initialize
+from lisax.runtime.optimizers import Adafactor, AdamW
+from lisax.runtime.partitioning import PjitPartitioner, bytes_on_device
+from lisax.runtime.step import Loss, TrainState, make_train_step
+from memory_task import batch_of
+
+model = T5Config(vocab_size=64, emb_dim=32, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
+                 mlp_dim=64, mlp_activations=("gelu", "linear"))
+initial = jax.tree.map(np.asarray, initialize(model))
+batch = batch_of(3, rows=16)
+batch["decoder_loss_weights"][:8, 2:] = 0
+
+def run(devices, microbatches=1, layout={}, optimizer=None, **options):
+    config = dataclasses.replace(model, **options)
+    partitioner = PjitPartitioner(**layout).over(devices)
+    parameters = stack(initial) if config.scan_layers else initial
+    state = TrainState(jnp.int32(0), parameters, optimizer.init(parameters))
+    held = bytes_on_device(state, partitioner.state(state))
+    step = make_train_step(config, Loss(), optimizer, lambda _: jnp.float32(1.0), seed=0, microbatches=microbatches,
+                           slots_first_step=0, partitioner=partitioner)
+    state, metrics = step(partitioner.place_state(state), partitioner.place_batch(batch))
+    parameters = jax.tree.map(np.asarray, state.parameters)
+    return unstack(parameters) if config.scan_layers else parameters, metrics, held
+
+adamw, adafactor = AdamW(epsilon=1.0, global_norm_clip_threshold=None), Adafactor(min_dim_size_to_factor=16)
+everything = dict(scan_layers=True, remat="full", attention_chunk=4)
+results = {}
+for name, optimizer, layouts in (
+        ("adamw", adamw, [(1, 1, 1, {}), (1, 2, 1, {}), (4, 2, 1, {}), (8, 1, 1, {}), (2, 1, 2, everything)]),
+        ("adafactor", adafactor, [(4, 1, 1, {}), (1, 2, 1, everything), (2, 2, 2, everything)])):
+    expected, expected_metrics, whole = run(jax.devices()[:1], optimizer=optimizer)
+    for partitions, dims, microbatches, options in layouts:
+        layout = dict(num_partitions=partitions, parameter_partitioning_dims=dims)
+        found, metrics, held = run(jax.devices(), microbatches, layout, optimizer, **options)
+        worst = max(float(np.abs(a - b).max()) for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(found)))
+        relative = max(abs(float(metrics[k]) / float(v) - 1) for k, v in expected_metrics.items() if float(v))
+        results[f"{name} {partitions} {dims} {microbatches}"] = dict(parameters=worst, metrics=relative, held=held / whole)
+print(json.dumps(results))
+"""
+
+
+def test_all_layouts_equal_one_device():
+    env = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+                        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), "."])}
+    done = subprocess.run([sys.executable, "-c", LAYOUTS], env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    results = json.loads(done.stdout)
+    assert len(results) == 8
+    for name, found in results.items():
+        assert found["parameters"] < 1e-5 and found["metrics"] < 1e-5, (name, found)
+    # Fully sharded, a device holds about an eighth; as replicas, all.
+    assert results["adamw 1 2 1"]["held"] < 0.2 and results["adamw 1 1 1"]["held"] == 1.0
+
+
+def test_stacking_and_back():
+    parameters = jax.tree.map(np.asarray, initialize(MODEL))
+    back = unstack(stack(parameters))
+    assert jax.tree.structure(back) == jax.tree.structure(parameters)
+    for a, b in zip(jax.tree.leaves(back), jax.tree.leaves(parameters)):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("wrong, message", [
+    ({"num_partitions": 3}, "num_partitions is 3, which does not divide the 1 devices"),
+    ({"num_partitions": 0}, "at least 1"),
+    ({"parameter_partitioning_dims": 3}, "must be 1 or 2"),
+    ({"logical_axis_rules": [("mlp", "expert")]}, "'mlp' is given to 'expert'"),
+])
+def test_wrong_layouts_are_named(wrong, message):
+    with pytest.raises(LisaxError, match=message):
+        PjitPartitioner(**wrong).over(jax.devices()[:1])
