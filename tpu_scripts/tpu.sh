@@ -2,10 +2,9 @@
 # One TPU host or a pod of several, from creation to deletion. `tpu.sh --help` lists the verbs.
 #
 # Versions. Google's table of TPU software versions gives tpu-ubuntu2204-base for v4 and older, so for v2 and v3; v5e
-# wants v2-alpha-tpuv5-lite, v5p v2-alpha-tpuv5, v6e v2-alpha-tpuv6e. That image brings no libtpu of its own: the one
-# that counts is the wheel that the extra `tpu` installs, libtpu 0.0.42.* beside jax 0.10.2. Its compiler still builds
-# programs for v3 (`lisax plan` does so). Not verified, for want of a TPU: that its driver starts on a v3 host. No note
-# on the end of v3 was found; if it does not start, an older jax with its libtpu is the way, in pyproject.toml.
+# wants v2-alpha-tpuv5-lite, v5p v2-alpha-tpuv5, v6e v2-alpha-tpuv6e. JAX takes libtpu from the wheel that the extra
+# `tpu` installs: 0.0.42.* beside jax 0.10.2. Its compiler still builds programs for v3 (`lisax plan` uses it so).
+# Not verified, for want of a TPU: that this image and this libtpu start on a v3 host. No note on an end of v3 was found.
 set -euo pipefail
 
 usage() {

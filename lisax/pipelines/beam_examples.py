@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import apache_beam as beam
@@ -113,7 +113,8 @@ def _ranked(path: str) -> Iterable[tuple[str, list[str]]]:
     return examples.ranked_ids(read_run(path)).items()
 
 
-def _write_files(work, folder: Path, names: Sequence[str], options: Sequence[str]) -> Counter:
+def _write_files(work: Callable[[beam.Pipeline], beam.PCollection], folder: Path, names: Sequence[str],
+                 options: Sequence[str]) -> Counter:
     """Runs the pipeline and writes the named files from what `work` gives; returns the counts of what was skipped."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = Path(tempfile.mkdtemp(prefix=".beam-", dir=folder))

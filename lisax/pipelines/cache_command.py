@@ -19,6 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks.add_argument("--module", default="tasks", help="the module that registers them (default: tasks)")
     tasks.add_argument("--data", type=Path, metavar="DIR", help="the tasks' data folder (default: LISAX_DATA)")
     tasks.add_argument("--out", type=Path, required=True, metavar="DIR", help="the cache folder")
+    tasks.add_argument("--min_shards", type=int, default=64, help="files of each split at least; as many as hosts will "
+                                                                  "train, or more (default: 64)")
     tasks.add_argument("--overwrite", action="store_true", help="cache anew what the folder holds already")
     candidates = verbs.add_parser("candidates", help="the first sentences of retrieved documents, as a run")
     candidates.add_argument("--run", type=Path, required=True, metavar="FILE", help="a run of documents")
@@ -36,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for verb in (candidates, examples):
         verb.add_argument("--index", type=Path, required=True, metavar="DIR", help="a folder of `lisax index bm25`")
     for verb in (tasks, candidates, examples):
-        verb.add_argument("--runner", default="FnApiRunner", help="Beam's runner (default: FnApiRunner, in this process)")
+        verb.add_argument("--runner", default="FnApiRunner", help="Beam's runner (default: FnApiRunner, in "
+                                                                       "this process)")
         verb.add_argument("--pipeline_options", default="", metavar="--A=B,--C=D", help="further options of Beam")
 
 
@@ -49,12 +52,15 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _tasks(args: argparse.Namespace, options: list[str]) -> int:
+    if args.min_shards < 1:
+        raise LisaxError(f"--min_shards: expected at least 1, found {args.min_shards}")
     if args.data:
         os.environ["LISAX_DATA"] = str(args.data.resolve())
     from lisax.runtime.caching import cache_tasks
 
-    for name, folder in cache_tasks(args.names, args.module, args.out, overwrite=args.overwrite,
-                                    options=options).items():
+    folders = cache_tasks(args.names, args.module, args.out, min_shards=args.min_shards, overwrite=args.overwrite,
+                          options=options)
+    for name, folder in folders.items():
         print(f"{name}: {folder}")
     return 0
 

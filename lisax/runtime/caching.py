@@ -11,10 +11,10 @@ from lisax.records import LisaxError
 from lisax.runtime.data import DatasetConfig, import_seqio, provider_of
 
 
-def cache_tasks(names: Sequence[str], module: str, out: str | os.PathLike, *, overwrite: bool = False,
-                options: Sequence[str] = ()) -> dict[str, Path]:
+def cache_tasks(names: Sequence[str], module: str, out: str | os.PathLike, *, min_shards: int,
+                overwrite: bool = False, options: Sequence[str] = ()) -> dict[str, Path]:
     """Caches tasks, those of mixtures too, in `out`; returns each one's folder. What is there already is kept,
-    unless `overwrite`. `options` are Beam's.
+    unless `overwrite`. Each split is at least `min_shards` files. `options` are Beam's.
     """
     seqio = import_seqio()
     tasks = {task.name: task for name in names
@@ -28,7 +28,7 @@ def cache_tasks(names: Sequence[str], module: str, out: str | os.PathLike, *, ov
 
     script.FLAGS.unparse_flags()
     script.FLAGS(["lisax cache", f"--tasks={','.join(map(re.escape, tasks))}", f"--output_cache_dir={out}",
-                  f"--module_import={module}", f"--overwrite={overwrite}", "--min_shards=1",
+                  f"--module_import={module}", f"--overwrite={overwrite}", f"--min_shards={min_shards}",
                   f"--pipeline_options={','.join(options)}"])
     script.main([])
     return {name: Path(out) / seqio.get_task_dir_from_name(name) for name in tasks}

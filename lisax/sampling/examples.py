@@ -152,7 +152,10 @@ def pointwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed
 def listwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
              window: negatives.Window = negatives.LABELLING, sizes: Sequence[int] | None = None,
              skipped: Counter | None = None) -> Iterator[Example]:
-    """One example a gold evidence set, its first L sentences; for NOINFO one of negatives. `sizes` as in `pointwise`."""
+    """One example a gold evidence set, its first L sentences; for NOINFO one of negatives.
+
+    `sizes` as in `pointwise`.
+    """
     skipped = Counter() if skipped is None else skipped
     sizes = set_sizes(claims) if sizes is None else sizes
     for claim in claims:

@@ -8,6 +8,7 @@ The argument lists are those of T5X's documentation; what T5X adds in later vers
 
 from __future__ import annotations
 
+import importlib.util  # noqa: F401  gin uses it without importing it
 import json
 import sys
 import types
@@ -31,7 +32,8 @@ ARGUMENTS = {
     "t5x.trainer": {"Trainer": "num_microbatches learning_rate_fn"},
     "t5x.gin_utils": {"summarize_gin_config": "model_dir summary_writer step"},
     "t5x.utils": {
-        "DatasetConfig": "mixture_or_task_name task_feature_lengths split batch_size shuffle seed use_cached pack module",
+        "DatasetConfig": "mixture_or_task_name task_feature_lengths split batch_size shuffle seed use_cached pack "
+                         "module",
         "CheckpointConfig": "save restore",
         "SaveCheckpointConfig": "dtype period keep save_dataset",
         "RestoreCheckpointConfig": "path mode dtype strict assignment_map",

@@ -60,7 +60,8 @@ def test_examples(folder, tmp_path, split, monkeypatch, capsys):
     lisax("examples", f"--data={folder / 'world'}", f"--split={split}", f"--candidates={folder / 'candidates.trec'}",
           f"--reranked={folder / 'reranked.trec'}", f"--index={folder / 'index'}", "--seed=5",
           f"--out={tmp_path / 'beam'}", OPTIONS)
-    candidates, reranked = (examples.ranked_ids(read_run(folder / f"{name}.trec")) for name in ("candidates", "reranked"))
+    candidates, reranked = (examples.ranked_ids(read_run(folder / f"{name}.trec"))
+                            for name in ("candidates", "reranked"))
     sentences = Sentences(DocumentIndex.open(folder / "index"))
     skipped = Counter()
     written = files.write_all(tmp_path / "here", split, list(open_folder(folder / "world").claims(split)), candidates,
@@ -77,18 +78,19 @@ def test_examples(folder, tmp_path, split, monkeypatch, capsys):
 
 @needs_beam
 def test_tasks_are_cached_and_read_back(tmp_path):
-    made = [examples.Example(str(i), f"claim {i}", (examples.Passage(f"p_{i}", "Title", f"text {i}"),), label=bool(i % 2))
-            for i in range(30)]
+    made = [examples.Example(str(i), f"claim {i}", (examples.Passage(f"p_{i}", "Title", f"text {i}"),),
+                             label=bool(i % 2)) for i in range(30)]
     for split in ("train", "dev"):
         (tmp_path / "examples").mkdir(exist_ok=True)
         examples.write(tmp_path / "examples" / f"rank.{split}.jsonl", made)
     train_vocabulary(["claim text Title Query: Document: Relevant: true false weak"] * 9, tmp_path / "spiece.model", 60)
     environment = os.environ | {"LISAX_DATA": str(tmp_path)}
     cache = tmp_path / "cache"
-    command = [sys.executable, "-m", "lisax.cli", "cache", "tasks", "list5_rank", f"--out={cache}"]
+    command = [sys.executable, "-m", "lisax.cli", "cache", "tasks", "list5_rank", f"--out={cache}", "--min_shards=2"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip() == f"list5_rank: {cache / 'list5_rank'}"
+    assert len(list((cache / "list5_rank").glob("train.tfrecord-*-of-00002"))) == 2
     assert json.loads((cache / "list5_rank" / "stats.train.json").read_text())["examples"] == 30
     read = ("import seqio, sys, tasks; seqio.add_global_cache_dirs([sys.argv[1]]); "
             "t = seqio.get_mixture_or_task('list5_rank'); "
