@@ -1,17 +1,21 @@
 # make demo [DATA=folder] [OUT=folder]   LisT5 from claims to verdicts, with a report
 # make test                              the tests
+# make beam                              Apache Beam too, for `lisax cache`
 PYTHON ?= python3
 OUT ?= out
 VENV = .venv
 STAMP = $(VENV)/.installed
 
-.PHONY: demo test venv clean
+.PHONY: demo test beam venv clean
 
 demo: $(STAMP)
 	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
 
 test: $(STAMP)
 	$(VENV)/bin/python -m pytest
+
+beam: $(STAMP)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps -r requirements-beam.txt
 
 venv: $(STAMP)
 

@@ -30,6 +30,7 @@ VERBS = {
     "index": Verb("build a retrieval index", "lisax.retrieval.command", "add_index_arguments", "index_main"),
     "retrieve": Verb("retrieve documents for claims", "lisax.retrieval.command", "add_retrieve_arguments",
                      "retrieve_main"),
+    "cache": Verb("prepare tasks and examples with Apache Beam", "lisax.pipelines.cache_command"),
     "train": Verb("train from gin files", "lisax.runtime.command", "add_train_arguments", "train_main"),
     "eval": Verb("evaluate a checkpoint on a task", "lisax.runtime.command", "add_eval_arguments", "eval_main"),
     "infer": Verb("predict or score a task", "lisax.runtime.command", "add_infer_arguments", "infer_main"),

@@ -1,65 +1,156 @@
 #!/usr/bin/env bash
-# One TPU host or pod, from creation to deletion. `tpu.sh --help` lists the verbs.
+# One TPU host or a pod of several, from creation to deletion. `tpu.sh --help` lists the verbs.
+#
+# Versions. Google's table of TPU software versions gives tpu-ubuntu2204-base for v4 and older, so for v2 and v3; v5e
+# wants v2-alpha-tpuv5-lite, v5p v2-alpha-tpuv5, v6e v2-alpha-tpuv6e. JAX takes libtpu from the wheel that the extra
+# `tpu` installs: 0.0.42.* beside jax 0.10.2. Its compiler still builds programs for v3 (`lisax plan` uses it so).
+# Not verified, for want of a TPU: that this image and this libtpu start on a v3 host. No note on its end was found.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 tpu.sh [--dry-run] VERB [ARGUMENTS]
 
-  create            a TPU VM (default v3-8; SPOT=1 for a pre-emptible one)
-  setup             copy this checkout to every worker, install the pins and the TPU wheel
-  run COMMAND...    run `COMMAND` of the virtual environment on every worker, in the background; the same command
-                    again, on a new TPU after pre-emption too, goes on from MODEL_DIR or --out on Cloud Storage
-  watch             follow the log of worker 0
-  fetch FROM TO     copy FROM on worker 0 to TO here
-  delete            delete the TPU VM
+  create             ask for the TPU; with QUEUED=1 the request waits in Google's queue
+  wait               until a queued TPU is there
+  setup              copy this checkout's last commit to every worker, install the pins and the TPU wheel there
+  run COMMAND...     start COMMAND on every worker in the background; where it still runs, nothing is started
+  watch [WORKER]     follow the log of a worker (0)
+  resume COMMAND...  after pre-emption: create, wait for and set up what is gone, then as `run`; does no harm before
+  fetch FROM TO      copy FROM on worker 0, or on Cloud Storage (gs://…), to TO here
+  delete             delete the TPU, and its request
 
-Environment: TPU_NAME (required), ZONE (required), TPU_TYPE (v3-8), TPU_VERSION (tpu-ubuntu2204-base), SPOT.
---dry-run prints the commands and runs none.
+A pre-empted TPU loses its disk: let COMMAND keep its MODEL_DIR or --out on storage that outlives it and that all
+workers see. The same command then goes on from its last checkpoint; to have that done until you press Ctrl-C:
+  while sleep 300; do tpu.sh resume lisax train …; done
+
+Environment: TPU_NAME and ZONE (required), TPU_TYPE (v3-8; v3-32 is a pod of four hosts), TPU_VERSION
+(tpu-ubuntu2204-base), SPOT=1 (cheaper, may be pre-empted), QUEUED=1, POLL_SECONDS (60, between looks at the queue).
+--dry-run prints the commands, quoted for a shell, and runs none.
 TEXT
 }
+
+fail() { echo "tpu.sh: $1" >&2; exit "${2:-1}"; }
 
 dry_run=
 if [[ "${1:-}" == --dry-run ]]; then dry_run=1; shift; fi
 verb="${1:-}"
-if [[ -z "$verb" || "$verb" == --help ]]; then usage; [[ -n "$verb" ]]; exit; fi
-shift
+case "$verb" in
+  --help) usage; exit ;;
+  create | wait | setup | run | watch | resume | fetch | delete) shift ;;
+  '') usage >&2; exit 2 ;;
+  *) usage >&2; fail "no verb '$verb'" 2 ;;
+esac
 : "${TPU_NAME:?set TPU_NAME to the name of the TPU}" "${ZONE:?set ZONE, for example europe-west4-a}"
-TPU_TYPE="${TPU_TYPE:-v3-8}"
-TPU_VERSION="${TPU_VERSION:-tpu-ubuntu2204-base}"
+type="${TPU_TYPE:-v3-8}"
+version="${TPU_VERSION:-tpu-ubuntu2204-base}"
+vm=(gcloud compute tpus tpu-vm)
+queue=(gcloud compute tpus queued-resources)
 checkout="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
 call() {
   if [[ -n "$dry_run" ]]; then printf '%q ' "$@"; echo; else "$@"; fi
 }
 
-on_workers() {  # WORKERS COMMAND
-  call gcloud compute tpus tpu-vm ssh "$TPU_NAME" --zone="$ZONE" --worker="$1" --command="$2"
+on_workers() {  # WORKER|all COMMAND
+  call "${vm[@]}" ssh "$TPU_NAME" --zone="$ZONE" --worker="$1" --command="$2"
+}
+
+create() {
+  local options=(--zone="$ZONE" --accelerator-type="$type")
+  if [[ -n "${SPOT:-}" ]]; then options+=(--spot); fi
+  if [[ -n "${QUEUED:-}" ]]; then
+    call "${queue[@]}" create "$TPU_NAME" --node-id="$TPU_NAME" --runtime-version="$version" "${options[@]}"
+  else
+    call "${vm[@]}" create "$TPU_NAME" --version="$version" "${options[@]}"
+  fi
+}
+
+delete() {
+  if [[ -n "${QUEUED:-}" ]]; then
+    call "${queue[@]}" delete "$TPU_NAME" --zone="$ZONE" --force --quiet
+  else
+    call "${vm[@]}" delete "$TPU_NAME" --zone="$ZONE" --quiet
+  fi
+}
+
+state() {  # prints it; fails where there is no such TPU
+  if [[ -n "${QUEUED:-}" ]]; then
+    call "${queue[@]}" describe "$TPU_NAME" --zone="$ZONE" --format='value(state.state)'
+  else
+    call "${vm[@]}" describe "$TPU_NAME" --zone="$ZONE" --format='value(state)'
+  fi
+}
+
+wait_for_it() {
+  if [[ -n "$dry_run" ]]; then state; return; fi
+  local now
+  while now="$(state)"; do
+    case "$now" in
+      READY | ACTIVE) return ;;
+      FAILED | SUSPENDING | SUSPENDED | PREEMPTED | TERMINATED | DELETING)
+        fail "$TPU_NAME is $now; 'tpu.sh resume' deletes it and asks again" ;;
+    esac
+    echo "$TPU_NAME is $now" >&2
+    sleep "${POLL_SECONDS:-60}"
+  done
+  fail "there is no TPU or request named $TPU_NAME in $ZONE; 'tpu.sh create' asks for one"
+}
+
+setup() {
+  local archive="${TMPDIR:-/tmp}/lisax-$TPU_NAME.tar.gz"
+  # uv, because the image's Python is 3.10 and LisaX needs 3.11 or 3.12.
+  local install='mkdir -p lisax && tar -xzf lisax.tar.gz -C lisax && cd lisax'
+  install+=' && python3 -m pip install --quiet --user uv==0.13.8'
+  install+=' && { test -x .venv/bin/python || python3 -m uv venv --quiet --python 3.11; }'
+  install+=" && python3 -m uv pip install --quiet -r requirements.txt -e '.[tpu]'"
+  call git -C "$checkout" archive --format=tar.gz --output="$archive" HEAD
+  call "${vm[@]}" scp "$archive" "$TPU_NAME:lisax.tar.gz" --zone="$ZONE" --worker=all
+  call rm "$archive"
+  on_workers all "$install"
+}
+
+run() {
+  [[ $# -gt 0 ]] || fail "$verb needs a command, for example: $verb lisax train --gin_file=…" 2
+  local command
+  printf -v command '%q ' "$@"
+  # The dollars are the worker's.
+  # shellcheck disable=SC2016
+  local start='cd lisax && test -x .venv/bin/python || { echo "set this worker up first: tpu.sh setup"; exit 1; }
+if test -s run.pid && kill -0 "$(cat run.pid)" 2> /dev/null; then echo "it still runs"; exit; fi
+export PATH="$PWD/.venv/bin:$PATH"
+nohup '"$command"'>> run.log 2>&1 < /dev/null &
+echo $! > run.pid'
+  on_workers all "$start"
+}
+
+resume() {
+  local now=''
+  if [[ -n "$dry_run" ]]; then
+    state; delete
+  elif now="$(state 2> /dev/null)"; then
+    case "$now" in
+      READY | ACTIVE) run "$@" || { setup; run "$@"; }; return ;;
+      CREATING | STARTING | REPAIRING | ACCEPTED | PROVISIONING | WAITING_FOR_RESOURCES) ;;
+      *) delete; now='' ;;
+    esac
+  fi
+  if [[ -z "$now" ]]; then create; fi
+  wait_for_it
+  setup
+  run "$@"
+}
+
+fetch() {
+  [[ $# -eq 2 ]] || fail "fetch needs FROM and TO" 2
+  case "$1" in
+    gs://*) call gcloud storage cp --recursive "$1" "$2" ;;
+    *) call "${vm[@]}" scp --recurse "$TPU_NAME:$1" "$2" --zone="$ZONE" --worker=0 ;;
+  esac
 }
 
 case "$verb" in
-  create)
-    spot=()
-    if [[ -n "${SPOT:-}" ]]; then spot=(--spot); fi
-    call gcloud compute tpus tpu-vm create "$TPU_NAME" --zone="$ZONE" --accelerator-type="$TPU_TYPE" \
-      --version="$TPU_VERSION" ${spot[@]+"${spot[@]}"}
-    ;;
-  setup)
-    archive="$(mktemp -d)/lisax.tar.gz"
-    call git -C "$checkout" archive --format=tar.gz --output="$archive" HEAD
-    call gcloud compute tpus tpu-vm scp "$archive" "$TPU_NAME:lisax.tar.gz" --zone="$ZONE" --worker=all
-    on_workers all "mkdir -p lisax && tar -xzf lisax.tar.gz -C lisax && cd lisax && make venv && .venv/bin/pip install -q -e '.[tpu]'"
-    ;;
-  run)
-    if [[ $# -eq 0 ]]; then echo "tpu.sh run needs a command, for example: run lisax train --gin_file=…" >&2; exit 2; fi
-    printf -v command '%q ' "$@"
-    on_workers all "cd lisax && PATH=\$PWD/.venv/bin:\$PATH nohup $command >> run.log 2>&1 < /dev/null & sleep 1"
-    ;;
-  watch) on_workers 0 "tail -n 100 -F lisax/run.log" ;;
-  fetch)
-    if [[ $# -ne 2 ]]; then echo "tpu.sh fetch needs FROM and TO" >&2; exit 2; fi
-    call gcloud compute tpus tpu-vm scp --recurse "$TPU_NAME:$1" "$2" --zone="$ZONE" --worker=0
-    ;;
-  delete) call gcloud compute tpus tpu-vm delete "$TPU_NAME" --zone="$ZONE" --quiet ;;
-  *) echo "tpu.sh: no verb '$verb'" >&2; usage >&2; exit 2 ;;
+  wait) wait_for_it ;;
+  watch) on_workers "${1:-0}" 'tail -n 100 -F lisax/run.log' ;;
+  *) "$verb" "$@" ;;
 esac

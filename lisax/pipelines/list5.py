@@ -238,8 +238,7 @@ class List5:
 
     def _expand(self, documents: dict[str, list[Hit]]) -> Iterator[Hit]:
         for claim_id, hits in documents.items():
-            for rank, unit in enumerate(self.sentences.of_pages(hits, self.recipe.candidates), start=1):
-                yield Hit(claim_id, unit, rank, 1 / rank)
+            yield from self.sentences.candidates(claim_id, hits, self.recipe.candidates)
 
     def write_world(self) -> None:
         """The generated world of the warm-up, where the recipe has one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lisax.records import Document, Hit, split_sentence_id
 from lisax.retrieval.documents import DocumentIndex
@@ -35,6 +35,11 @@ class Sentences:
         """Ids of the sentences that have text, of the pages that were hit, in the hits' order."""
         pages = filter(None, (self.page(hit.id) for hit in hits))
         return list(itertools.islice((s.id for page in pages for s in page.sentences if s.text), limit))
+
+    def candidates(self, query_id: str, hits: Iterable[Hit], limit: int | None) -> Iterator[Hit]:
+        """The sentences `of_pages` as hits of one query, scored by their rank."""
+        for rank, unit in enumerate(self.of_pages(hits, limit), start=1):
+            yield Hit(query_id, unit, rank, 1 / rank)
 
     def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
         """Sentence ids by query, of a run of pages or of sentences.

@@ -49,8 +49,13 @@ def write_run(path: str | os.PathLike, hits: Iterable[Hit], tag: str) -> int:
         for count, hit in enumerate(hits, start=1):
             check_id(hit.query_id, path=path, line=count, field="query")
             check_id(hit.id, path=path, line=count, field="id")
-            file.write(f"{hit.query_id} Q0 {hit.id} {hit.rank} {float(hit.score)!r} {tag}\n")
+            file.write(run_line(hit, tag))
     return count
+
+
+def run_line(hit: Hit, tag: str) -> str:
+    """A line of a run file, with its line break."""
+    return f"{hit.query_id} Q0 {hit.id} {hit.rank} {float(hit.score)!r} {tag}\n"
 
 
 def read_qrels(path: str | os.PathLike) -> dict[str, dict[str, int]]:

@@ -21,6 +21,8 @@ def _add_gin_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folders to look for gin files in")
     parser.add_argument("--tfds_data_dir", default=None, metavar="DIR",
                         help="where TensorFlow Datasets are; for tasks that use them")
+    parser.add_argument("--seqio_additional_cache_dirs", default="", metavar="DIR,DIR",
+                        help="folders of cached tasks, as `lisax cache tasks` makes them; for USE_CACHED_TASKS=True")
     parser.epilog = EPILOG
 
 
@@ -75,5 +77,9 @@ def _configured(verb: str, args: argparse.Namespace):
                          f"{'finetune' if verb == 'train' else verb}.gin")
     if args.tfds_data_dir:
         os.environ["TFDS_DATA_DIR"] = args.tfds_data_dir
+    if args.seqio_additional_cache_dirs:
+        from lisax.runtime.data import import_seqio
+
+        import_seqio().add_global_cache_dirs(args.seqio_additional_cache_dirs.split(","))
     paths = [path for path in args.gin_search_paths.split(",") if path]
     return configured(verb, args.gin_file, args.gin_bindings, paths)

@@ -125,7 +125,8 @@ def check_dataset(config: DatasetConfig, vocab_size: int, name: str) -> None:
     for task in import_seqio().get_subtasks(provider):
         if config.use_cached and not task.cache_dir:
             raise LisaxError(f"USE_CACHED_TASKS is True, but '{task.name}' is not in the cache folders: cache it "
-                             f"with seqio_cache_tasks and give its folder to seqio, or set USE_CACHED_TASKS=False")
+                             f"with `lisax cache tasks {task.name} --out=DIR` and say "
+                             f"--seqio_additional_cache_dirs=DIR, or set USE_CACHED_TASKS=False")
 
 
 def vocabulary_file(config: DatasetConfig) -> str | None:

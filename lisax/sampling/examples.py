@@ -122,15 +122,17 @@ def ranking(claims: Iterable[Claim], candidates: Ranked, lookup: Lookup, *, seed
 
 
 def pointwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
-              window: negatives.Window = negatives.LABELLING, weak: int = 0,
+              window: negatives.Window = negatives.LABELLING, weak: int = 0, sizes: Sequence[int] | None = None,
               skipped: Counter | None = None) -> Iterator[Example]:
     """One example a gold sentence; for NOINFO one a negative, see `_no_info_evidence`.
+
+    `sizes` are the `set_sizes` of all claims, where these are only some of them.
 
     With `weak` (ours) every claim also has that many sentences of the window, none of them gold, as examples
     of NOINFO: what most selected sentences are, whatever the claim's label. Then those are all of a NOINFO claim.
     """
     skipped = Counter() if skipped is None else skipped
-    sizes = _set_sizes(claims)
+    sizes = set_sizes(claims) if sizes is None else sizes
     for claim in claims:
         if _has_evidence(claim):
             passages = _found(claim.gold_ids, lookup, skipped)
@@ -148,10 +150,14 @@ def pointwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed
 
 
 def listwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
-             window: negatives.Window = negatives.LABELLING, skipped: Counter | None = None) -> Iterator[Example]:
-    """One example a gold evidence set, its first L sentences; for NOINFO one of negatives."""
+             window: negatives.Window = negatives.LABELLING, sizes: Sequence[int] | None = None,
+             skipped: Counter | None = None) -> Iterator[Example]:
+    """One example a gold evidence set, its first L sentences; for NOINFO one of negatives.
+
+    `sizes` as in `pointwise`.
+    """
     skipped = Counter() if skipped is None else skipped
-    sizes = _set_sizes(claims)
+    sizes = set_sizes(claims) if sizes is None else sizes
     for claim in claims:
         if _has_evidence(claim):
             lists = [_found(evidence, lookup, skipped)[:LIST_LENGTH] for evidence in claim.evidence_sets]
@@ -243,7 +249,7 @@ def _first(units: Iterable[str], lookup: Lookup, length: int) -> list[Passage]:
     return list(itertools.islice(passages, length))
 
 
-def _set_sizes(claims: Iterable[Claim]) -> list[int]:
+def set_sizes(claims: Iterable[Claim]) -> list[int]:
     """Sizes of all gold evidence sets, cut to L; [1] if there are none."""
     return [min(len(evidence), LIST_LENGTH) for claim in claims if _has_evidence(claim)
             for evidence in claim.evidence_sets] or [1]

@@ -22,26 +22,29 @@ def file_name(variant: str, split: str) -> str:
 
 
 def build(variant: str, claims: Sequence[Claim], candidates: Ranked, reranked: Ranked, lookup: Lookup, *,
-          seed: int = 0, training: bool = True, skipped: Counter | None = None) -> Iterator[Example]:
+          seed: int = 0, training: bool = True, sizes: Sequence[int] | None = None,
+          skipped: Counter | None = None) -> Iterator[Example]:
     """The examples of a variant.
 
     Claims without a label give none. `candidates` are sentences in retrieved order, `reranked` in the
     ranker's (the same, before there is one). Without `training`, listwise inputs are what a model meets in
-    use: the first five reranked sentences of every claim, gold or not.
+    use: the first five reranked sentences of every claim, gold or not. `sizes` are `examples.set_sizes` of all claims,
+    where these are only some of them.
     """
     claims = [claim for claim in claims if claim.label in LABELS]
     if variant == "rank":
         return examples.ranking(claims, candidates, lookup, seed=seed, skipped=skipped)
     if variant == "label_pointwise":
-        return examples.pointwise(claims, reranked, lookup, seed=seed, skipped=skipped)
+        return examples.pointwise(claims, reranked, lookup, seed=seed, sizes=sizes, skipped=skipped)
     if variant == "claim_only":
         return examples.claim_only(claims)
     if variant not in VARIANTS:
         raise ValueError(f"no variant '{variant}'; there are {', '.join(VARIANTS)}")
     if not training:
         return (examples.listwise_input(claim, reranked.get(claim.id, ()), lookup) for claim in claims)
-    maker = examples.listwise if variant == "label_listwise" else examples.infused
-    return maker(claims, reranked, lookup, seed=seed, skipped=skipped)
+    if variant == "label_listwise":
+        return examples.listwise(claims, reranked, lookup, seed=seed, sizes=sizes, skipped=skipped)
+    return examples.infused(claims, reranked, lookup, seed=seed, skipped=skipped)
 
 
 def write_all(folder: str | os.PathLike, split: str, claims: Sequence[Claim], candidates: Ranked, reranked: Ranked,

