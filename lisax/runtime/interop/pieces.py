@@ -6,6 +6,7 @@ That is how a model is converted, or put on devices, in the memory of its larges
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -62,8 +63,11 @@ class Checkpoint:
     scanned: bool = False
 
     def read(self, pieces: Iterable[Piece]) -> Iterator[tuple[str, np.ndarray]]:
-        """(name, float32 array) of all pieces, one stored array in memory at a time."""
-        for piece in pieces:
+        """(name, float32 array) of all pieces, one stored array in memory at a time.
+
+        The largest come first: reading takes some multiple of an array, which then is there while the caller that
+        keeps them all has few."""
+        for piece in sorted(pieces, key=lambda piece: math.prod(piece.stored.shape), reverse=True):
             try:
                 arrays = piece.convert(piece.stored.read())
             except LisaxError:

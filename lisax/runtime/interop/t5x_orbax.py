@@ -10,9 +10,11 @@ import numpy as np
 
 from lisax.records import LisaxError
 from lisax.runtime.interop.kinds import STATE_NAME, Kind
-from lisax.runtime.interop.pieces import Checkpoint, Stored, nested, unreadable, whole
+from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, nested, unreadable, whole
 from lisax.runtime.interop.scanned import unrolled
 from lisax.runtime.interop.zarr_arrays import file_store, inside, read
+
+MIN_CONCURRENT_BYTES = 2**20
 
 
 def index_of(folder: Path) -> dict[str, Any]:
@@ -68,15 +70,30 @@ def _leaves(tree: Any, path: tuple[str, ...] = ()):
 
 
 def write_orbax(folder: Path, checkpoint: Checkpoint) -> None:
-    """Writes `folder/state`. All arrays are in memory for it: Orbax takes a whole tree."""
+    """Writes `folder/state`. All arrays are in memory for it, because Orbax takes a whole tree; it is held to
+    copying not more of them at a time than the largest."""
+    import jax
     import orbax.checkpoint as ocp
 
-    tree: dict[str, Any] = {"target": nested(dict(checkpoint.read(checkpoint.parameters)))}
+    # Orbax copies all numpy arrays before it writes any, and jax arrays within its limit.
+    host = jax.local_devices(backend="cpu")[0]
+    largest = 0
+
+    def part(pieces: tuple[Piece, ...]) -> dict[str, Any]:
+        nonlocal largest
+        arrays = {}
+        for name, array in checkpoint.read(pieces):
+            largest = max(largest, array.nbytes)
+            arrays[name] = jax.device_put(array, host)
+        return nested(arrays)
+
+    tree: dict[str, Any] = {"target": part(checkpoint.parameters)}
     tree["state"] = {"step": np.asarray(checkpoint.step or 0, np.int32)}
     if checkpoint.slots:
-        tree["state"]["param_states"] = nested(dict(checkpoint.read(checkpoint.slots)))
+        tree["state"]["param_states"] = part(checkpoint.slots)
+    handler = ocp.PyTreeCheckpointHandler(save_concurrent_gb=(largest + MIN_CONCURRENT_BYTES) / 10**9)
     try:
-        with ocp.PyTreeCheckpointer() as checkpointer:
-            checkpointer.save(folder.absolute() / STATE_NAME, tree)
+        with ocp.Checkpointer(handler) as checkpointer:
+            checkpointer.save(folder.absolute() / STATE_NAME, args=ocp.args.PyTreeSave(tree))
     except Exception as error:  # Orbax wraps whatever its threads met
         raise LisaxError(f"{folder} could not be written: {error}. Check that the disk has room") from error
