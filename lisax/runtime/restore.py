@@ -86,7 +86,8 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
                       _placed(checkpoint, checkpoint.slots, partitioner) if fits else None), fits
 
 
-def _whole_orbax(folder: Path, expected: TrainState, partitioner: Partitioner, *, with_slots: bool):
+def _whole_orbax(folder: Path, expected: TrainState, partitioner: Partitioner, *,
+                 with_slots: bool) -> tuple[Any, Any]:
     """(parameters, slots or None), each process reading its own parts only."""
     wanted = state_tree(expected)
     del wanted["state"]["step"]

@@ -14,6 +14,7 @@ from typing import Any
 from lisax.models.t5 import T5Config
 from lisax.records import LisaxError, write_json
 from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME
+from lisax.runtime.data import digest
 from lisax.runtime.interop.architecture import infer, parameter_shapes
 from lisax.runtime.interop.huggingface import write_huggingface
 from lisax.runtime.interop.kinds import Kind
@@ -21,6 +22,7 @@ from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import Checkpoint, shapes_of
 from lisax.runtime.interop.t5x_native import write_native
 from lisax.runtime.interop.t5x_orbax import write_orbax
+from lisax.runtime.restore import check_parameters, shape_tree
 
 # T5's vocabularies have 100 sentinels above their pieces.
 EXTRA_IDS = 100
@@ -55,8 +57,6 @@ def opened(source: str | os.PathLike, gin_files: Sequence[str] = (),
     """The checkpoint with the architecture that gin files, the source itself, or its shapes give.
 
     Parameters that are not, name for name and shape for shape, those of that architecture are an error."""
-    from lisax.runtime.restore import check_parameters, shape_tree
-
     checkpoint = open_checkpoint(source)
     if gin_files:
         from lisax.runtime.gin_files import parsed
@@ -83,8 +83,6 @@ def _describe(checkpoint: Checkpoint, architecture: T5Config) -> dict[str, Any] 
     if checkpoint.vocabulary is None:
         return None
     import sentencepiece
-
-    from lisax.runtime.data import digest
 
     path, processor = checkpoint.vocabulary, sentencepiece.SentencePieceProcessor()
     known = (checkpoint.card or {}).get("vocabulary") or {}

@@ -14,6 +14,7 @@ import numpy as np
 
 from lisax.models.t5 import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE, T5Config
 from lisax.records import DataError, LisaxError, parse_json_object, write_json
+from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.interop.kinds import HF_CONFIG, Kind
 from lisax.runtime.interop.pieces import Checkpoint, Piece, Shape, Stored, shapes_of
@@ -65,7 +66,11 @@ def open_huggingface(folder: Path) -> Checkpoint:
     scaled = described.get("scale_decoder_outputs", described.get("tie_word_embeddings", True) is not False)
     tied = HEAD not in arrays or (scaled and _equal(arrays[HEAD], arrays.get(SHARED)))
     architecture = read_config(described, tied=tied and scaled, path=path)
-    names = {name: hf_name(name) for name in shapes_of_model(architecture)}
+    layers = architecture.num_encoder_layers + architecture.num_decoder_layers
+    if layers > len(arrays):  # told before as many layers are laid out
+        raise LisaxError(f"{folder} has {len(arrays)} arrays, too few for the {layers} layers of its {HF_CONFIG}")
+    expected = shapes_of_model(architecture)
+    names = {name: hf_name(name) for name in expected}
     pieces = []
     for name, (theirs, transposed) in names.items():
         scale = None
@@ -80,7 +85,7 @@ def open_huggingface(folder: Path) -> Checkpoint:
                 (("missing", _some(theirs for theirs, _ in names.values()
                                    if theirs not in arrays and not (theirs == HEAD and tied))),
                  ("extra", _some(name for name in arrays if name not in known)),
-                 ("of another shape:", _some(_misshaped(pieces, shapes_of_model(architecture))))) if names]
+                 ("of another shape:", _some(_misshaped(pieces, expected)))) if names]
     if problems:
         raise LisaxError(f"the arrays of {folder} are not those of the T5 that its {HF_CONFIG} describes: "
                          + "; ".join(problems))
@@ -90,8 +95,6 @@ def open_huggingface(folder: Path) -> Checkpoint:
 
 
 def shapes_of_model(config: T5Config) -> dict[str, Shape]:
-    from lisax.runtime.checkpoints import flatten
-
     return {name: tuple(leaf.shape) for name, leaf in flatten(parameter_shapes(config)).items()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from itertools import accumulate
 from pathlib import Path
 
 from lisax.models.t5 import T5Config
@@ -26,7 +27,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
                Kind.BUNDLE: _open_bundle}
     checkpoint = readers[kind_of(folder)](folder)
     for pieces in (checkpoint.parameters, checkpoint.slots):
-        _refuse_repeated(folder, [name for piece in pieces for name in piece.shapes])
+        _check_names(folder, [name for piece in pieces for name in piece.shapes])
     vocabulary = folder / VOCABULARY_NAME
     if vocabulary.is_file():
         checkpoint = dataclasses.replace(checkpoint, vocabulary=vocabulary)
@@ -46,9 +47,12 @@ def _open_bundle(folder: Path) -> Checkpoint:
     return Checkpoint(Kind.BUNDLE, folder, None, parameters, scanned=scanned)
 
 
-def _refuse_repeated(folder: Path, names: list[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise LisaxError(f"{folder} has '{name}' twice, by itself and among stacked layers")
-        seen.add(name)
+def _check_names(folder: Path, names: list[str]) -> None:
+    """Names are leaves of one tree: each once, and none inside another."""
+    leaves = set(names)
+    twice = next((name for name in leaves if names.count(name) > 1), None) if len(leaves) < len(names) else None
+    inner = next((name for name in names for parent in accumulate(name.split("/")[:-1], "{}/{}".format)
+                  if parent in leaves), None)
+    if twice or inner:
+        raise LisaxError(f"{folder} has '{twice or inner}' "
+                         + ("twice, by itself and among stacked layers" if twice else "inside another array"))

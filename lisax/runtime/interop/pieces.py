@@ -69,7 +69,9 @@ class Checkpoint:
         keeps them all has few."""
         for piece in sorted(pieces, key=lambda piece: math.prod(piece.stored.shape), reverse=True):
             try:
-                arrays = piece.convert(piece.stored.read())
+                # Contiguous: a slice would keep the array that it is cut from in memory.
+                arrays = {name: np.ascontiguousarray(array, np.float32).reshape(array.shape)
+                          for name, array in piece.convert(piece.stored.read()).items()}
             except LisaxError:
                 raise
             except Exception as error:  # whatever a damaged file makes tensorstore or safetensors raise
@@ -78,8 +80,7 @@ class Checkpoint:
                 if array.shape != piece.shapes[name]:
                     raise LisaxError(f"'{piece.stored_as}' of {self.folder} is {list(array.shape)} on disk, but its "
                                      f"index says {list(piece.shapes[name])}: the checkpoint is damaged")
-                # Contiguous: a slice would keep the array that it is cut from in memory.
-                yield name, np.ascontiguousarray(array, np.float32).reshape(array.shape)
+                yield name, array
 
 
 def shapes_of(pieces: Iterable[Piece]) -> dict[str, Shape]:

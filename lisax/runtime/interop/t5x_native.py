@@ -50,9 +50,13 @@ def open_native(folder: Path) -> Checkpoint:
 def _step(step: Any, path: Path) -> int | None:
     if step is None:
         return None
-    if isinstance(step, dict) or np.size(step) != 1 or int(np.asarray(step).item()) < 0:
-        raise LisaxError(f"{path} has no number as its step: {str(step)[:80]}")
-    return int(np.asarray(step).item())
+    try:
+        number = int(np.asarray(step).item())
+    except (TypeError, ValueError):
+        number = -1
+    if not 0 <= number < 2**31:
+        raise LisaxError(f"{path} has no step that can be: {str(step)[:80]}")
+    return number
 
 
 def _stored(folder: Path, tree: Any) -> dict[str, Stored]:

@@ -16,18 +16,11 @@ CHUNK_BYTES = 64 * 2**20
 
 def read(kvstore: dict[str, Any], driver: str = "zarr") -> np.ndarray:
     """The whole array; a missing chunk is an error, where zarr's own convention is to read it as zeros."""
-    return _open(kvstore, driver).read().result()
-
-
-def shape_of(kvstore: dict[str, Any], driver: str = "zarr") -> tuple[int, ...]:
-    return tuple(_open(kvstore, driver).shape)
-
-
-def _open(kvstore: dict[str, Any], driver: str):
     import tensorstore
 
-    return tensorstore.open({"driver": driver, "kvstore": kvstore, "fill_missing_data_reads": False},
-                            open=True, read=True).result()
+    opened = tensorstore.open({"driver": driver, "kvstore": kvstore, "fill_missing_data_reads": False},
+                              open=True, read=True)
+    return opened.result().read().result()
 
 
 def file_store(folder: Path) -> dict[str, Any]:

@@ -52,3 +52,13 @@ def batch_of(vocab_size: int) -> dict[str, np.ndarray]:
     inputs[1, 6:] = 0
     return {"encoder_input_tokens": inputs, "decoder_target_tokens": targets,
             "decoder_input_tokens": np.pad(targets[:, :-1], ((0, 0), (1, 0)))}
+
+
+def small_vocabulary(folder: Path) -> Path:
+    """A SentencePiece model of a few dozen pieces."""
+    import sentencepiece
+
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(f"word{i % 7} number{i}" for i in range(200)), model_prefix=str(folder / "small"),
+        vocab_size=60, hard_vocab_limit=False, pad_id=0, eos_id=1, unk_id=2, bos_id=-1, minloglevel=2)
+    return folder / "small.model"

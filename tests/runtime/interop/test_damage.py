@@ -12,7 +12,7 @@ import pytest
 from flax.serialization import msgpack_restore, msgpack_serialize
 
 sys.path.insert(0, str(Path(__file__).parent))
-from checkpoint_files import T5_1_1, in_memory, random_parameters
+from checkpoint_files import T5_1_1, in_memory, random_parameters, small_vocabulary
 
 from lisax import cli
 from lisax.records import LisaxError
@@ -66,6 +66,12 @@ def test_arrays_elsewhere_are_not_read(tmp_path, native, kvstore, message):
         kvstore = kvstore | {"path": str(native / EMBEDDING)}
     _reindex(native, lambda embedder: embedder["embedding"].update(kvstore=kvstore))
     with pytest.raises(LisaxError, match=message):
+        load_parameters(native)
+
+
+def test_names_that_are_no_tree(native):
+    _reindex(native, lambda embedder: embedder.update({"embedding/more": np.ones(1, np.float32)}))
+    with pytest.raises(LisaxError, match="has 'token_embedder/embedding/more' inside another array"):
         load_parameters(native)
 
 
@@ -128,20 +134,11 @@ def test_wrong_parameters_are_named(tmp_path, write, change, message):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_vocabulary_of_another_size(native, tmp_path, vocabulary_file):
+def test_a_vocabulary_of_another_size(native, tmp_path):
+    vocabulary = small_vocabulary(tmp_path)
     with pytest.raises(LisaxError, match="has 1[0-9][0-9] pieces .* has 96 rows: it is another model's vocabulary"):
-        import_checkpoint(native, tmp_path / "out", vocabulary=vocabulary_file)
+        import_checkpoint(native, tmp_path / "out", vocabulary=vocabulary)
     assert not (tmp_path / "out").exists()
-
-
-@pytest.fixture
-def vocabulary_file(tmp_path):
-    import sentencepiece
-
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(f"word{i % 7} number{i}" for i in range(200)), model_prefix=str(tmp_path / "small"),
-        vocab_size=60, hard_vocab_limit=False, pad_id=0, eos_id=1, unk_id=2, bos_id=-1, minloglevel=2)
-    return tmp_path / "small.model"
 
 
 # --- Hugging Face -----------------------------------------------------------------------------
@@ -162,6 +159,7 @@ def _edit(folder, **changes):
 @pytest.mark.parametrize(("changes", "message"), [
     ({"model_type": "umt5"}, "'model_type': only T5 is read"),
     ({"vocab_size": 100}, r"of another shape: .*shared.weight is \[96, 24\], expected \[100, 24\]"),
+    ({"num_layers": 10**9}, "too few for the 1000000002 layers"),
     ({"num_layers": 2}, r"extra encoder.block.2.layer"),
     ({"num_decoder_layers": 3}, r"missing decoder.block.2.layer"),
     ({"d_ff": 41}, r"wi_0.weight is \[40, 24\], expected \[41, 24\]"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -10,9 +11,10 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots_of
+from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots_of, small_vocabulary
 
 from lisax import cli
+from lisax.runtime import bundle
 from lisax.runtime.checkpoints import flatten, read_model_json
 from lisax.runtime.interop.huggingface import write_huggingface
 from lisax.runtime.interop.opening import open_checkpoint
@@ -97,6 +99,27 @@ def test_architecture_of_a_gin_file(tmp_path, capsys):
     bindings = [flag for name in fields for flag in ("--gin_bindings", f"T5Config.{name} = {getattr(T5_1_1, name)}")]
     assert cli.main([*import_, *bindings, "--gin_bindings", "T5Config.mlp_activations = ('silu', 'linear')"]) == 0
     assert read_model_json(tmp_path / "ours")["architecture"]["mlp_activations"] == ["silu", "linear"]
+
+
+def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
+    config = dataclasses.replace(T5_1_1, vocab_size=160)
+    _native(tmp_path / "first", config)
+    export = ["export", "--checkpoint", str(tmp_path / "first"), "--out", str(tmp_path / "bundle")]
+    assert cli.main(export) == 1
+    assert "has no vocabulary beside it" in capsys.readouterr().err and not (tmp_path / "bundle").exists()
+    vocabulary = small_vocabulary(tmp_path)
+    assert cli.main(["checkpoint", "import", str(tmp_path / "first"), "--out", str(tmp_path / "ours"),
+                     "--vocabulary", str(vocabulary)]) == 0
+    assert cli.main(["checkpoint", "export", str(tmp_path / "ours"), "--out", str(tmp_path / "theirs"),
+                     "--format", "huggingface"]) == 0
+    export[2] = str(tmp_path / "theirs")
+    assert cli.main(export) == 0
+    card, parameters = bundle.read(tmp_path / "bundle")
+    _assert_same(flatten(parameters), random_parameters(config))
+    _assert_same(flatten(load_parameters(tmp_path / "bundle")), random_parameters(config))
+    assert (tmp_path / "bundle" / "spiece.model").read_bytes() == vocabulary.read_bytes()
+    assert card["architecture"]["vocab_size"] == 160
+    assert card["vocabulary"] == read_model_json(tmp_path / "ours")["vocabulary"]
 
 
 def test_nothing_is_overwritten(tmp_path, capsys):
