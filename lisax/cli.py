@@ -36,6 +36,8 @@ VERBS = {
     "infer": Verb("predict or score a task", "lisax.runtime.command", "add_infer_arguments", "infer_main"),
     "export": Verb("write a checkpoint as a bundle for inference", "lisax.pipelines.command",
                    "add_export_arguments", "export_main"),
+    "checkpoint": Verb("show checkpoints, and convert them from and to T5X and Hugging Face",
+                       "lisax.runtime.interop.command"),
     "rerank": Verb("rank sentences for claims with a checkpoint", "lisax.pipelines.command",
                    "add_rerank_arguments", "rerank_main"),
     "verify": Verb("label claims given ranked sentences", "lisax.pipelines.command", "add_verify_arguments",

@@ -73,6 +73,10 @@ class T5Config:
         if self.attention_init not in ("t5", "matching"):
             raise ValueError(f"attention_init must be 't5' or 'matching', found '{self.attention_init}'")
 
+    def for_inference(self) -> T5Config:
+        """The same model without what only training needs, for parameters with a name for each layer."""
+        return dataclasses.replace(self, scan_layers=False, remat="none", attention_chunk=None)
+
 
 def logical_axes(path: Sequence[str]) -> tuple[str, ...] | None:
     """Names of a parameter's dimensions; None where none of them is ever split."""

@@ -61,7 +61,7 @@ class TextModel:
             folder = resolve_checkpoint(folder)
             card, parameters = read_card(folder), load_parameters(folder)
         try:
-            config = T5Config(**card["architecture"])
+            config = T5Config(**card["architecture"]).for_inference()
         except (KeyError, TypeError) as error:
             raise DataError(f"`architecture` is missing or wrong ({error})", path=folder / "model.json") from None
         tokens = jax.ShapeDtypeStruct((1, 2), np.int32)

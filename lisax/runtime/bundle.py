@@ -4,42 +4,29 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from lisax.records import DataError, LisaxError, write_json
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten, read_card, resolve_checkpoint
-from lisax.runtime.restore import load_parameters
-
-PARAMETERS_NAME = "model.safetensors"
+from lisax.records import DataError, write_json
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card
+from lisax.runtime.interop.convert import card_of, new_folder, opened
+from lisax.runtime.interop.kinds import SAFETENSORS as PARAMETERS_NAME
+from lisax.runtime.interop.pieces import shapes_of
+from lisax.runtime.interop.safetensors_files import write_arrays
 
 
 def export(checkpoint: str | os.PathLike, out: str | os.PathLike) -> Path:
-    """Writes the bundle of a checkpoint folder to the new folder `out`, all or nothing."""
-    from safetensors.numpy import save_file
-
-    checkpoint, out = resolve_checkpoint(checkpoint), Path(out)
-    if out.exists():
-        raise LisaxError(f"{out} is there already: give a folder that does not exist yet")
-    card, parameters = read_card(checkpoint), flatten(load_parameters(checkpoint))
-    vocabulary = checkpoint / VOCABULARY_NAME
-    if not vocabulary.is_file():
-        raise DataError("the checkpoint has no vocabulary beside it", path=vocabulary)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
-        save_file({name: np.asarray(array) for name, array in parameters.items()}, building / PARAMETERS_NAME)
-        write_json(building / MODEL_JSON, card)
-        shutil.copyfile(vocabulary, building / VOCABULARY_NAME)
-        building.chmod(0o755)
-        os.replace(building, out)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
-    return out
+    """Writes the bundle of a checkpoint of any kind to the new folder `out`, all or nothing."""
+    source, architecture = opened(checkpoint)
+    if source.vocabulary is None:
+        raise DataError("the checkpoint has no vocabulary beside it; `lisax checkpoint import --vocabulary FILE` "
+                        "writes it with one", path=source.folder / VOCABULARY_NAME)
+    card = card_of(source, architecture)
+    with new_folder(out) as folder:
+        write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
+        write_json(folder / MODEL_JSON, card)
+        shutil.copyfile(source.vocabulary, folder / VOCABULARY_NAME)
+    return Path(out)
 
 
 def read(folder: str | os.PathLike) -> tuple[dict[str, Any], dict[str, Any]]:

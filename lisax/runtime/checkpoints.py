@@ -21,10 +21,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from lisax.records import LisaxError, atomic_write, write_json
+from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, kind_of
 from lisax.runtime.step import TrainState
 
-MODEL_JSON, METRICS_JSON, GIN_NAME, VOCABULARY_NAME = "model.json", "metrics.json", "config.gin", "spiece.model"
-STATE_NAME = "state"
+METRICS_JSON, GIN_NAME, VOCABULARY_NAME = "metrics.json", "config.gin", "spiece.model"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +84,11 @@ def complete_steps(model_dir: str | os.PathLike) -> list[int]:
     return [step for step, folder in _folders(model_dir) if (folder / STATE_NAME).is_dir()]
 
 
+def native_checkpoints(model_dir: str | os.PathLike) -> list[Path]:
+    """Checkpoints in T5X's native layout in MODEL_DIR, oldest first."""
+    return [folder for _, folder in _folders(model_dir) if (folder / NATIVE_INDEX).is_file()]
+
+
 def latest_checkpoint(model_dir: str | os.PathLike) -> Path | None:
     steps = complete_steps(model_dir)
     return checkpoint_folder(model_dir, steps[-1]) if steps else None
@@ -112,19 +117,24 @@ def read_metrics(folder: str | os.PathLike) -> dict[str, Any]:
 
 
 def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
-    """The checkpoint folder that `path` means: itself, its parent if `path` is `state`, or, of a MODEL_DIR,
-    the best one (`mode="specific"`) or the newest."""
+    """The checkpoint folder that `path` means: itself, its parent if `path` is `state` or a native index, or,
+    of a MODEL_DIR, the best one (`mode="specific"`) or the newest.
+
+    A checkpoint is of any kind that `interop.kinds` knows: T5X's layouts, Hugging Face folders, bundles."""
     folder = Path(path)
-    if (folder / STATE_NAME).is_dir():
-        return folder
-    if folder.name == STATE_NAME and (folder / "_METADATA").is_file():
+    if (folder.name == STATE_NAME and (folder / "_METADATA").is_file()
+            or folder.name == NATIVE_INDEX and folder.is_file()):
         return folder.parent
     if not folder.is_dir():
         raise LisaxError(f"there is no checkpoint at {path}: no such folder")
+    if kind_of(folder) is not None:
+        return folder
     found = (best_checkpoint(folder) if mode == "specific" else None) or latest_checkpoint(folder)
+    found = found or next(reversed(native_checkpoints(folder)), None)
     if found is None:
         raise LisaxError(f"there is no checkpoint at {path}: expected a folder checkpoint_STEP with "
-                         f"'{STATE_NAME}' in it, or a folder of such folders")
+                         f"'{STATE_NAME}' or '{NATIVE_INDEX}' in it, a folder of such folders, or one with "
+                         f"model.safetensors")
     return found
 
 
@@ -235,9 +245,12 @@ def state_tree(state: TrainState) -> dict[str, Any]:
 
 
 def remove_incomplete(model_dir: str | os.PathLike, after: int | None) -> list[Path]:
-    """Removes what interrupted saves left, and all checkpoints after step `after` if one is given."""
+    """Removes what interrupted saves left, and all checkpoints after step `after` if one is given.
+
+    Those in T5X's native layout were not saved by us, and stay."""
     removed = [folder for step, folder in _folders(model_dir)
                if not (folder / STATE_NAME).is_dir() or (after is not None and step > after)]
+    removed = [folder for folder in removed if not (folder / NATIVE_INDEX).is_file()]
     for folder in removed:
         shutil.rmtree(folder)
     return removed

@@ -14,23 +14,23 @@ from typing import Any
 import jax
 import numpy as np
 
+from lisax.models.stacking import stack, unstack
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, flatten, remove_incomplete,
-                                       resolve_checkpoint, state_tree)
+from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, flatten, native_checkpoints,
+                                       remove_incomplete, state_tree)
+from lisax.runtime.interop.kinds import Kind
+from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, nested, shapes_of, unreadable
+from lisax.runtime.interop.t5x_orbax import index_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.step import TrainState
 
 
 def load_parameters(path: str | os.PathLike) -> dict[str, Any]:
     """Float32 numpy parameters, nested dicts in T5X's layout, of the checkpoint that `path` means (see
-    `checkpoints.resolve_checkpoint`)."""
-    folder = resolve_checkpoint(path)
-    try:
-        found = _shapes(folder)["target"]
-        wanted = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, np.float32), found)
-        return _read(folder, {"target": wanted}, partitioner=None)["target"]
-    except Exception as error:  # whatever a damaged file makes Orbax, tensorstore or JSON raise
-        raise LisaxError(f"the checkpoint {folder} cannot be read: {_first_line(error)}") from error
+    `checkpoints.resolve_checkpoint`), of any kind, one array at a time."""
+    checkpoint = open_checkpoint(path)
+    return nested(dict(checkpoint.read(checkpoint.parameters)))
 
 
 def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner: Partitioner,
@@ -43,7 +43,7 @@ def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner:
     for step in reversed(steps):
         folder = checkpoint_folder(model_dir, step)
         try:
-            found = _shapes(folder)
+            found = index_of(folder)
             check_parameters(expected.parameters, found["target"], folder)
             _check(expected.slots, found["state"].get("param_states", {}), folder, "optimizer slots",
                    "continue with the same optimizer, or choose another MODEL_DIR")
@@ -51,7 +51,7 @@ def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner:
         except LisaxError:
             raise
         except Exception as error:  # whatever a damaged file makes Orbax, tensorstore or JSON raise
-            say(f"checkpoint {folder} cannot be read and is passed over ({_first_line(error)})")
+            say(f"checkpoint {folder} cannot be read and is passed over ({first_line(error)})")
             continue
         for removed in remove_incomplete(model_dir, after=step):
             say(f"removed {removed}: it was incomplete or damaged")
@@ -59,6 +59,10 @@ def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner:
     if steps:
         raise LisaxError(f"no checkpoint in {model_dir} can be read: restore one from a copy, or remove them to "
                          f"start again")
+    foreign = native_checkpoints(model_dir)
+    if foreign:
+        raise LisaxError(f"{foreign[-1]} is in T5X's native layout, which is read but not continued in place: give "
+                         f"it as INITIAL_CHECKPOINT_PATH and choose another MODEL_DIR")
     remove_incomplete(model_dir, after=None)
     return None
 
@@ -68,28 +72,52 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
     Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit."""
-    try:
-        found = _shapes(folder)
-    except Exception as error:
-        raise LisaxError(f"the checkpoint {folder} cannot be read: {_first_line(error)}") from error
-    check_parameters(expected.parameters, found["target"], folder)
-    slots = found.get("state", {}).get("param_states", {})
+    checkpoint = open_checkpoint(folder)
+    step = np.int32(checkpoint.step or 0)
+    stacks = "encoder" in expected.parameters["encoder"]  # the model scans its layers
+    index = index_of(folder) if checkpoint.kind is Kind.ORBAX else {}
+    as_is = bool(index) and _differences(expected.parameters, index["target"]) == ""
+    if not as_is:
+        parts = jax.eval_shape(unstack, expected.parameters) if stacks else expected.parameters
+        check_parameters(parts, shape_tree(checkpoint.parameters), folder)
+    slots = index.get("state", {}).get("param_states", {}) if as_is else shape_tree(checkpoint.slots)
     fits = optimizer is not False and _differences(expected.slots, slots) == ""
     if optimizer and not fits:
         _check(expected.slots, slots, folder, "optimizer slots",
                "set RestoreCheckpointConfig.restore_optimizer=None")
+    if as_is:
+        parameters, slots = _whole_orbax(folder, expected, partitioner, with_slots=fits)
+        return TrainState(step, parameters, slots), fits
+    if stacks:
+        parameters = stack(nested(dict(checkpoint.read(checkpoint.parameters))))
+        return TrainState(step, partitioner.place_state(parameters), None), False
+    return TrainState(step, _placed(checkpoint, checkpoint.parameters, partitioner),
+                      _placed(checkpoint, checkpoint.slots, partitioner) if fits else None), fits
+
+
+def _whole_orbax(folder: Path, expected: TrainState, partitioner: Partitioner, *,
+                 with_slots: bool) -> tuple[Any, Any]:
+    """(parameters, slots or None), each process reading its own parts only."""
     wanted = state_tree(expected)
-    if not fits:
-        del wanted["state"]["param_states"]
-    if "step" not in found.get("state", {}):
+    del wanted["state"]["step"]
+    if not with_slots:
         del wanted["state"]
     try:
         restored = _read(folder, wanted, partitioner)
-    except Exception as error:
-        raise LisaxError(f"the checkpoint {folder} cannot be read: {_first_line(error)}") from error
-    state = restored.get("state", {})
-    step = state.get("step", np.int32(0))
-    return TrainState(step, restored["target"], state.get("param_states")), fits
+    except Exception as error:  # whatever a damaged file makes Orbax, tensorstore or JSON raise
+        raise unreadable(folder, error) from error
+    return restored["target"], restored["state"]["param_states"] if with_slots else None
+
+
+def _placed(checkpoint: Checkpoint, pieces: tuple[Piece, ...], partitioner: Partitioner) -> Any:
+    """Arrays on the devices, each of them read when the one before it is there."""
+    return nested({name: jax.tree.leaves(partitioner.place_state(nested({name: array})))[0]
+                   for name, array in checkpoint.read(pieces)})
+
+
+def shape_tree(pieces: tuple[Piece, ...]) -> Any:
+    """Shapes as nested dicts, as `check_parameters` takes them."""
+    return nested({name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in shapes_of(pieces).items()})
 
 
 def check_parameters(expected: Any, found: Any, folder: str | os.PathLike) -> None:
@@ -120,31 +148,12 @@ def _some(names: list[str], limit: int = 4) -> str:
     return ", ".join(names[:limit]) + more
 
 
-def _shapes(folder: Path) -> dict[str, Any]:
-    """The tree of array metadata (`.shape`, `.dtype`) of a checkpoint, from its index alone."""
+def _read(folder: Path, wanted: Any, partitioner: Partitioner) -> Any:
+    """Arrays of the tree `wanted` (shapes and dtypes) on their devices, each process reading its own parts only."""
     import orbax.checkpoint as ocp
 
-    with ocp.PyTreeCheckpointer() as checkpointer:
-        metadata = checkpointer.metadata(folder.absolute() / STATE_NAME)
-    tree = metadata.item_metadata.tree if metadata.item_metadata is not None else None
-    if not isinstance(tree, dict) or "target" not in tree:
-        raise ValueError(f"{folder / STATE_NAME} has no tree 'target' in its index")
-    return tree
-
-
-def _read(folder: Path, wanted: Any, partitioner: Partitioner | None) -> Any:
-    """Arrays of the tree `wanted` (shapes and dtypes) as jax arrays on their devices, or numpy without any."""
-    import orbax.checkpoint as ocp
-
-    if partitioner is None:
-        arguments = jax.tree.map(lambda leaf: ocp.RestoreArgs(restore_type=np.ndarray, dtype=leaf.dtype), wanted)
-    else:
-        arguments = jax.tree.map(lambda leaf, sharding: ocp.ArrayRestoreArgs(sharding=sharding, dtype=leaf.dtype),
-                                 wanted, partitioner.state(wanted))
+    arguments = jax.tree.map(lambda leaf, sharding: ocp.ArrayRestoreArgs(sharding=sharding, dtype=leaf.dtype),
+                             wanted, partitioner.state(wanted))
     with ocp.PyTreeCheckpointer() as checkpointer:
         return checkpointer.restore(folder.absolute() / STATE_NAME, args=ocp.args.PyTreeRestore(
             item=wanted, restore_args=arguments, partial_restore=True))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -14,6 +14,8 @@ from lisax.records import LisaxError
 from lisax.runtime import command
 from lisax.runtime.data import DatasetConfig, Prefetched, eval_batches, longest, train_source
 from lisax.runtime.gin_files import GIN_CONFIGS, bindings_of, parsed, rewrite_gin_flags, run_gin
+from lisax.runtime.interop.convert import export_checkpoint
+from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.train_log import read_train_log
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -184,6 +186,19 @@ def test_infer(trained, tmp_path, mode):
         part = (tmp_path / "first_word-score.jsonl-00001-of-00003").read_text().splitlines()
         scores = [row["score"] for row in rows[1::3]]
         assert [json.loads(line)["score"] for line in part] == pytest.approx(scores, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["huggingface", "t5x-native"])
+def test_infer_from_other_layouts(trained, tmp_path, kind):
+    """The scores of a checkpoint are those of what it was exported to, byte for byte."""
+    export_checkpoint(trained.model_dir, tmp_path / "exported", Kind(kind))
+    for name, checkpoint in (("ours", trained.model_dir), ("theirs", tmp_path / "exported")):
+        flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/infer.gin",
+                 f"--gin.CHECKPOINT_PATH={checkpoint}", "--gin.infer.mode=score",
+                 f"--gin.INFER_OUTPUT_DIR={tmp_path / name}", *(f"--gin.{key}={value}" for key, value in TINY.items())]
+        assert _main("infer", *flags) == 0
+    ours, theirs = ((tmp_path / name / "first_word-score.jsonl").read_bytes() for name in ("ours", "theirs"))
+    assert ours == theirs
 
 
 def test_eval(trained, tmp_path, capsys):

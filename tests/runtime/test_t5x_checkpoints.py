@@ -9,9 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax.serialization import msgpack_restore
 
 from lisax.models.t5 import T5Config
 from lisax.runtime.checkpoints import CheckpointConfig, RestoreCheckpointConfig, flatten
+from lisax.runtime.interop.convert import export_checkpoint
+from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.step import Loss, apply_model
 from lisax.runtime.train import train
@@ -26,11 +29,12 @@ def _architecture(name):
     return T5Config(**{field: value for field, value in fields.items() if field != "scan_layers"})
 
 
+@pytest.mark.parametrize("layout", ["orbax", "native"])
 @pytest.mark.parametrize("name", ["t5_1_1", "t5_1_0"])
-def test_logits_and_loss(name):
+def test_logits_and_loss(name, layout):
     reference = json.loads((T5X / name / "reference.json").read_text())
     arrays = dict(np.load(T5X / name / "reference.npz"))
-    parameters = load_parameters(T5X / name / "orbax")
+    parameters = load_parameters(T5X / name / layout)
     assert {path: list(leaf.shape) for path, leaf in flatten(parameters).items()} == reference["parameters"]
     batch = {feature: array for feature, array in arrays.items() if feature.endswith(("tokens", "weights"))}
     logits = jax.jit(apply_model, static_argnums=0)(_architecture(name), parameters, batch)
@@ -40,7 +44,23 @@ def test_logits_and_loss(name):
     assert float(jnp.sum(per_token * arrays["decoder_loss_weights"])) == pytest.approx(reference["loss"], rel=1e-5)
 
 
-def test_training_goes_on_with_its_optimizer_state(tmp_path, capfd):
-    restore = RestoreCheckpointConfig(str(T5X / "t5_1_1" / "orbax"), restore_optimizer=True)
+@pytest.mark.parametrize("layout", ["orbax", "native"])
+def test_training_goes_on_with_its_optimizer_state(tmp_path, capfd, layout):
+    restore = RestoreCheckpointConfig(str(T5X / "t5_1_1" / layout), restore_optimizer=True)
     train(config(tmp_path, 2, model=_architecture("t5_1_1"), checkpoint=CheckpointConfig(restore=restore)))
     assert "with its optimizer state" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["t5_1_1", "t5_1_0"])
+def test_native_is_written_as_t5x_writes_it(name, tmp_path):
+    source = T5X / name / "native" / "checkpoint_0"
+    written = export_checkpoint(source, tmp_path / "out", Kind.NATIVE)
+    theirs, ours = (msgpack_restore((folder / "checkpoint").read_bytes()) for folder in (source, written))
+    assert ours["version"] == theirs["version"] == 3
+    theirs, ours = flatten(theirs["optimizer"]), flatten(ours["optimizer"])
+    assert ours.keys() == theirs.keys()
+    for path, leaf in theirs.items():
+        np.testing.assert_array_equal(ours[path], leaf, err_msg=path)
+    for path in source.rglob("*"):
+        if path.is_file() and path.name != "checkpoint":
+            assert (written / path.relative_to(source)).read_bytes() == path.read_bytes()

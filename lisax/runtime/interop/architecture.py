@@ -1,0 +1,49 @@
+"""What a T5 is made of, told from its parameters' shapes, and the shapes that an architecture has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import jax
+import numpy as np
+
+from lisax.models.t5 import T5Config, Transformer
+from lisax.records import LisaxError
+from lisax.runtime.interop.pieces import Shape
+
+
+def infer(shapes: Mapping[str, Shape], folder: object) -> T5Config:
+    """The architecture of parameters in the unrolled tree.
+
+    Shapes do not tell activations: one matrix `wi` is taken as T5 1.0's ReLU, two as T5 1.1's gated GELU."""
+    def shape(name: str, dimensions: int) -> Shape:
+        found = shapes.get(name)
+        if found is None or len(found) != dimensions:
+            raise LisaxError(f"{folder} is not a T5 that is known here: '{name}' is "
+                             + ("missing" if found is None else f"{list(found)}"))
+        return found
+
+    vocab_size, emb_dim = shape("token_embedder/embedding", 2)
+    heads = shape("encoder/relpos_bias/rel_embedding", 2)[0]
+    width = shape("encoder/layers_0/attention/query/kernel", 2)[1]
+    gated = "encoder/layers_0/mlp/wi_0/kernel" in shapes
+    if heads < 1 or width % heads:
+        raise LisaxError(f"{folder}: {heads} heads do not divide the width {width} of the encoder's queries")
+    return T5Config(
+        vocab_size=vocab_size, emb_dim=emb_dim, num_heads=heads, head_dim=width // heads,
+        num_encoder_layers=_layers(shapes, "encoder"), num_decoder_layers=_layers(shapes, "decoder"),
+        mlp_dim=shape("encoder/layers_0/mlp/wo/kernel", 2)[0],
+        mlp_activations=("gelu", "linear") if gated else ("relu",),
+        logits_via_embedding="decoder/logits_dense/kernel" not in shapes)
+
+
+def _layers(shapes: Mapping[str, Shape], stack: str) -> int:
+    return len({name.split("/")[1] for name in shapes if name.startswith(f"{stack}/layers_")})
+
+
+def parameter_shapes(config: T5Config) -> dict:
+    """The nested tree of float32 `jax.ShapeDtypeStruct` that `config` has."""
+    tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
+    # The key is made inside, so that no device is asked for.
+    return jax.eval_shape(lambda *batch: Transformer(config).init(jax.random.key(0), *batch),
+                          tokens, tokens, tokens)["params"]

@@ -1,0 +1,136 @@
+"""Checkpoints of any kind to a new folder of another: checked whole before the folder is made, all or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lisax.models.t5 import T5Config
+from lisax.records import LisaxError, write_json
+from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME
+from lisax.runtime.data import digest
+from lisax.runtime.interop.architecture import infer, parameter_shapes
+from lisax.runtime.interop.huggingface import write_huggingface
+from lisax.runtime.interop.kinds import Kind
+from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.interop.pieces import Checkpoint, shapes_of
+from lisax.runtime.interop.t5x_native import write_native
+from lisax.runtime.interop.t5x_orbax import write_orbax
+from lisax.runtime.restore import check_parameters, shape_tree
+
+# T5's vocabularies have 100 sentinels above their pieces.
+EXTRA_IDS = 100
+
+
+def import_checkpoint(source: str | os.PathLike, out: str | os.PathLike, *, vocabulary: str | os.PathLike | None = None,
+                      gin_files: Sequence[str] = (), bindings: Sequence[str] = ()) -> Path:
+    """Writes `out/checkpoint_{step}` in our Orbax layout with `model.json`; returns it.
+
+    `gin_files` give the architecture where the source does not, or is not to be believed."""
+    checkpoint, architecture = opened(source, gin_files, bindings)
+    if vocabulary is not None:
+        checkpoint = dataclasses.replace(checkpoint, vocabulary=Path(vocabulary))
+    card = card_of(checkpoint, architecture)
+    return _write_steps(out, checkpoint, card, write_orbax)
+
+
+def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: Kind) -> Path:
+    """Writes the checkpoint as `kind`: T5X's layouts to `out/checkpoint_{step}`, Hugging Face's to `out` itself."""
+    checkpoint, architecture = opened(source)
+    card = card_of(checkpoint, architecture)
+    if kind is Kind.HUGGINGFACE:
+        with new_folder(out) as folder:
+            write_huggingface(folder, checkpoint, architecture)
+            _copy_beside(checkpoint, folder, (VOCABULARY_NAME,))
+        return Path(out)
+    return _write_steps(out, checkpoint, card, write_orbax if kind is Kind.ORBAX else write_native)
+
+
+def opened(source: str | os.PathLike, gin_files: Sequence[str] = (),
+           bindings: Sequence[str] = ()) -> tuple[Checkpoint, T5Config]:
+    """The checkpoint with the architecture that gin files, the source itself, or its shapes give.
+
+    Parameters that are not, name for name and shape for shape, those of that architecture are an error."""
+    checkpoint = open_checkpoint(source)
+    if gin_files:
+        from lisax.runtime.gin_files import parsed
+
+        with parsed(gin_files, ["DROPOUT_RATE = 0.0", *bindings]) as gin:
+            architecture = gin.get_configurable("T5Config")()
+    else:
+        architecture = checkpoint.architecture or infer(shapes_of(checkpoint.parameters), checkpoint.folder)
+    check_parameters(parameter_shapes(architecture), shape_tree(checkpoint.parameters), checkpoint.folder)
+    return checkpoint, architecture
+
+
+def card_of(checkpoint: Checkpoint, architecture: T5Config) -> dict[str, Any]:
+    """The content of `model.json`: the source's own, completed."""
+    step = checkpoint.step or 0
+    card = dict(checkpoint.card or {"format": 1, "training": {
+        "first_step": step, "slots_first_step": 0 if checkpoint.slots else step, "random_seed": None, "data": None}})
+    return card | {"architecture": dataclasses.asdict(architecture), "step": step,
+                   "vocabulary": _describe(checkpoint, architecture) or card.get("vocabulary")}
+
+
+def _describe(checkpoint: Checkpoint, architecture: T5Config) -> dict[str, Any] | None:
+    """What `model.json` says of the vocabulary file; one of more pieces than the embedding has rows is refused."""
+    if checkpoint.vocabulary is None:
+        return None
+    import sentencepiece
+
+    path, processor = checkpoint.vocabulary, sentencepiece.SentencePieceProcessor()
+    known = (checkpoint.card or {}).get("vocabulary") or {}
+    extra_ids = known.get("extra_ids", EXTRA_IDS)
+    try:
+        processor.LoadFromSerializedProto(path.read_bytes())
+    except RuntimeError:
+        raise LisaxError(f"{path} is not a SentencePiece model") from None
+    pieces = processor.GetPieceSize() + extra_ids
+    if pieces > architecture.vocab_size:
+        raise LisaxError(f"{path} has {pieces} pieces (with {extra_ids} sentinels), but the embedding of "
+                         f"{checkpoint.folder} has {architecture.vocab_size} rows: it is another model's vocabulary")
+    return {"kind": "sentencepiece", "pieces": pieces, "extra_ids": extra_ids, "file": VOCABULARY_NAME,
+            "sha256": digest(path)}
+
+
+def _write_steps(out: str | os.PathLike, checkpoint: Checkpoint, card: dict[str, Any],
+                 write: Callable[[Path, Checkpoint], None]) -> Path:
+    name = f"checkpoint_{checkpoint.step or 0}"
+    with new_folder(out) as folder:
+        (folder / name).mkdir()
+        write_json(folder / name / MODEL_JSON, card)
+        _copy_beside(checkpoint, folder / name, (VOCABULARY_NAME, GIN_NAME))
+        write(folder / name, checkpoint)
+    return Path(out) / name
+
+
+def _copy_beside(checkpoint: Checkpoint, folder: Path, names: Sequence[str]) -> None:
+    sources = {name: checkpoint.folder / name for name in names}
+    if VOCABULARY_NAME in sources and checkpoint.vocabulary is not None:
+        sources[VOCABULARY_NAME] = checkpoint.vocabulary
+    for name, source in sources.items():
+        if source.is_file():
+            shutil.copyfile(source, folder / name)
+
+
+@contextlib.contextmanager
+def new_folder(out: str | os.PathLike) -> Iterator[Path]:
+    """A neighbour of `out` that becomes `out` when all is written."""
+    out = Path(out)
+    if out.exists():
+        raise LisaxError(f"{out} is there already: give a folder that does not exist yet")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        yield building
+        building.chmod(0o755)
+        os.replace(building, out)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise

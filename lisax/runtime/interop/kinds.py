@@ -1,0 +1,38 @@
+"""Which kind of checkpoint a folder is, from the names of its files alone."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+
+from lisax.records import LisaxError
+
+STATE_NAME = "state"
+NATIVE_INDEX = "checkpoint"
+MODEL_JSON = "model.json"
+HF_CONFIG = "config.json"
+SAFETENSORS = "model.safetensors"
+SAFETENSORS_INDEX = "model.safetensors.index.json"
+
+
+class Kind(enum.StrEnum):
+    ORBAX = "t5x-orbax"
+    NATIVE = "t5x-native"
+    HUGGINGFACE = "huggingface"
+    BUNDLE = "bundle"
+
+
+def kind_of(folder: Path) -> Kind | None:
+    """None where `folder` is no checkpoint; an error where it is one whose weights are pickled."""
+    if (folder / STATE_NAME).is_dir():
+        return Kind.ORBAX
+    if (folder / NATIVE_INDEX).is_file():
+        return Kind.NATIVE
+    if (folder / SAFETENSORS).is_file() or (folder / SAFETENSORS_INDEX).is_file():
+        return Kind.HUGGINGFACE if (folder / HF_CONFIG).is_file() else Kind.BUNDLE
+    if (folder / HF_CONFIG).is_file():
+        raise LisaxError(
+            f"{folder} has no {SAFETENSORS}, and other weights (.bin is pickled Python) are not loaded. Convert "
+            f"them where you trust them, with transformers and torch installed: python -c \"from transformers "
+            f"import T5ForConditionalGeneration as T5; T5.from_pretrained('{folder}').save_pretrained('NEW')\"")
+    return None

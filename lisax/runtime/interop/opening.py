@@ -1,0 +1,58 @@
+"""`open_checkpoint`: a checkpoint of any kind, its index read and checked, its arrays not yet read."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from itertools import accumulate
+from pathlib import Path
+
+from lisax.models.t5 import T5Config
+from lisax.records import DataError, LisaxError
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.runtime.interop.huggingface import open_huggingface
+from lisax.runtime.interop.kinds import Kind, kind_of
+from lisax.runtime.interop.pieces import Checkpoint
+from lisax.runtime.interop.safetensors_files import stored_arrays
+from lisax.runtime.interop.scanned import unrolled
+from lisax.runtime.interop.t5x_native import open_native
+from lisax.runtime.interop.t5x_orbax import open_orbax
+
+
+def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
+    """The checkpoint that `path` means (see `checkpoints.resolve_checkpoint`), with `model.json` and the
+    vocabulary beside it where they are."""
+    folder = resolve_checkpoint(path)
+    readers = {Kind.ORBAX: open_orbax, Kind.NATIVE: open_native, Kind.HUGGINGFACE: open_huggingface,
+               Kind.BUNDLE: _open_bundle}
+    checkpoint = readers[kind_of(folder)](folder)
+    for pieces in (checkpoint.parameters, checkpoint.slots):
+        _check_names(folder, [name for piece in pieces for name in piece.shapes])
+    vocabulary = folder / VOCABULARY_NAME
+    if vocabulary.is_file():
+        checkpoint = dataclasses.replace(checkpoint, vocabulary=vocabulary)
+    if not (folder / MODEL_JSON).is_file():
+        return checkpoint
+    card = read_card(folder)
+    try:
+        architecture = checkpoint.architecture or T5Config(**card["architecture"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"`architecture` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
+    step = card.get("step") if checkpoint.step is None else checkpoint.step
+    return dataclasses.replace(checkpoint, architecture=architecture, card=card, step=step)
+
+
+def _open_bundle(folder: Path) -> Checkpoint:
+    parameters, scanned = unrolled(stored_arrays(folder), folder)
+    return Checkpoint(Kind.BUNDLE, folder, None, parameters, scanned=scanned)
+
+
+def _check_names(folder: Path, names: list[str]) -> None:
+    """Names are leaves of one tree: each once, and none inside another."""
+    leaves = set(names)
+    twice = next((name for name in leaves if names.count(name) > 1), None) if len(leaves) < len(names) else None
+    inner = next((name for name in names for parent in accumulate(name.split("/")[:-1], "{}/{}".format)
+                  if parent in leaves), None)
+    if twice or inner:
+        raise LisaxError(f"{folder} has '{twice or inner}' "
+                         + ("twice, by itself and among stacked layers" if twice else "inside another array"))

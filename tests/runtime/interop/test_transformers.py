@@ -1,0 +1,55 @@
+"""Hugging Face folders: `transformers` reads ours to the same logits, and we read theirs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from checkpoint_files import T5_1_0, T5_1_1, batch_of, in_memory, logits, random_parameters
+
+from lisax.runtime.interop.huggingface import write_huggingface
+from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.restore import load_parameters
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+
+def _their_logits(model, batch):
+    inputs = torch.tensor(batch["encoder_input_tokens"], dtype=torch.long)
+    with torch.no_grad():
+        return model.eval()(input_ids=inputs, attention_mask=(inputs > 0).long(), decoder_input_ids=torch.tensor(
+            batch["decoder_input_tokens"], dtype=torch.long)).logits.numpy()
+
+
+@pytest.mark.parametrize("config", [T5_1_1, T5_1_0], ids=["t5_1_1", "t5_1_0"])
+@pytest.mark.parametrize("shard_bytes", [None, 20_000])
+def test_they_read_ours(tmp_path, config, shard_bytes):
+    parameters, batch = random_parameters(config), batch_of(config.vocab_size)
+    write_huggingface(tmp_path, in_memory(parameters), config, shard_bytes=shard_bytes)
+    model, report = transformers.T5ForConditionalGeneration.from_pretrained(tmp_path, output_loading_info=True)
+    assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    np.testing.assert_allclose(_their_logits(model, batch), logits(config, parameters, batch), atol=1e-4)
+
+
+@pytest.mark.parametrize(("activation", "own_matrix", "scaled", "shard"), [
+    ("relu", False, True, "1GB"), ("gated-gelu", True, False, "1GB"), ("gated-gelu", True, False, "20KB"),
+    ("gated-gelu", False, False, "1GB"), ("relu", True, True, "1GB")])
+def test_we_read_theirs(tmp_path, activation, own_matrix, scaled, shard):
+    torch.manual_seed(0)
+    described = transformers.T5Config(vocab_size=96, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=1,
+                                      num_heads=2, feed_forward_proj=activation, tie_word_embeddings=scaled)
+    model = transformers.T5ForConditionalGeneration(described)
+    if own_matrix:
+        model.lm_head.weight = torch.nn.Parameter(torch.randn(96, 24))
+    model.save_pretrained(tmp_path, max_shard_size=shard)
+    assert (tmp_path / "model.safetensors.index.json").is_file() == (shard == "20KB")
+    checkpoint = open_checkpoint(tmp_path)
+    config, batch = checkpoint.architecture, batch_of(96)
+    assert config.logits_via_embedding == (scaled and not own_matrix)
+    np.testing.assert_allclose(logits(config, load_parameters(tmp_path), batch), _their_logits(model, batch),
+                               atol=1e-4)
