@@ -34,6 +34,7 @@ VERBS = {
     "train": Verb("train from gin files", "lisax.runtime.command", "add_train_arguments", "train_main"),
     "eval": Verb("evaluate a checkpoint on a task", "lisax.runtime.command", "add_eval_arguments", "eval_main"),
     "infer": Verb("predict or score a task", "lisax.runtime.command", "add_infer_arguments", "infer_main"),
+    "plan": Verb("will a gin file's run fit a machine, and how fast", "lisax.runtime.plan_command"),
     "export": Verb("write a checkpoint as a bundle for inference", "lisax.pipelines.command",
                    "add_export_arguments", "export_main"),
     "checkpoint": Verb("show checkpoints, and convert them from and to T5X and Hugging Face",
@@ -46,7 +47,7 @@ VERBS = {
     "evaluate": Verb("score predictions and runs", "lisax.metrics.command"),
 }
 # Verbs whose arguments are T5X's flags.
-GIN_VERBS = ("train", "eval", "infer", "run", "demo")
+GIN_VERBS = ("train", "eval", "infer", "plan", "run", "demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

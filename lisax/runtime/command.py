@@ -11,7 +11,7 @@ EPILOG = ("Macros of gin files are given as --gin.NAME=value, for example --gin.
           "--gin.TRAIN_STEPS=1000; strings need no quotes.")
 
 
-def _add_gin_arguments(parser: argparse.ArgumentParser) -> None:
+def add_gin_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gin_file", action="append", default=[], metavar="FILE",
                         help="a gin file, found here, in --gin_search_paths or in gin_configs/; repeatable, "
                              "later ones win")
@@ -28,21 +28,21 @@ def _add_gin_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Trains, or continues to train, the model of the gin files in MODEL_DIR."
-    _add_gin_arguments(parser)
+    add_gin_arguments(parser)
 
 
 def add_eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Evaluates a checkpoint on a seqio task and writes the metrics to EVAL_OUTPUT_DIR."
-    _add_gin_arguments(parser)
+    add_gin_arguments(parser)
 
 
 def add_infer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Predicts or scores a seqio task and writes JSON Lines to INFER_OUTPUT_DIR."
-    _add_gin_arguments(parser)
+    add_gin_arguments(parser)
 
 
 def train_main(args: argparse.Namespace) -> int:
-    with _configured("train", args) as config:
+    with configured_by("train", args) as config:
         from lisax.runtime.train import train
 
         try:
@@ -54,7 +54,7 @@ def train_main(args: argparse.Namespace) -> int:
 
 
 def eval_main(args: argparse.Namespace) -> int:
-    with _configured("eval", args) as config:
+    with configured_by("eval", args) as config:
         from lisax.runtime.inference import evaluate
 
         evaluate(config)
@@ -62,14 +62,14 @@ def eval_main(args: argparse.Namespace) -> int:
 
 
 def infer_main(args: argparse.Namespace) -> int:
-    with _configured("infer", args) as config:
+    with configured_by("infer", args) as config:
         from lisax.runtime.inference import infer
 
         print(infer(config))
     return 0
 
 
-def _configured(verb: str, args: argparse.Namespace):
+def configured_by(verb: str, args: argparse.Namespace):
     from lisax.runtime.gin_files import configured
 
     if not args.gin_file and not args.gin_bindings:

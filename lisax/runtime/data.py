@@ -7,7 +7,6 @@ on interruptions. TensorFlow and seqio are imported only here, and only when a t
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import difflib
 import functools
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from lisax.records import LisaxError
+from lisax.runtime.quiet import stderr_closed
 
 HostBatch = dict[str, np.ndarray]
 # Data for training: given a number of batches to skip, the batches after them, without end.
@@ -51,7 +51,7 @@ class DatasetConfig:
 def import_seqio() -> Any:
     """seqio, with TensorFlow kept quiet and off the accelerators."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with _stderr_closed():
+    with stderr_closed():
         import seqio
         import tensorflow as tf
         from absl import logging
@@ -59,20 +59,6 @@ def import_seqio() -> Any:
         logging.set_verbosity(logging.ERROR)
         tf.config.set_visible_devices([], "GPU")
     return seqio
-
-
-@contextlib.contextmanager
-def _stderr_closed() -> Iterator[None]:
-    """TensorFlow's native code reports missing GPUs before any setting of its log level is read."""
-    sys.stderr.flush()
-    saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 2)
-    try:
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(null)
 
 
 def import_task_module(module: str) -> None:

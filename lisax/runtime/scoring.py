@@ -33,7 +33,7 @@ class LabelScorer:
         self._parameters = self._partitioner.place_state(parameters)
         self._max_tokens, self._tokens_per_batch = max_tokens, tokens_per_batch
         self._pieces = jnp.array(pieces, jnp.int32)
-        self._score = _compiled(config, self._partitioner)
+        self._score = compiled_scorer(config, self._partitioner)
 
     def logits(self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Logits float32 [len(tokens), len(pieces)] of inputs that end in EOS.
@@ -102,7 +102,8 @@ def _rows_for(rows: int, largest: int, devices: int) -> int:
 
 
 @functools.cache
-def _compiled(config: T5Config, partitioner: Partitioner) -> Callable:
+def compiled_scorer(config: T5Config, partitioner: Partitioner) -> Callable:
+    """The compiled (parameters, tokens [rows, width], pieces) -> logits float32 [rows, pieces]."""
     model = Transformer(config)
 
     def score(parameters: Any, tokens: jax.Array, pieces: jax.Array) -> jax.Array:

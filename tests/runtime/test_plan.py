@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+GIN = ["--gin_file=models/t5_1_1_micro.gin", "--gin_file=runs/finetune.gin", "--gin.MODEL_DIR=out", "--gin.BATCH_SIZE=16",
+       "--gin.MIXTURE_OR_TASK_NAME=list5_rank", "--gin.INITIAL_CHECKPOINT_PATH=None", "--gin.TRAIN_STEPS=1000",
+       "--gin.TASK_FEATURE_LENGTHS={'inputs': 32, 'targets': 2}"]
+needs_compiler = pytest.mark.skipif(importlib.util.find_spec("libtpu") is None,
+                                    reason="the TPU compiler (extra plan) is not installed")
+
+
+def plan(*arguments: str, devices: int = 1) -> subprocess.CompletedProcess:
+    env = os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+    return subprocess.run([sys.executable, "-m", "lisax.cli", "plan", *GIN, *arguments], env=env, capture_output=True,
+                          text=True, timeout=500)
+
+
+def test_plans_for_cpus():
+    done = plan("--topology=cpu-8", "--json", "--gin.PjitPartitioner.parameter_partitioning_dims=2", devices=8)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["fits"] and found["devices"] == 8
+    # Parameters, and slots of their size, because so narrow a model's are not factored: all split in eight but norms.
+    eighth = 2 * found["parameters"] * 4 / 8
+    assert eighth <= found["state"] < 1.1 * eighth
+    assert found["temporaries"] > 0 and found["flops"] > 0
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--topology=v3-7"], "no topology is named 'v3-7'"),
+    (["--topology=cpu-9"], "this machine has 1 cpu device"),
+    (["--topology=cpu-1", "--gin.PjitPartitioner.num_partitions=2"], "does not divide the 1 devices"),
+    (["--topology=cpu-1", "--gin.TASK_FEATURE_LENGTHS=None"], "TASK_FEATURE_LENGTHS must be given"),
+])
+def test_says_what_is_wrong(arguments, message):
+    done = plan(*arguments)
+    assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
+
+
+@needs_compiler
+def test_plans_with_the_tpu_compiler():
+    done = plan("--topology=v3-8", "--price=8")
+    assert done.returncode == 0, done.stderr
+    assert "8 × TPU v3" in done.stdout and "modelled step" in done.stdout and "at 8 an hour" in done.stdout
+    scored = plan("--topology=v3-8", "--program=score", "--json")
+    assert json.loads(scored.stdout)["step_seconds"] > 0
+
+
+@needs_compiler
+def test_what_does_not_fit_is_refused_with_advice():
+    done = plan("--topology=v3-8", "--gin_file=models/t5_1_1_xxl.gin", "--gin.T5Config.scan_layers=True",
+                "--gin.T5Config.dtype=bfloat16", "--gin.DROPOUT_RATE=0.1")
+    assert done.returncode == 1
+    assert "does not fit" in done.stdout and "parameter_partitioning_dims=2" in done.stdout
