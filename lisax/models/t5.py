@@ -21,6 +21,8 @@ RELATIVE_BUCKETS = 32
 RELATIVE_MAX_DISTANCE = 128
 # Added to masked attention logits; finite, so that a fully masked row gives a uniform row, not NaN.
 MASKED = -1e10
+# Collections of keys and values in decoding step by step.
+PAST, ENCODED = "past", "encoded"
 # Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
 NOT_ITSELF = -10.0
 
@@ -107,13 +109,13 @@ class LayerNorm(nn.Module):
 
 
 class RelativePositionBias(nn.Module):
-    """Bias [1, heads, length, keys], one for all layers of a stack."""
+    """Bias [1, heads, length, keys], one for all layers of a stack; [1, heads, 1, keys] of one query position."""
 
     config: T5Config
     bidirectional: bool
 
     @nn.compact
-    def __call__(self, length: int, keys: int) -> Array:
+    def __call__(self, length: int, keys: int, position: Array | None = None) -> Array:
         def init(key, shape, dtype):
             embedding = nn.initializers.variance_scaling(1.0, "fan_avg", "uniform")(key, shape, dtype)
             if self.bidirectional and self.config.attention_init == "matching":
@@ -123,6 +125,8 @@ class RelativePositionBias(nn.Module):
         embedding = self.param("rel_embedding", init, (self.config.num_heads, RELATIVE_BUCKETS), jnp.float32)
         relative = np.arange(keys)[None, :] - np.arange(length)[:, None]
         bucket = relative_position_bucket(relative, bidirectional=self.bidirectional)
+        if position is not None:
+            bucket = jnp.asarray(bucket)[position][None]
         # [heads, buckets] -> [1, heads, length, keys]
         return embedding.astype(self.config.dtype)[None, :, bucket]
 
@@ -136,10 +140,15 @@ _mlp_init = nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")
 
 
 class Attention(nn.Module):
-    """Multi-head attention, unscaled: 1/sqrt(head_dim) is folded into the query's initialisation."""
+    """Multi-head attention, unscaled: 1/sqrt(head_dim) is folded into the query's initialisation.
+
+    `cache` names the collection where a decoder that goes step by step (`Transformer.next_logits`) keeps keys and
+    values: those of the encoder's output, computed once, or of the past steps. Elsewhere there is none.
+    """
 
     config: T5Config
     matching: bool = False
+    cache: str | None = None
 
     @nn.compact
     def __call__(self, queries: Array, keys: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
@@ -165,21 +174,42 @@ class Attention(nn.Module):
                 kernel = _kernel_init(key, shape, dtype)
                 return kernel.at[:, :matched].set(query_kernel[:, :matched] * np.sqrt(head_dim))
 
-        key = project("key", keys, key_init)
-        value = project("value", keys, _kernel_init)
-
+        if self.cache == ENCODED and self.has_variable(ENCODED, "keys"):
+            key, value = self.get_variable(ENCODED, "keys"), self.get_variable(ENCODED, "values")
+        else:
+            key, value = project("key", keys, key_init), project("value", keys, _kernel_init)
+            if self.cache and self.is_mutable_collection(self.cache) and not self.is_initializing():
+                key, value = self._keep(key, value, mask)
+        # In a step the queries of a row are those of its beams, and each has a past of its own.
+        attended = "bkhd" if key.ndim == 4 else "bqkhd"
         if config.float32_attention_logits:
             query, key = query.astype(jnp.float32), key.astype(jnp.float32)
-        logits = jnp.einsum("bqhd,bkhd->bhqk", query, key)
+        logits = jnp.einsum(f"bqhd,{attended}->bhqk", query, key)
         if bias is not None:
             logits += bias.astype(logits.dtype)
         logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
         weights = jax.nn.softmax(logits).astype(config.dtype)
         # One mask for all queries of a head, as T5X has it.
         weights = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(weights, deterministic=not dropout)
-        mixed = jnp.einsum("bhqk,bkhd->bqhd", weights, value)
+        mixed = jnp.einsum(f"bhqk,{attended}->bqhd", weights, value)
         mixed = mixed.reshape(*queries.shape[:2], heads * head_dim)  # [batch, length, kv]
         return Dense(queries.shape[-1], config.dtype, _kernel_init, name="out")(mixed)
+
+    def _keep(self, key: Array, value: Array, mask: Array) -> tuple[Array, Array]:
+        """Keys and values to attend to, kept for later steps.
+
+        Of the encoder these are the ones given. Those of a step, [rows, beams, heads, head_dim], are written at the
+        last position that `mask` [1, 1, 1, steps] shows of [rows, beams, steps, heads, head_dim].
+        """
+        kept = []
+        for name, new in (("keys", key), ("values", value)):
+            if self.cache == PAST:
+                shape = (*new.shape[:2], mask.shape[-1], *new.shape[2:])
+                past = self.get_variable(PAST, name) if self.has_variable(PAST, name) else jnp.zeros(shape, new.dtype)
+                new = jax.lax.dynamic_update_index_in_dim(past, new, jnp.sum(mask) - 1, axis=2)
+            self.put_variable(self.cache, name, new)
+            kept.append(new)
+        return tuple(kept)
 
 
 class Mlp(nn.Module):
@@ -226,10 +256,11 @@ class DecoderLayer(nn.Module):
                  dropout: bool) -> Array:
         config = self.config
         y = LayerNorm(config.dtype, name="pre_self_attention_layer_norm")(x)
-        y = Attention(config, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
+        y = Attention(config, cache=PAST, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
         x = x + _residual_dropout(config, y, dropout)
         y = LayerNorm(config.dtype, name="pre_cross_attention_layer_norm")(x)
-        y = Attention(config, name="encoder_decoder_attention")(y, encoded, cross_mask, None, dropout=dropout)
+        y = Attention(config, cache=ENCODED, name="encoder_decoder_attention")(y, encoded, cross_mask, None,
+                                                                               dropout=dropout)
         x = x + _residual_dropout(config, y, dropout)
         y = LayerNorm(config.dtype, name="pre_mlp_layer_norm")(x)
         y = Mlp(config, name="mlp")(y, dropout=dropout)
@@ -265,9 +296,12 @@ class Decoder(nn.Module):
             # Logits in float32 even where activations are not: the loss needs their precision.
             self.logits_dense = Dense(config.vocab_size, "float32", _kernel_init)
 
-    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, *, dropout: bool) -> Array:
-        """x [batch, length, emb], encoded [batch, keys, emb] -> hidden states [batch, length, emb]."""
-        bias = self.relpos_bias(x.shape[1], x.shape[1])
+    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, *, dropout: bool,
+                 position: Array | None = None) -> Array:
+        """x [batch, length, emb], encoded [batch, keys, emb] -> hidden states [batch, length, emb].
+
+        Where `position` is given, x [batch, beams, emb] are tokens of that position only."""
+        bias = self.relpos_bias(self_mask.shape[-1], self_mask.shape[-1], position)
         x = self.input_dropout(x.astype(self.config.dtype), deterministic=not dropout)
         for layer in self.layers:
             x = layer(x, encoded, self_mask, cross_mask, bias, dropout=dropout)
@@ -335,6 +369,18 @@ class Transformer(nn.Module):
         hidden = self.decoder(self.token_embedder(decoder_input_tokens), encoded, self_mask, cross_mask,
                               dropout=enable_dropout)
         return self.decoder.logits(hidden, self.token_embedder.embedding, pieces)
+
+    def next_logits(self, encoded: Array, encoder_input_tokens: Array, tokens: Array, position: Array,
+                    steps: int) -> Array:
+        """Logits float32 [batch, beams, vocab] after `tokens` [batch, beams], which stand at `position` of `steps`.
+
+        Attends to the positions before through the collection PAST, which is extended, and to the inputs through
+        ENCODED if it is there: `decoding.py` says how they begin.
+        """
+        past = (jnp.arange(steps) <= position)[None, None, None, :]
+        hidden = self.decoder(self.token_embedder(tokens), encoded, past, encoder_input_tokens[:, None, None, :] > 0,
+                              dropout=False, position=position)
+        return self.decoder.logits(hidden, self.token_embedder.embedding, None)
 
     def __call__(self, encoder_input_tokens: Array, decoder_input_tokens: Array, decoder_target_tokens: Array,
                  encoder_segment_ids: Array | None = None, decoder_segment_ids: Array | None = None,
