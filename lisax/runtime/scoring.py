@@ -16,6 +16,7 @@ import numpy as np
 
 from lisax.models.t5 import T5Config, Transformer
 from lisax.records import LisaxError
+from lisax.runtime.batching import bucket_widths
 from lisax.runtime.partitioning import Partitioner
 
 EOS_ID = 1
@@ -83,14 +84,6 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     """Probabilities over the last axis."""
     odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return odds / odds.sum(axis=-1, keepdims=True)
-
-
-def bucket_widths(max_tokens: int) -> np.ndarray:
-    """Ascending widths up to at least `max_tokens`: multiples of 8, then steps of about an eighth."""
-    widths = [8]
-    while widths[-1] < max_tokens:
-        widths.append(widths[-1] + max(8, widths[-1] // 64 * 8))
-    return np.array(widths)
 
 
 def _rows_for(rows: int, largest: int, devices: int) -> int:
