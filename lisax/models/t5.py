@@ -174,14 +174,18 @@ class Attention(nn.Module):
                 kernel = _kernel_init(key, shape, dtype)
                 return kernel.at[:, :matched].set(query_kernel[:, :matched] * np.sqrt(head_dim))
 
+        folded = self._folds(queries.shape[1], keys.shape[1])
         if self.cache == ENCODED and self.has_variable(ENCODED, "keys"):
             key, value = self.get_variable(ENCODED, "keys"), self.get_variable(ENCODED, "values")
+        elif folded:
+            query, key, value = jnp.einsum("bqhd,ehd->bqhe", query, self._heads_of("key")), keys, keys
         else:
             key, value = project("key", keys, key_init), project("value", keys, _kernel_init)
             if self.cache and self.is_mutable_collection(self.cache) and not self.is_initializing():
                 key, value = self._keep(key, value, mask)
         # In a step the queries of a row are those of its beams, and each has a past of its own.
-        attended = "bkhd" if key.ndim == 4 else "bqkhd"
+        attended = {3: "bkd", 4: "bkhd", 5: "bqkhd"}[key.ndim]
+
         if config.float32_attention_logits:
             query, key = query.astype(jnp.float32), key.astype(jnp.float32)
         logits = jnp.einsum(f"bqhd,{attended}->bhqk", query, key)
@@ -192,8 +196,25 @@ class Attention(nn.Module):
         # One mask for all queries of a head, as T5X has it.
         weights = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(weights, deterministic=not dropout)
         mixed = jnp.einsum(f"bhqk,{attended}->bqhd", weights, value)
+        if folded:
+            mixed = jnp.einsum("bqhe,ehd->bqhd", mixed, self._heads_of("value"))
         mixed = mixed.reshape(*queries.shape[:2], heads * head_dim)  # [batch, length, kv]
         return Dense(queries.shape[-1], config.dtype, _kernel_init, name="out")(mixed)
+
+    def _folds(self, queries: int, keys: int) -> bool:
+        """Whether queries are brought to the encoder's space rather than its output to theirs: (q K) e = q (K e).
+
+        It is, where that takes fewer products: one query, that of a label, needs hardly any.
+        """
+        if self.cache != ENCODED or self.is_mutable_collection(ENCODED) or self.has_variable(ENCODED, "keys"):
+            return False
+        kv = self.config.num_heads * self.config.head_dim
+        return queries * (kv + keys * self.config.num_heads) < keys * kv
+
+    def _heads_of(self, name: str) -> Array:
+        """The kernel of `name` as [emb, heads, head_dim]."""
+        kernel = self.get_variable("params", name)["kernel"].astype(self.config.dtype)
+        return kernel.reshape(-1, self.config.num_heads, self.config.head_dim)
 
     def _keep(self, key: Array, value: Array, mask: Array) -> tuple[Array, Array]:
         """Keys and values to attend to, kept for later steps.
