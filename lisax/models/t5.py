@@ -31,6 +31,8 @@ LOGICAL_AXES = {
     ("out", "kernel"): ("joined_kv", "embed"),
     **{(name, "kernel"): ("embed", "mlp") for name in ("wi", "wi_0", "wi_1")}, ("wo", "kernel"): ("mlp", "embed"),
 }
+# Collections of keys and values in decoding step by step.
+PAST, ENCODED = "past", "encoded"
 # Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
 NOT_ITSELF = -10.0
 
@@ -165,13 +167,13 @@ class LayerNorm(nn.Module):
 
 
 class RelativePositionBias(nn.Module):
-    """Bias [1, heads, length, keys], one for all layers of a stack."""
+    """Bias [1, heads, length, keys], one for all layers of a stack; [1, heads, 1, keys] of one query position."""
 
     config: T5Config
     bidirectional: bool
 
     @nn.compact
-    def __call__(self, length: int, keys: int) -> Array:
+    def __call__(self, length: int, keys: int, position: Array | None = None) -> Array:
         def init(key, shape, dtype):
             embedding = nn.initializers.variance_scaling(1.0, "fan_avg", "uniform")(key, shape, dtype)
             if self.bidirectional and self.config.attention_init == "matching":
@@ -181,6 +183,8 @@ class RelativePositionBias(nn.Module):
         embedding = self.param("rel_embedding", init, (self.config.num_heads, RELATIVE_BUCKETS), jnp.float32)
         relative = np.arange(keys)[None, :] - np.arange(length)[:, None]
         bucket = relative_position_bucket(relative, bidirectional=self.bidirectional)
+        if position is not None:
+            bucket = jnp.asarray(bucket)[position][None]
         # [heads, buckets] -> [1, heads, length, keys]
         return embedding.astype(self.config.dtype)[None, :, bucket]
 
@@ -194,10 +198,15 @@ _mlp_init = nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")
 
 
 class Attention(nn.Module):
-    """Multi-head attention, unscaled: 1/sqrt(head_dim) is folded into the query's initialisation."""
+    """Multi-head attention, unscaled: 1/sqrt(head_dim) is folded into the query's initialisation.
+
+    `cache` names the collection where a decoder that goes step by step (`Transformer.next_logits`) keeps keys and
+    values: those of the encoder's output, computed once, or of the past steps. Elsewhere there is none.
+    """
 
     config: T5Config
     matching: bool = False
+    cache: str | None = None
 
     @nn.compact
     def __call__(self, queries: Array, keys: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
@@ -224,8 +233,17 @@ class Attention(nn.Module):
                 kernel = _kernel_init(key, shape, dtype)
                 return kernel.at[:, :matched].set(query_kernel[:, :matched] * np.sqrt(head_dim))
 
-        key = project("key", keys, key_init)
-        value = project("value", keys, _kernel_init)
+        folded = self._folds(queries.shape[1], keys.shape[1])
+        if self.cache == ENCODED and self.has_variable(ENCODED, "keys"):
+            key, value = self.get_variable(ENCODED, "keys"), self.get_variable(ENCODED, "values")
+        elif folded:
+            query, key, value = jnp.einsum("bqhd,ehd->bqhe", query, self._heads_of("key")), keys, keys
+        else:
+            key, value = project("key", keys, key_init), project("value", keys, _kernel_init)
+            if self.cache and self.is_mutable_collection(self.cache) and not self.is_initializing():
+                key, value = self._keep(key, value, mask)
+        # In a step the queries of a row are those of its beams, and each has a past of its own.
+        attended = {3: "bkd", 4: "bkhd", 5: "bqkhd"}[key.ndim]
 
         if config.float32_attention_logits:
             query, key = query.astype(jnp.float32), key.astype(jnp.float32)
@@ -236,16 +254,51 @@ class Attention(nn.Module):
             kept = jax.random.bernoulli(self.make_rng("dropout"), keep, shape) * jnp.asarray(1 / keep, config.dtype)
 
         def attend(query: Array, mask: Array, bias: Array | None) -> Array:
-            logits = jnp.einsum("bqhd,bkhd->bhqk", query, key)
+            logits = jnp.einsum(f"bqhd,{attended}->bhqk", query, key)
             if bias is not None:
                 logits += bias.astype(logits.dtype)
             logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
             weights = jax.nn.softmax(logits).astype(config.dtype)
-            return jnp.einsum("bhqk,bkhd->bqhd", weights if kept is None else weights * kept, value)
+            return jnp.einsum(f"bhqk,{attended}->bqhd", weights if kept is None else weights * kept, value)
 
         mixed = _in_chunks(attend, config.attention_chunk, query, mask, bias)
+        if folded:
+            mixed = jnp.einsum("bqhe,ehd->bqhd", mixed, self._heads_of("value"))
         mixed = mixed.reshape(*queries.shape[:2], heads * head_dim)  # [batch, length, kv]
         return Dense(queries.shape[-1], config.dtype, _kernel_init, ("joined_kv", "embed"), name="out")(mixed)
+
+    def _folds(self, queries: int, keys: int) -> bool:
+        """Whether queries are brought to the encoder's space rather than its output to theirs: (q K) e = q (K e).
+
+        It is, where that takes fewer products: one query, that of a label, needs hardly any.
+        """
+        if (self.cache != ENCODED or self.is_initializing() or self.is_mutable_collection(ENCODED)
+                or self.has_variable(ENCODED, "keys")):
+            return False
+        kv = self.config.num_heads * self.config.head_dim
+        return queries * (kv + keys * self.config.num_heads) < keys * kv
+
+    def _heads_of(self, name: str) -> Array:
+        """The kernel of `name` as [emb, heads, head_dim]."""
+        kernel = self.get_variable("params", name)["kernel"].astype(self.config.dtype)
+        kernel = constrain(kernel, "embed", "joined_kv")
+        return kernel.reshape(-1, self.config.num_heads, self.config.head_dim)
+
+    def _keep(self, key: Array, value: Array, mask: Array) -> tuple[Array, Array]:
+        """Keys and values to attend to, kept for later steps.
+
+        Of the encoder these are the ones given. Those of a step, [rows, beams, heads, head_dim], are written at the
+        last position that `mask` [1, 1, 1, steps] shows of [rows, beams, steps, heads, head_dim].
+        """
+        kept = []
+        for name, new in (("keys", key), ("values", value)):
+            if self.cache == PAST:
+                shape = (*new.shape[:2], mask.shape[-1], *new.shape[2:])
+                past = self.get_variable(PAST, name) if self.has_variable(PAST, name) else jnp.zeros(shape, new.dtype)
+                new = jax.lax.dynamic_update_index_in_dim(past, new, jnp.sum(mask) - 1, axis=2)
+            self.put_variable(self.cache, name, new)
+            kept.append(new)
+        return tuple(kept)
 
 
 def _in_chunks(attend: Callable, chunk: int | None, query: Array, mask: Array, bias: Array | None) -> Array:
@@ -334,10 +387,11 @@ class DecoderLayer(nn.Module):
                  dropout: bool) -> Array:
         config = self.config
         y = LayerNorm(config.dtype, name="pre_self_attention_layer_norm")(x)
-        y = Attention(config, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
+        y = Attention(config, cache=PAST, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
         x = _residual(config, x, y, dropout)
         y = LayerNorm(config.dtype, name="pre_cross_attention_layer_norm")(x)
-        y = Attention(config, name="encoder_decoder_attention")(y, encoded, cross_mask, None, dropout=dropout)
+        y = Attention(config, cache=ENCODED, name="encoder_decoder_attention")(y, encoded, cross_mask, None,
+                                                                               dropout=dropout)
         x = _residual(config, x, y, dropout)
         y = LayerNorm(config.dtype, name="pre_mlp_layer_norm")(x)
         y = Mlp(config, name="mlp")(y, dropout=dropout)
@@ -378,10 +432,13 @@ class Decoder(nn.Module):
             # Logits in float32 even where activations are not: the loss needs their precision.
             self.logits_dense = Dense(config.vocab_size, "float32", _kernel_init, ("embed", "vocab"))
 
-    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, *, dropout: bool) -> Array:
-        """x [batch, length, emb], encoded [batch, keys, emb] -> hidden states [batch, length, emb]."""
+    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, *, dropout: bool,
+                 position: Array | None = None) -> Array:
+        """x [batch, length, emb], encoded [batch, keys, emb] -> hidden states [batch, length, emb].
+
+        Where `position` is given, x [batch, beams, emb] are tokens of that position only."""
         config = self.config
-        bias = self.relpos_bias(x.shape[1], x.shape[1])
+        bias = self.relpos_bias(self_mask.shape[-1], self_mask.shape[-1], position)
         x = self.input_dropout(x.astype(config.dtype), deterministic=not dropout)
         layers = self.decoder if config.scan_layers else self.layers
         x = _run_layers(config, layers, config.num_decoder_layers, x, encoded, self_mask, cross_mask, bias,
@@ -451,6 +508,18 @@ class Transformer(nn.Module):
         hidden = self.decoder(self.token_embedder(decoder_input_tokens), encoded, self_mask, cross_mask,
                               dropout=enable_dropout)
         return self.decoder.logits(hidden, self.token_embedder.embedding, pieces)
+
+    def next_logits(self, encoded: Array, encoder_input_tokens: Array, tokens: Array, position: Array,
+                    steps: int) -> Array:
+        """Logits float32 [batch, beams, vocab] after `tokens` [batch, beams], which stand at `position` of `steps`.
+
+        Attends to the positions before through the collection PAST, which is extended, and to the inputs through
+        ENCODED if it is there: `decoding.py` says how they begin.
+        """
+        past = (jnp.arange(steps) <= position)[None, None, None, :]
+        hidden = self.decoder(self.token_embedder(tokens), encoded, past, encoder_input_tokens[:, None, None, :] > 0,
+                              dropout=False, position=position)
+        return self.decoder.logits(hidden, self.token_embedder.embedding, None)
 
     def __call__(self, encoder_input_tokens: Array, decoder_input_tokens: Array, decoder_target_tokens: Array,
                  encoder_segment_ids: Array | None = None, decoder_segment_ids: Array | None = None,

@@ -99,10 +99,11 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
 
 def rerank_main(args: argparse.Namespace) -> int:
     from lisax.pipelines.inference import rank_to_file
-    from lisax.pipelines.stages import counting, fingerprint
+    from lisax.pipelines.stages import counting
     from lisax.pipelines.text_model import TextModel
     from lisax.retrieval.entities import default_spotter
     from lisax.retrieval.runs import read_run
+    from lisax.runtime.resumable import fingerprint
 
     model, claims, sentences = TextModel.open(args.checkpoint), _claims(args.claims), _sentences(args.index)
     if not model.family.ranks:

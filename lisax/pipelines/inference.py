@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from lisax.formats.families import Family
-from lisax.pipelines.stages import counting, resumable_lines
+from lisax.pipelines.stages import counting
 from lisax.pipelines.text_model import TextModel
 from lisax.records import LABELS, Claim, Hit, Verdict
+from lisax.runtime.resumable import resumable_lines
 from lisax.sampling import examples as sampling
 from lisax.sampling.examples import Example
 

@@ -25,13 +25,14 @@ from lisax.pipelines import fusion
 from lisax.pipelines.inference import KEPT, rank_to_file, verify
 from lisax.pipelines.recipe import LABELLERS, WORLD_SHARES, Recipe, read_recipe
 from lisax.pipelines.sentences import Sentences
-from lisax.pipelines.stages import Stages, counting, fingerprint, say
+from lisax.pipelines.stages import Stages, counting, say
 from lisax.pipelines.text_model import TextModel, model_card
 from lisax.records import Claim, Hit, LisaxError, split_sentence_id, write_json_lines
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.runs import read_run, write_run
+from lisax.runtime.resumable import fingerprint
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
 from lisax.sampling.examples import Example, Passage

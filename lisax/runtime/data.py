@@ -247,11 +247,12 @@ class Prefetched:
 
     def __next__(self) -> Any:
         item, error = self._queue.get()
+        if error is None and item is not self._END:
+            return item
+        self._queue.put((item, error))  # for whoever asks again: the thread has ended
         if error is not None:
             raise error
-        if item is self._END:
-            raise StopIteration
-        return item
+        raise StopIteration
 
     def _fill(self) -> None:
         try:

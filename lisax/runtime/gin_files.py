@@ -158,6 +158,7 @@ def _check_required(gin: Any) -> None:
 @functools.cache
 def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
+    from lisax.models.decoding import Decoding
     from lisax.models.t5 import T5Config
     from lisax.runtime import checkpoints, data, inference, optimizers, partitioning, schedules, step, train
 
@@ -165,6 +166,7 @@ def register_configurables() -> None:
     register("eval_script", "eval", inference.EvalConfig)
     register("infer_script", "infer", inference.InferConfig)
     register("network", "T5Config", T5Config)
+    register("decoding", "Decoding", Decoding)
     register("losses", "Loss", step.Loss)
     register("utils", "DatasetConfig", data.DatasetConfig)
     register("utils", "CheckpointConfig", checkpoints.CheckpointConfig)

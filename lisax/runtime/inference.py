@@ -1,12 +1,17 @@
-"""`lisax eval` and `lisax infer`: a checkpoint on a seqio task; greedy decoding and likelihoods of targets."""
+"""`lisax eval` and `lisax infer`: a checkpoint on a seqio task; generated targets and likelihoods of given ones.
+
+Examples are read by a thread of their own, sorted by length in windows so that little of a batch is padding, and
+written window by window in their own order: an interrupted `lisax infer` goes on at the first unwritten window.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +20,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
 from lisax.models.t5 import T5Config, Transformer
-from lisax.records import LisaxError, write_json, write_json_lines
+from lisax.records import LisaxError, write_json
 from lisax.runtime import data
+from lisax.runtime.batching import BATCHES_IN_WINDOW, bucket_width, bucket_widths, by_length, in_order, windows
 from lisax.runtime.checkpoints import RestoreCheckpointConfig, resolve_checkpoint
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import check_parameters, load_parameters
+from lisax.runtime.resumable import fingerprint, resumable_groups
 from lisax.runtime.step import Loss, apply_model, make_eval_step
 from lisax.runtime.train import evaluate_batches
-
-EOS_ID = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +42,7 @@ class EvalConfig:
     restore: RestoreCheckpointConfig
     output_dir: str
     loss: Loss = Loss()
+    decoding: Decoding = Decoding()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +56,7 @@ class InferConfig:
     restore: RestoreCheckpointConfig
     output_dir: str
     mode: str = "predict"
+    decoding: Decoding = Decoding()
     shard_id: int = 0
     num_shards: int = 1
 
@@ -62,32 +70,12 @@ class InferConfig:
 # --- On the device -------------------------------------------------------------------------
 
 
-def make_predictor(model: T5Config, length: int, partitioner: Partitioner) -> Callable[[Any, Array], Array]:
-    """The compiled (parameters, inputs [rows, inputs]) -> greedy tokens [rows, length] int32, zero after EOS.
+def make_predictor(model: T5Config, length: int, decoding: Decoding, partitioner: Partitioner
+                   ) -> Callable[[Any, Array, Array], Generated]:
+    """The compiled (parameters, inputs [rows, inputs], example numbers [rows]) -> hypotheses of at most `length`."""
 
-    The encoder runs once; each step runs the decoder over all `length` positions."""
-    transformer = Transformer(model)
-
-    def predict(parameters, inputs):
-        variables = {"params": parameters}
-        encoded = transformer.apply(variables, inputs, method=Transformer.encode)
-
-        def unfinished(carry):
-            position, _, done = carry
-            return (position < length) & ~jnp.all(done)
-
-        def extend(carry):
-            position, tokens, done = carry
-            shifted = jnp.pad(tokens, ((0, 0), (1, 0)))[:, :length]
-            logits = transformer.apply(variables, encoded, inputs, shifted, jnp.ones_like(tokens),
-                                       method=Transformer.decode)
-            chosen = jnp.where(done, 0, jnp.argmax(logits[:, position], axis=-1).astype(jnp.int32))
-            return position + 1, tokens.at[:, position].set(chosen), done | (chosen == EOS_ID)
-
-        rows = inputs.shape[0]
-        # Rows that only fill the batch are done before they begin.
-        start = (jnp.int32(0), jnp.zeros((rows, length), jnp.int32), jnp.all(inputs == 0, axis=-1))
-        return jax.lax.while_loop(unfinished, extend, start)[1]
+    def predict(parameters, inputs, numbers):
+        return generate(model, parameters, inputs, numbers, length, decoding)
 
     return jax.jit(predict, out_shardings=partitioner.batch)
 
@@ -115,64 +103,109 @@ class _Loaded:
         self.folder = resolve_checkpoint(config.restore.path, config.restore.mode)
         self.partitioner.check_batch_size(config.dataset.batch_size, 1)
         data.check_dataset(config.dataset, config.model.vocab_size, "dataset")
+        model = config.model.for_inference()
         parameters = load_parameters(self.folder)
         tokens = jnp.zeros((1, 2), jnp.int32)
-        expected = jax.eval_shape(Transformer(config.model).init, jax.random.key(0), tokens, tokens, tokens)
+        expected = jax.eval_shape(Transformer(model).init, jax.random.key(0), tokens, tokens, tokens)
         check_parameters(expected["params"], parameters, self.folder)
         self.parameters = self.partitioner.place_state(parameters)
-        self.model, self.batch_size = config.model, config.dataset.batch_size
+        self.model, self.batch_size = model, config.dataset.batch_size
         self.dataset = config.dataset
         if config.dataset.task_feature_lengths is None:
             self.dataset = dataclasses.replace(config.dataset, task_feature_lengths=data.longest(config.dataset))
         self.lengths = self.dataset.task_feature_lengths
         self.vocabulary = data.provider_of(config.dataset).output_features["targets"].vocabulary
 
-    def predictions(self, examples: Iterable[dict]) -> Iterator[str]:
-        """Greedy outputs as text, in order."""
-        predict = make_predictor(self.model, self.lengths["targets"], self.partitioner)
-        for count, batch in self._batches(examples):
-            tokens = np.asarray(predict(self.parameters, batch["encoder_input_tokens"]))[:count]
-            for row in tokens:
-                yield self.vocabulary.decode([int(token) for token in row if token > EOS_ID])
+    def predictions(self, examples: Iterable[tuple[int, dict]], decoding: Decoding) -> Iterator[list[dict]]:
+        """Of each window of (number, example), in order: {"prediction": "…"} and, with beams, "hypotheses":
+        [{"prediction", "score"}], best first."""
+        predict = make_predictor(self.model, self.lengths["targets"], decoding, self.partitioner)
 
-    def scores(self, examples: Iterable[dict]) -> Iterator[float]:
-        """Log-likelihoods of the targets, in order."""
+        def run(batch):
+            return predict(self.parameters, batch["encoder_input_tokens"], batch["numbers"])
+
+        def readable(generated) -> Iterator[dict]:
+            for tokens, scores in zip(*map(np.asarray, generated)):
+                texts = [self.vocabulary.decode([int(token) for token in row if token > EOS_ID]) for row in tokens]
+                several = [{"prediction": text, "score": float(score)} for text, score in zip(texts, scores)]
+                yield {"prediction": texts[0]} | ({"hypotheses": several} if len(texts) > 1 else {})
+
+        return in_order(self._windows(examples), self._input_batches, run, readable)
+
+    def scores(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
+        """Of each window of (number, example), in order: {"score": log-likelihood of the targets}."""
         score = make_target_scorer(self.model, self.partitioner)
-        for count, batch in self._batches(examples):
-            yield from map(float, np.asarray(score(self.parameters, batch))[:count])
+        return in_order(self._windows(examples), self._pair_batches, lambda batch: score(self.parameters, batch),
+                        lambda scores: [{"score": float(value)} for value in np.asarray(scores)])
 
-    def _batches(self, examples: Iterable[dict]) -> Iterator[tuple[int, dict[str, Array]]]:
-        for group in _grouped(examples, self.batch_size):
-            rows = [_model_row(example, self.lengths) for example in group]
-            yield len(group), self.partitioner.place_batch(data.stack_rows(rows, self.batch_size))
+    def _windows(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[tuple[int, dict]]]:
+        return windows(examples, self.window)
 
+    @property
+    def window(self) -> int:
+        """Examples that are sorted together, and whose results are written together."""
+        return self.batch_size * BATCHES_IN_WINDOW
 
-def _model_row(example: dict, lengths) -> data.HostBatch:
-    """One example as the converter makes it, not packed: arrays [length] int32."""
-    inputs, targets = (np.zeros(lengths[name], np.int32) for name in ("inputs", "targets"))
-    for row, name in ((inputs, "inputs"), (targets, "targets")):
-        tokens = example[name][:len(row)]
-        row[:len(tokens)] = tokens
-    return {"encoder_input_tokens": inputs, "decoder_target_tokens": targets,
-            "decoder_input_tokens": np.concatenate([np.zeros(1, np.int32), targets[:-1]]),
-            "decoder_loss_weights": (targets > 0).astype(np.int32)}
+    def _input_batches(self, window: Sequence[tuple[int, dict]]) -> Iterator[tuple[np.ndarray, dict[str, Array]]]:
+        lengths = [min(len(example["inputs"]), self.lengths["inputs"]) for _, example in window]
+        for rows in by_length([(length,) for length in lengths], self.batch_size):
+            batch = {"encoder_input_tokens": self._stacked([window[i][1] for i in rows], "inputs"),
+                     "numbers": np.zeros(self.batch_size, np.int32)}
+            batch["numbers"][:len(rows)] = [window[i][0] for i in rows]
+            yield rows, self.partitioner.place_batch(batch)
+
+    def _pair_batches(self, window: Sequence[tuple[int, dict]]) -> Iterator[tuple[np.ndarray, dict[str, Array]]]:
+        # Inputs of about equal length are sorted by their targets' length.
+        widths = bucket_widths(self.lengths["inputs"])
+        lengths = [(int(np.searchsorted(widths, len(example["inputs"]))), len(example["targets"]))
+                   for _, example in window]
+        for rows in by_length(lengths, self.batch_size):
+            examples = [window[i][1] for i in rows]
+            targets = self._stacked(examples, "targets")
+            yield rows, self.partitioner.place_batch({
+                "encoder_input_tokens": self._stacked(examples, "inputs"), "decoder_target_tokens": targets,
+                "decoder_input_tokens": np.pad(targets, ((0, 0), (1, 0)))[:, :-1],
+                "decoder_loss_weights": (targets > 0).astype(np.int32)})
+
+    def _stacked(self, examples: Sequence[dict], feature: str) -> np.ndarray:
+        """One feature as int32 [batch size, width of its longest], filled with zeros; cut at the task's length."""
+        longest = self.lengths[feature]
+        width = bucket_width(min(max(len(example[feature]) for example in examples), longest), longest)
+        stacked = np.zeros((self.batch_size, width), np.int32)
+        for row, example in zip(stacked, examples):
+            tokens = example[feature][:longest]
+            row[:len(tokens)] = tokens
+        return stacked
 
 
 def infer(config: InferConfig) -> Path:
     """Writes `{task}-{mode}.jsonl` (with `-00000-of-00008` for shards) to `output_dir`; returns its path.
 
-    Lines are T5X's: {"inputs": {the pretokenized features}, "prediction": "…"} or {…, "score": -1.2}."""
+    Lines are T5X's: {"inputs": {the pretokenized features}, "prediction": "…"} or {…, "score": -1.2}; with beams
+    "hypotheses" stand beside. The same call after an interruption goes on with what is written."""
     loaded = _Loaded(config)
-
-    def mine() -> Iterator[dict]:
-        return itertools.islice(data.examples(loaded.dataset), config.shard_id, None, config.num_shards)
-
-    results = loaded.predictions(mine()) if config.mode == "predict" else loaded.scores(mine())
-    key = "prediction" if config.mode == "predict" else "score"
     shard = f"-{config.shard_id:05d}-of-{config.num_shards:05d}" if config.num_shards > 1 else ""
     path = Path(config.output_dir) / f"{config.dataset.mixture_or_task_name}-{config.mode}.jsonl{shard}"
-    count = write_json_lines(path, ({"inputs": _readable(example), key: result}
-                                    for example, result in zip(mine(), results, strict=True)))
+    count = 0
+
+    def lines_after(done: int) -> Iterator[list[str]]:
+        """Lines of the windows after the first `done`."""
+        nonlocal count
+        count = done * loaded.window
+        if done:
+            print(f"goes on after {count} lines of {path}", file=sys.stderr)
+        numbered = enumerate(data.examples(loaded.dataset))
+        mine = itertools.islice(numbered, config.shard_id, None, config.num_shards)
+        with data.Prefetched(itertools.islice(mine, count, None), ahead=loaded.window) as examples:
+            kept, examples = itertools.tee(examples)
+            results = (loaded.predictions(examples, config.decoding) if config.mode == "predict"
+                       else loaded.scores(examples))
+            for window in results:
+                count += len(window)
+                yield [json.dumps({"inputs": _readable(example)} | result, ensure_ascii=False)
+                       for result, (_, example) in zip(window, kept)]
+
+    resumable_groups(path, lines_after, made_from=repr((config, fingerprint(loaded.folder))))
     print(f"{count} lines in {path}, from {loaded.folder}", file=sys.stderr)
     return path
 
@@ -182,7 +215,7 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
 
     In a mixture the metrics of a task are named `{task}/{metric}`."""
     loaded = _Loaded(config)
-    eval_step = make_eval_step(config.model, config.loss, loaded.partitioner)
+    eval_step = make_eval_step(loaded.model, config.loss, loaded.partitioner)
     batches = data.eval_batches(loaded.dataset)
     first = next(batches, None)
     if first is None:
@@ -192,7 +225,8 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
     for task in tasks:
         if config.dataset.split not in task.splits:
             continue
-        own = _task_metrics(task, loaded, dataclasses.replace(loaded.dataset, mixture_or_task_name=task.name))
+        own = _task_metrics(task, loaded, dataclasses.replace(loaded.dataset, mixture_or_task_name=task.name),
+                            config.decoding)
         metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
     name = f"{config.dataset.mixture_or_task_name}-{config.dataset.split}.json"
     path = Path(config.output_dir) / name.replace("/", "_")
@@ -202,7 +236,7 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
     return metrics
 
 
-def _task_metrics(task: Any, loaded: _Loaded, dataset: data.DatasetConfig) -> dict[str, float]:
+def _task_metrics(task: Any, loaded: _Loaded, dataset: data.DatasetConfig, decoding: Decoding) -> dict[str, float]:
     predicted, scored = task.predict_metric_fns, task.score_metric_fns
     if not predicted and not scored:
         return {}
@@ -211,12 +245,13 @@ def _task_metrics(task: Any, loaded: _Loaded, dataset: data.DatasetConfig) -> di
                for row in rows]
     metrics: dict[str, float] = {}
     if predicted:
-        outputs = [task.postprocess_fn(text, example=row, is_target=False)
-                   for text, row in zip(loaded.predictions(rows), rows, strict=True)]
+        results = itertools.chain.from_iterable(loaded.predictions(enumerate(rows), decoding))
+        outputs = [task.postprocess_fn(result["prediction"], example=row, is_target=False)
+                   for result, row in zip(results, rows, strict=True)]
         for function in predicted:
             metrics |= function(targets, outputs)
     if scored:
-        scores = list(loaded.scores(rows))
+        scores = [result["score"] for result in itertools.chain.from_iterable(loaded.scores(enumerate(rows)))]
         for function in scored:
             metrics |= function(targets, scores)
     return {name: float(value) for name, value in metrics.items() if math.isfinite(float(value))}
@@ -237,9 +272,3 @@ def _readable(example: dict) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
     return value.decode("utf-8") if isinstance(value, bytes) else value
-
-
-def _grouped(items: Iterable, size: int) -> Iterator[list]:
-    iterator = iter(items)
-    while group := list(itertools.islice(iterator, size)):
-        yield group

@@ -196,10 +196,12 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
 
         words = jax.ShapeDtypeStruct((3,), jnp.int32, sharding=partitioner.replicated)
         return compiled_scorer(config.model, partitioner).lower(placed, tokens(lengths["inputs"]), words).compile()
+    from lisax.models.decoding import Decoding
     from lisax.runtime.inference import make_predictor
 
-    predict = make_predictor(config.model, lengths["targets"], partitioner)
-    return predict.lower(placed, tokens(lengths["inputs"])).compile()
+    numbers = jax.ShapeDtypeStruct((rows,), jnp.int32, sharding=partitioner.batch)
+    predict = make_predictor(config.model, lengths["targets"], Decoding(), partitioner)
+    return predict.lower(placed, tokens(lengths["inputs"]), numbers).compile()
 
 
 def _unrolled_cost(config: TrainConfig, program: str, partitioner: Partitioner) -> tuple[float | None, float | None]:

@@ -16,19 +16,21 @@ import numpy as np
 
 from lisax.models.t5 import T5Config, Transformer
 from lisax.records import LisaxError
+from lisax.runtime.batching import bucket_width
 from lisax.runtime.partitioning import Partitioner
 
 EOS_ID = 1
-# A batch holds about so many tokens, padding included.
-TOKENS_PER_BATCH = 8192
+# A batch holds about so many tokens, padding included: small ones stay in a CPU's cache, and hold equal lengths.
+TOKENS_PER_BATCH = {"cpu": 2048, "gpu": 8192, "tpu": 8192}
 
 
 class LabelScorer:
     """Scores token sequences against label words. Each shape of batch is compiled once and kept."""
 
     def __init__(self, config: T5Config, parameters: Any, pieces: Sequence[int], *, max_tokens: int,
-                 tokens_per_batch: int = TOKENS_PER_BATCH):
+                 tokens_per_batch: int | None = None):
         """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS."""
+        tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
         self._partitioner = Partitioner.over_all_devices()
         self._parameters = self._partitioner.place_state(parameters)
         self._max_tokens, self._tokens_per_batch = max_tokens, tokens_per_batch
@@ -59,24 +61,22 @@ class LabelScorer:
         return self._partitioner.place_batch({"tokens": batch})["tokens"]
 
     def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """(indices, int32 [rows, width]): inputs of similar length together, all batches of a width alike."""
+        """(indices, int32 [rows, width]): longest first; of a width, only the last batch may have fewer rows."""
         devices = self._partitioner.batch_shards
         lengths = np.array([len(ids) for ids in tokens])
         if len(lengths) and lengths.max() > self._max_tokens:
             raise LisaxError(f"an input of {lengths.max()} tokens was given to a scorer of at most "
                              f"{self._max_tokens}: shorten it with its format")
-        widths = bucket_widths(self._max_tokens)
-        bucket = np.searchsorted(widths, lengths)
-        for b in np.unique(bucket):
-            width, members = int(widths[b]), np.flatnonzero(bucket == b)
+        order = np.argsort(-lengths, kind="stable")
+        while len(order):
+            width = bucket_width(int(lengths[order[0]]), self._max_tokens)
             largest = max(1, self._tokens_per_batch // width // devices) * devices
-            for start in range(0, len(members), largest):
-                rows = members[start:start + largest]
-                batch = np.zeros((_rows_for(len(rows), largest, devices), width), np.int32)
-                for i, row in enumerate(rows):
-                    batch[i, :lengths[row]] = tokens[row]
-                batch[len(rows):, 0] = EOS_ID  # empty rows attend to something
-                yield rows, batch
+            rows, order = order[:largest], order[largest:]
+            batch = np.zeros((_rows_for(len(rows), largest, devices), width), np.int32)
+            for i, row in enumerate(rows):
+                batch[i, :lengths[row]] = tokens[row]
+            batch[len(rows):, 0] = EOS_ID  # empty rows attend to something
+            yield rows, batch
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -85,18 +85,14 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return odds / odds.sum(axis=-1, keepdims=True)
 
 
-def bucket_widths(max_tokens: int) -> np.ndarray:
-    """Ascending widths up to at least `max_tokens`: multiples of 8, then steps of about an eighth."""
-    widths = [8]
-    while widths[-1] < max_tokens:
-        widths.append(widths[-1] + max(8, widths[-1] // 64 * 8))
-    return np.array(widths)
-
-
 def _rows_for(rows: int, largest: int, devices: int) -> int:
-    """Rows of a batch that is not full: the next power of two times the devices, so that few shapes exist."""
+    """Rows of a batch that is not full: a power of two times the devices, or once and a half that, so that few
+    shapes exist."""
     size = devices
     while size < rows:
+        if size % (2 * devices) == 0 and size // 2 * 3 >= rows:
+            size = size // 2 * 3
+            break
         size *= 2
     return min(size, largest)
 

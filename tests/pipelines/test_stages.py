@@ -3,11 +3,10 @@
 import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from lisax.pipelines.stages import Stages, Stopped, partial, resumable_lines
+from lisax.pipelines.stages import Stages, Stopped
 from lisax.records import LisaxError
+from lisax.runtime.resumable import partial
 
 
 def test_a_stage_runs_once_and_again_when_its_settings_or_what_it_depends_on_change(tmp_path):
@@ -59,32 +58,3 @@ def test_a_stage_that_writes_nothing_is_an_error_and_until_stops(tmp_path):
         Stages(tmp_path, until="s").run("s", lambda: (tmp_path / "missing").write_text(""),
                                         outputs=[tmp_path / "missing"])
     assert json.loads((tmp_path / "stages" / "s.json").read_text())["seconds"] >= 0
-
-
-@settings(max_examples=60, deadline=None)
-@given(groups=st.lists(st.lists(st.text(st.characters(exclude_characters="\n\r#", codec="utf-8"), max_size=5),
-                                max_size=3), max_size=6), data=st.data())
-def test_lines_cut_at_any_byte_are_completed_to_the_same_file(tmp_path_factory, groups, data):
-    folder = tmp_path_factory.mktemp("lines")
-    whole, cut = folder / "whole", folder / "cut"
-    resumable_lines(whole, groups, lambda group: group)
-
-    class Stop(Exception):
-        pass
-
-    stop_at = data.draw(st.integers(0, len(groups)))
-    reached = iter(range(len(groups) + 1))
-
-    def until(group):
-        if next(reached) == stop_at:
-            raise Stop
-        return group
-
-    try:
-        resumable_lines(cut, groups, until)
-    except Stop:
-        written = partial(cut).read_bytes()
-        partial(cut).write_bytes(written[:data.draw(st.integers(0, len(written)))])
-        resumable_lines(cut, groups, lambda group: group)
-    assert cut.read_bytes() == whole.read_bytes()
-    assert not partial(cut).exists()

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +109,7 @@ def test_mistakes_in_gin(files, bindings, message):
 @pytest.mark.parametrize(("values", "message"), [
     ({"MIXTURE_OR_TASK_NAME": "fist_word"}, "no seqio task or mixture is named 'fist_word'. Did you mean first_w"),
     ({"MIXTURE_OR_TASK_MODULE": "no_such_module"}, "there is no module 'no_such_module'"),
-    ({"EVAL_SPLIT": "test"}, "'first_word' has no split 'test'; it has dev, train"),
+    ({"EVAL_SPLIT": "test"}, "'first_word' has no split 'test'; it has dev, many, train"),
     ({"VOCAB_SIZE": 128}, "has 259 pieces but the model's embedding has 128 rows"),
     ({"TASK_FEATURE_LENGTHS": {"inputs": 4}}, "must give a length for 'targets'"),
     ({"TASK_FEATURE_LENGTHS": None}, "TASK_FEATURE_LENGTHS must be given"),
@@ -199,6 +203,48 @@ def test_infer_from_other_layouts(trained, tmp_path, kind):
         assert _main("infer", *flags) == 0
     ours, theirs = ((tmp_path / name / "first_word-score.jsonl").read_bytes() for name in ("ours", "theirs"))
     assert ours == theirs
+
+
+def _infer_flags(trained, out, **values):
+    return ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/infer.gin", f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+            f"--gin.INFER_OUTPUT_DIR={out}", *(f"--gin.{name}={value}" for name, value in (TINY | values).items())]
+
+
+def test_infer_with_beams_and_samples(trained, tmp_path):
+    def rows(folder, **values):
+        assert _main("infer", *_infer_flags(trained, tmp_path / folder, **values)) == 0
+        return [json.loads(line) for line in (tmp_path / folder / "first_word-predict.jsonl").read_text().splitlines()]
+
+    for row in rows("beams", BEAM_SIZE=3):
+        scores = [hypothesis["score"] for hypothesis in row["hypotheses"]]
+        assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+        assert row["prediction"] == row["hypotheses"][0]["prediction"]
+    sampling = {"decoding.Decoding.temperature": 2.0, "decoding.Decoding.seed": 7}
+    first = rows("first", **sampling)
+    assert first == rows("again", **sampling, BATCH_SIZE=4)  # whatever stands beside an example in its batch
+    assert first != rows("other", **sampling | {"decoding.Decoding.seed": 8})
+
+
+def test_infer_goes_on_after_kill_9_in_the_middle_of_a_file(trained, tmp_path, capsys):
+    def flags(folder):
+        return _infer_flags(trained, tmp_path / folder, SPLIT="many", **{"infer.mode": "score"})
+
+    assert _main("infer", *flags("whole")) == 0
+    file = tmp_path / "cut" / "first_word-score.jsonl"
+    gathering = file.with_name(f"{file.name}.partial")
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "lisax.cli", "infer", *flags("cut")],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(GIN_CONFIGS.parent), str(Path(__file__).parent)])})
+    while killed.poll() is None and not (gathering.is_file() and b"#group 0\n" in gathering.read_bytes()):
+        time.sleep(0.001)
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL and not file.exists()
+    gathering.write_bytes(gathering.read_bytes() + b'{"inputs": {"in')  # as a write that was cut leaves it
+    capsys.readouterr()
+    assert _main("infer", *flags("cut")) == 0
+    assert "goes on after" in capsys.readouterr().err
+    assert file.read_bytes() == (tmp_path / "whole" / file.name).read_bytes()
+    assert len(file.read_text().splitlines()) == 2000 and not gathering.exists()
 
 
 def test_eval(trained, tmp_path, capsys):

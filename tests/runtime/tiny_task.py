@@ -7,10 +7,11 @@ import seqio
 import tensorflow as tf
 
 WORDS = ("yes", "no", "maybe")
+SIZES = {"train": 50, "dev": 11, "many": 2000}
 
 
 def _rows(split, shuffle_files=False, seed=None):
-    count = {"train": 50, "dev": 11}[split]
+    count = SIZES[split]
     words = [WORDS[i % 3] for i in range(count)]
     return tf.data.Dataset.from_tensor_slices(
         {"inputs": [f"{word} {i}" for i, word in enumerate(words)], "targets": words})
@@ -27,8 +28,7 @@ def mean_score(targets, scores):
 if "first_word" not in seqio.TaskRegistry.names():
     seqio.TaskRegistry.add(
         "first_word",
-        source=seqio.FunctionDataSource(_rows, splits=("train", "dev"),
-                                        num_input_examples={"train": 50, "dev": 11}),
+        source=seqio.FunctionDataSource(_rows, splits=tuple(SIZES), num_input_examples=SIZES),
         preprocessors=[seqio.preprocessors.tokenize, seqio.preprocessors.append_eos],
         output_features={name: seqio.Feature(seqio.ByteVocabulary()) for name in ("inputs", "targets")},
         metric_fns=[exact, mean_score])

@@ -1,0 +1,86 @@
+"""Files of lines that grow group by group and, after an interruption of any kind, go on where they were."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def partial(path: Path) -> Path:
+    """Where lines gather before they are complete."""
+    return path.with_name(path.name + ".partial")
+
+
+def resumable_lines(path: Path, groups: Sequence[Any], work: Callable[[Any], Iterable[str]],
+                    made_from: str = "") -> None:
+    """Writes the lines of `work(group)` for every group to `path`, as `resumable_groups` does."""
+    resumable_groups(path, lambda done: map(work, groups[done:]), made_from)
+
+
+def resumable_groups(path: Path, groups_after: Callable[[int], Iterable[Iterable[str]]], made_from: str = "") -> None:
+    """Writes groups of lines to `path`; an interrupted call goes on at the first group that was not finished.
+
+    `groups_after(done)` gives the groups in order, without the first `done`. A group is written as a whole, so that
+    interruption changes no result. `made_from` stands for all that the lines depend on: what a call with another
+    one left is not continued. Until all are there, they gather in `partial(path)`.
+    """
+    gathering = partial(path)
+    begin = f"#from {hashlib.sha256(made_from.encode()).hexdigest()}\n".encode()
+    done, end = _finished_groups(gathering, begin)
+    gathering.parent.mkdir(parents=True, exist_ok=True)
+    with gathering.open("ab") as file:
+        file.truncate(end)
+        if not end:
+            file.write(begin)
+        for number, group in enumerate(groups_after(done), start=done):
+            lines = "".join(line + "\n" for line in group)
+            # The mark is written last, in the same call: without it the group counts as unfinished.
+            file.write(lines.encode() + _mark(number))
+            file.flush()
+            os.fsync(file.fileno())
+    finished = path.with_name(f".{path.name}.finished")
+    with gathering.open("rb") as source, finished.open("wb") as target:
+        source.readline()
+        number = 0
+        for line in source:
+            if line == _mark(number):
+                number += 1
+            else:
+                target.write(line)
+        target.flush()
+        os.fsync(target.fileno())
+    os.replace(finished, path)
+    gathering.unlink()
+
+
+def _mark(number: int) -> bytes:
+    return f"#group {number}\n".encode()
+
+
+def _finished_groups(path: Path, begin: bytes) -> tuple[int, int]:
+    """(groups finished, bytes up to their end) of a file that may end anywhere; (0, 0) if it does not `begin` so."""
+    done = end = 0
+    if path.exists():
+        with path.open("rb") as file:
+            if file.readline() != begin:
+                return 0, 0
+            end = position = len(begin)
+            for line in file:
+                position += len(line)
+                if line == _mark(done):
+                    done, end = done + 1, position
+    return done, end
+
+
+def fingerprint(path: Path, besides: Path | None = None) -> list:
+    """Names, sizes and times of a file or of a folder's files: enough to see that they have changed.
+
+    `besides`: a folder within `path` that does not count, such as that of the run itself.
+    """
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    if besides is not None and path.resolve() in besides.resolve().parents:
+        files = [file for file in files if not file.resolve().is_relative_to(besides.resolve())]
+    return sorted((str(file.relative_to(path)), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
