@@ -14,14 +14,16 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from lisax.records import LisaxError, atomic_write, write_json
-from lisax.runtime.step import TrainState
+
+if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
+    from lisax.runtime.step import TrainState
 
 MODEL_JSON, METRICS_JSON, GIN_NAME, VOCABULARY_NAME = "model.json", "metrics.json", "config.gin", "spiece.model"
 STATE_NAME = "state"

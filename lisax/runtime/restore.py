@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -18,7 +18,9 @@ from lisax.records import LisaxError
 from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, flatten, remove_incomplete,
                                        resolve_checkpoint, state_tree)
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.step import TrainState
+
+if TYPE_CHECKING:  # parameters are checked without flax, which the model imports
+    from lisax.runtime.step import TrainState
 
 
 def load_parameters(path: str | os.PathLike) -> dict[str, Any]:
@@ -39,6 +41,8 @@ def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner:
 
     `expected`: shapes. A checkpoint that cannot be read is told and skipped; one of another model or optimizer
     is an error. Checkpoints after the one taken, and rests of interrupted saves, are removed."""
+    from lisax.runtime.step import TrainState
+
     steps = complete_steps(model_dir)
     for step in reversed(steps):
         folder = checkpoint_folder(model_dir, step)
@@ -68,6 +72,8 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
     Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit."""
+    from lisax.runtime.step import TrainState
+
     try:
         found = _shapes(folder)
     except Exception as error:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lisax.models.t5 import T5Config, Transformer
 from lisax.records import LisaxError
 from lisax.runtime.partitioning import Partitioner
+
+if TYPE_CHECKING:
+    from lisax.models.t5 import T5Config
 
 EOS_ID = 1
 # A batch holds about so many tokens, padding included.
@@ -26,14 +28,16 @@ TOKENS_PER_BATCH = 8192
 class LabelScorer:
     """Scores token sequences against label words. Each shape of batch is compiled once and kept."""
 
-    def __init__(self, config: T5Config, parameters: Any, pieces: Sequence[int], *, max_tokens: int,
-                 tokens_per_batch: int = TOKENS_PER_BATCH):
-        """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS."""
+    def __init__(self, config: T5Config | None, parameters: Any, pieces: Sequence[int], *, max_tokens: int,
+                 tokens_per_batch: int = TOKENS_PER_BATCH, program: Callable | None = None):
+        """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS.
+
+        With `program`, a bundle's (parameters, tokens) -> logits of just these pieces, no model is built."""
         self._partitioner = Partitioner.over_all_devices()
         self._parameters = self._partitioner.place_state(parameters)
         self._max_tokens, self._tokens_per_batch = max_tokens, tokens_per_batch
         self._pieces = jnp.array(pieces, jnp.int32)
-        self._score = _compiled(config, self._partitioner)
+        self._score = _compiled(config, self._partitioner, program)
 
     def logits(self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Logits float32 [len(tokens), len(pieces)] of inputs that end in EOS.
@@ -102,11 +106,13 @@ def _rows_for(rows: int, largest: int, devices: int) -> int:
 
 
 @functools.cache
-def _compiled(config: T5Config, partitioner: Partitioner) -> Callable:
-    model = Transformer(config)
-
+def _compiled(config: T5Config | None, partitioner: Partitioner, program: Callable | None) -> Callable:
     def score(parameters: Any, tokens: jax.Array, pieces: jax.Array) -> jax.Array:
-        return model.apply({"params": parameters}, tokens, pieces, method="first_step_logits")
+        if program is not None:
+            return program(parameters, tokens)
+        from lisax.models.t5 import Transformer
+
+        return Transformer(config).apply({"params": parameters}, tokens, pieces, method="first_step_logits")
 
     return jax.jit(score, in_shardings=(partitioner.state, partitioner.batch, partitioner.state),
                    out_shardings=partitioner.batch)
