@@ -61,8 +61,10 @@ class TextModel:
         else:
             folder = resolve_checkpoint(folder)
             card, parameters = read_card(folder), load_parameters(folder)
-        with_program = (folder / program.PROGRAM_JSON).is_file()
-        scorer_of = (_of_program if with_program else _of_model)(card, parameters, folder)
+        if (folder / program.PROGRAM_JSON).is_file():
+            scorer_of = _of_program(parameters, folder)
+        else:
+            scorer_of = _of_model(card, parameters, folder)
         return cls(scorer_of, Vocabulary(folder / VOCABULARY_NAME), card, folder)
 
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
@@ -101,7 +103,7 @@ class TextModel:
         return dict(zip(LABELS, map(float, shares), strict=True))
 
 
-def _of_program(_card: dict, parameters: dict, folder: Path) -> Callable[[list[int], int], LabelScorer]:
+def _of_program(parameters: dict, folder: Path) -> Callable[[list[int], int], LabelScorer]:
     """The scorer that a bundle carries as StableHLO: neither imports flax nor traces the model."""
     described = program.read_description(folder)
     check_parameters(described["parameters"], parameters, folder)

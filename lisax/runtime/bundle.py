@@ -50,6 +50,7 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
     building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         save_file(parameters, building / PARAMETERS_NAME)
+        (building / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
         write_json(building / MODEL_JSON, card)
         shutil.copyfile(vocabulary, building / VOCABULARY_NAME)
         if words is not None:

@@ -39,18 +39,22 @@ def export_scorer(config: Any, parameters: Mapping[str, Any], pieces: Sequence[i
     model, pieces = Transformer(config), np.asarray(pieces, np.int32)
 
     def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> jax.Array:
-        variables = {"params": nested(parameters)}
         with nn.intercept_methods(_bias_of_any_length):
-            encoded = model.apply(variables, tokens, method="encode")
-            # Two steps and not one: for a single input, products of one row are matrix-vector products, which
-            # XLA's CPU backend compiles into code of their own for a second and more. Causal masks keep the first
-            # step as it is.
-            start = jnp.zeros((tokens.shape[0], 2), jnp.int32)
-            return model.apply(variables, encoded, tokens, start, start + 1, pieces=pieces, method="decode")[:, 0]
+            return first_step_logits(model, nested(parameters), tokens, pieces)
 
     shapes = {name: jax.ShapeDtypeStruct(leaf.shape, np.float32) for name, leaf in parameters.items()}
     exported = export.export(jax.jit(score), platforms=PLATFORMS)(shapes, _tokens())
     return dataclasses.replace(exported, mlir_module_serialized=_older(exported))
+
+
+def first_step_logits(model: Any, parameters: Any, tokens: jax.Array, pieces: Any) -> jax.Array:
+    """`Transformer.first_step_logits`, compiled in half the time where there is one input.
+
+    Two decoder steps and not one: products of one row are matrix-vector products, for each of which XLA's CPU backend
+    makes code of its own. Causal masks keep the first step as it is."""
+    encoded = model.apply({"params": parameters}, tokens, method="encode")
+    start = jnp.zeros((tokens.shape[0], 2), jnp.int32)
+    return model.apply({"params": parameters}, encoded, tokens, start, start + 1, pieces=pieces, method="decode")[:, 0]
 
 
 def _tokens() -> jax.ShapeDtypeStruct:
@@ -128,8 +132,8 @@ def load(folder: Path, described: Mapping[str, Any]) -> Callable[[Mapping[str, j
             calling_convention_version=described["calling_convention_version"],
             module_kept_var_idx=tuple(described["kept_arguments"]), uses_global_constants=True, _get_vjp=None)
     except TypeError as error:
-        raise LisaxError(f"jax {jax.__version__} describes exported programs in another way ({error}): use the jax "
-                         f"that this version of LisaX pins, or remove {folder / PROGRAM_JSON} and install flax") from None
+        raise LisaxError(f"jax {jax.__version__} describes exported programs in another way ({error}): use the jax that "
+                         f"this version of LisaX pins, or remove {folder / PROGRAM_JSON} and install flax") from None
     return exported.call
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from lisax.records import LisaxError
 from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.program import first_step_logits
 
 if TYPE_CHECKING:
     from lisax.models.t5 import T5Config
@@ -112,7 +113,7 @@ def _compiled(config: T5Config | None, partitioner: Partitioner, program: Callab
             return program(parameters, tokens)
         from lisax.models.t5 import Transformer
 
-        return Transformer(config).apply({"params": parameters}, tokens, pieces, method="first_step_logits")
+        return first_step_logits(Transformer(config), parameters, tokens, pieces)
 
     return jax.jit(score, in_shardings=(partitioner.state, partitioner.batch, partitioner.state),
                    out_shardings=partitioner.batch)

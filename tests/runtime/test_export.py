@@ -157,6 +157,17 @@ def test_the_program_is_the_model_at_any_length(exported):
         np.testing.assert_allclose(score(parameters, tokens), wanted, atol=ATOL)
 
 
+def test_eight_devices_share_a_bundles_program(exported, expected):
+    scores = json.loads(fresh_process("""
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+import jax, json, lisax, sys
+assert jax.device_count() == 8
+print(json.dumps([score for _, score in sorted(lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:]))]))
+""", exported, QUERY, *SENTENCES))
+    np.testing.assert_allclose(scores, expected, atol=ATOL)
+
+
 def test_what_does_not_belong_together_is_told(exported, vocabulary, tmp_path):
     folder = shutil.copytree(exported, tmp_path / "bundle", ignore=shutil.ignore_patterns("saved_model"))
     whole = (folder / bundle.PARAMETERS_NAME).read_bytes()
