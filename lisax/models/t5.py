@@ -23,14 +23,6 @@ RELATIVE_MAX_DISTANCE = 128
 MASKED = -1e10
 REMAT = {"none": None, "minimal": jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
          "full": jax.checkpoint_policies.nothing_saveable}
-# Dimensions of the parameters by the end of their path, as T5X names them; a scan inserts "layers" as the second.
-LOGICAL_AXES = {
-    ("token_embedder", "embedding"): ("vocab", "embed"), ("logits_dense", "kernel"): ("embed", "vocab"),
-    ("relpos_bias", "rel_embedding"): ("heads", "relpos_buckets"),
-    **{(name, "kernel"): ("embed", "joined_kv") for name in ("query", "key", "value")},
-    ("out", "kernel"): ("joined_kv", "embed"),
-    **{(name, "kernel"): ("embed", "mlp") for name in ("wi", "wi_0", "wi_1")}, ("wo", "kernel"): ("mlp", "embed"),
-}
 # Collections of keys and values in decoding step by step.
 PAST, ENCODED = "past", "encoded"
 # Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
@@ -78,19 +70,6 @@ class T5Config:
     def for_inference(self) -> T5Config:
         """The same model without what only training needs, for parameters with a name for each layer."""
         return dataclasses.replace(self, scan_layers=False, remat="none", attention_chunk=None)
-
-
-def logical_axes(path: Sequence[str]) -> tuple[str, ...] | None:
-    """Names of a parameter's dimensions; None where none of them is ever split."""
-    axes = LOGICAL_AXES.get(tuple(path[-2:]))
-    if axes is None or not is_stacked(path):
-        return axes
-    return axes[0], "layers", axes[1]
-
-
-def is_stacked(path: Sequence[str]) -> bool:
-    """Whether a parameter holds all layers of a stack (`scan_layers`), as its second dimension."""
-    return any(pair in (("encoder", "encoder"), ("decoder", "decoder")) for pair in zip(path, path[1:]))
 
 
 def cast_kernels(config: T5Config, parameters: dict) -> dict:
@@ -275,6 +254,8 @@ class Attention(nn.Module):
         if (self.cache != ENCODED or self.is_initializing() or self.is_mutable_collection(ENCODED)
                 or self.has_variable(ENCODED, "keys")):
             return False
+        if not isinstance(keys, int):
+            return True  # the length of an exported program is a symbol, and its queries are few
         kv = self.config.num_heads * self.config.head_dim
         return queries * (kv + keys * self.config.num_heads) < keys * kv
 

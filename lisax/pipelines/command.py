@@ -143,12 +143,15 @@ def verify_main(args: argparse.Namespace) -> int:
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="DIR", help="a MODEL_DIR or a checkpoint")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder that does not exist yet")
+    parser.add_argument("--format", action="append", choices=["bundle", "stablehlo", "savedmodel"], metavar="FORMAT",
+                        help="bundle (default, always written), stablehlo (adds scorer.jax_export, for "
+                             "jax.export.deserialize) or savedmodel (adds saved_model/, for TensorFlow); repeatable")
 
 
 def export_main(args: argparse.Namespace) -> int:
     from lisax.runtime.bundle import export
 
-    print(export(args.checkpoint, args.out))
+    print(export(args.checkpoint, args.out, args.format or ["bundle"]))
     return 0
 
 

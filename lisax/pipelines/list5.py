@@ -27,7 +27,7 @@ from lisax.pipelines.recipe import LABELLERS, WORLD_SHARES, Recipe, read_recipe
 from lisax.pipelines.sentences import Sentences
 from lisax.pipelines.stages import Stages, counting, say
 from lisax.pipelines.text_model import TextModel, model_card
-from lisax.records import Claim, Hit, LisaxError, split_sentence_id, write_json_lines
+from lisax.records import Claim, Hit, LisaxError, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import default_spotter

@@ -8,18 +8,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from lisax.formats import presets
 from lisax.formats.families import Family, encode
 from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
-from lisax.models.t5 import T5Config, Transformer
 from lisax.records import LABELS, DataError, Label, LisaxError
-from lisax.runtime import bundle
+from lisax.runtime import bundle, program, shapes
 from lisax.runtime.checkpoints import VOCABULARY_NAME, read_card, resolve_checkpoint
-from lisax.runtime.restore import check_parameters, load_parameters
 from lisax.runtime.scoring import LabelScorer, softmax
 from lisax.sampling.examples import Example, Passage
 
@@ -33,21 +30,24 @@ def model_card(family: Family, preset: Preset, max_tokens: int) -> dict[str, Any
 class TextModel:
     """Scores examples of one format family."""
 
-    def __init__(self, config: T5Config, parameters: Any, vocabulary: Vocabulary, card: dict, source: Path):
+    def __init__(self, scorer_of: Callable[[list[int], int], LabelScorer], vocabulary: Vocabulary, card: dict,
+                 source: Path):
+        """`scorer_of(pieces, max_tokens)` makes the scorer of the format's target words."""
         try:
             text = card["text"]
             self.family, self.preset = Family(text["family"]), presets.get(text["preset"])
             self.max_tokens = int(text["max_tokens"])
+            rows = int(card["architecture"]["vocab_size"])
         except (KeyError, TypeError, ValueError) as error:
             raise DataError("the model does not say which format it was trained on: `text` with family, preset and "
-                            f"max_tokens is missing or wrong ({error})", path=source / "model.json") from None
-        self.config, self.parameters, self.vocabulary, self.card = config, parameters, vocabulary, card
-        if vocabulary.size > config.vocab_size:
-            raise LisaxError(f"{source}: the vocabulary has {vocabulary.size} entries, the model {config.vocab_size}: "
+                            f"max_tokens, or `architecture`, is missing or wrong ({error})",
+                            path=source / "model.json") from None
+        self.vocabulary, self.card = vocabulary, card
+        if vocabulary.size > rows:
+            raise LisaxError(f"{source}: the vocabulary has {vocabulary.size} entries, the model {rows}: "
                              "they do not belong together")
         words = self.preset.ranking_words if self.family.ranks else self.preset.label_words
-        self._scorer = LabelScorer(config, parameters, [vocabulary.piece_id(word) for word in words],
-                                   max_tokens=self.max_tokens)
+        self._scorer = scorer_of([vocabulary.piece_id(word) for word in words], self.max_tokens)
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> TextModel:
@@ -58,16 +58,15 @@ class TextModel:
         if (folder / bundle.PARAMETERS_NAME).is_file():
             card, parameters = bundle.read(folder)
         else:
+            from lisax.runtime.restore import load_parameters
+
             folder = resolve_checkpoint(folder)
             card, parameters = read_card(folder), load_parameters(folder)
-        try:
-            config = T5Config(**card["architecture"]).for_inference()
-        except (KeyError, TypeError) as error:
-            raise DataError(f"`architecture` is missing or wrong ({error})", path=folder / "model.json") from None
-        tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
-        expected = jax.eval_shape(Transformer(config).init, jax.random.key(0), tokens, tokens, tokens)
-        check_parameters(expected["params"], parameters, folder)
-        return cls(config, parameters, Vocabulary(folder / VOCABULARY_NAME), card, folder)
+        if (folder / program.PROGRAM_JSON).is_file():
+            scorer_of = _of_program(parameters, folder)
+        else:
+            scorer_of = _of_model(card, parameters, folder)
+        return cls(scorer_of, Vocabulary(folder / VOCABULARY_NAME), card, folder)
 
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Softmax over the target words, float32 [len(examples), words].
@@ -103,3 +102,35 @@ class TextModel:
             raise LisaxError(f"a pointwise labeller takes one sentence at a time, found {len(passages)}")
         shares = self.probabilities([Example("claim", claim, passages)])[0]
         return dict(zip(LABELS, map(float, shares), strict=True))
+
+
+def _of_program(parameters: dict, folder: Path) -> Callable[[list[int], int], LabelScorer]:
+    """The scorer that a bundle carries as StableHLO: neither imports flax nor traces the model."""
+    described = program.read_description(folder)
+    shapes.check_parameters(described["parameters"], parameters, folder)
+
+    def scorer_of(pieces: list[int], max_tokens: int) -> LabelScorer:
+        if pieces != described["pieces"]:
+            raise DataError(f"the program scores the pieces {described['pieces']}, the label words are {pieces}: "
+                            "export the model again", path=folder / program.PROGRAM_JSON)
+        return LabelScorer(None, parameters, pieces, max_tokens=max_tokens, program=program.load(folder, described))
+
+    return scorer_of
+
+
+def _of_model(card: dict, parameters: Any, folder: Path) -> Callable[[list[int], int], LabelScorer]:
+    """The scorer of a checkpoint, or of a bundle without a program."""
+    import jax
+
+    from lisax.models.t5 import T5Config, Transformer
+
+    if (folder / bundle.PARAMETERS_NAME).is_file():
+        parameters = program.nested(parameters)
+    try:
+        config = T5Config(**card["architecture"]).for_inference()
+    except (KeyError, TypeError) as error:
+        raise DataError(f"`architecture` is missing or wrong ({error})", path=folder / "model.json") from None
+    tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
+    expected = jax.eval_shape(Transformer(config).init, jax.random.key(0), tokens, tokens, tokens)
+    shapes.check_parameters(expected["params"], parameters, folder)
+    return lambda pieces, max_tokens: LabelScorer(config, parameters, pieces, max_tokens=max_tokens)

@@ -1,49 +1,74 @@
-"""Bundles for inference: `model.safetensors` + `model.json` + vocabulary, parameters under T5X's names."""
+"""Bundles for inference: `model.safetensors` + `model.json` + vocabulary, parameters under T5X's names.
+
+Where the checkpoint says its text format, the label scorer is there as StableHLO too (see `program`), so that
+`lisax.load` needs jax, numpy and sentencepiece alone.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.records import DataError, write_json
+import numpy as np
+
+from lisax.records import DataError, LisaxError, write_json
+from lisax.runtime import program, safetensors_file
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card
-from lisax.runtime.interop.convert import card_of, new_folder, opened
-from lisax.runtime.interop.kinds import SAFETENSORS as PARAMETERS_NAME
-from lisax.runtime.interop.pieces import shapes_of
-from lisax.runtime.interop.safetensors_files import write_arrays
+
+PARAMETERS_NAME, SAVED_MODEL_NAME = "model.safetensors", "saved_model"
+FORMATS = ("bundle", "stablehlo", "savedmodel")
 
 
-def export(checkpoint: str | os.PathLike, out: str | os.PathLike) -> Path:
-    """Writes the bundle of a checkpoint of any kind to the new folder `out`, all or nothing."""
+def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Sequence[str] = ("bundle",)) -> Path:
+    """Writes the bundle of a checkpoint of any kind to the new folder `out`, all or nothing.
+
+    `formats` besides "bundle", which is always written: "stablehlo" adds `scorer.jax_export`, which
+    `jax.export.deserialize` reads; "savedmodel" adds the folder `saved_model` for TensorFlow, parameters included."""
+    from lisax.runtime.interop.convert import card_of, new_folder, opened
+    from lisax.runtime.interop.pieces import shapes_of
+    from lisax.runtime.interop.safetensors_files import write_arrays
+
+    if unknown := set(formats) - set(FORMATS):
+        raise LisaxError(f"no export format is named '{min(unknown)}'; there are {', '.join(FORMATS)}")
     source, architecture = opened(checkpoint)
     if source.vocabulary is None:
         raise DataError("the checkpoint has no vocabulary beside it; `lisax checkpoint import --vocabulary FILE` "
                         "writes it with one", path=source.folder / VOCABULARY_NAME)
     card = card_of(source, architecture)
+    words = (card.get("text") or {}).get("words")
+    if words is None and set(formats) != {"bundle"}:
+        raise DataError("`text` with the label words is missing: without it there is nothing to score, and only "
+                        "--format bundle can be written", path=source.folder / MODEL_JSON)
     with new_folder(out) as folder:
         write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
+        (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
         write_json(folder / MODEL_JSON, card)
         shutil.copyfile(source.vocabulary, folder / VOCABULARY_NAME)
+        if words is not None:
+            _write_programs(folder, card, safetensors_file.read(folder / PARAMETERS_NAME), words, formats)
     return Path(out)
 
 
-def read(folder: str | os.PathLike) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(`model.json`, nested parameters) of a bundle."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+def _write_programs(folder: Path, card: dict[str, Any], parameters: dict[str, np.ndarray], words: Sequence[str],
+                    formats: Sequence[str]) -> None:
+    from lisax.formats.vocabulary import Vocabulary
+    from lisax.models.t5 import T5Config
 
-    path = Path(folder) / PARAMETERS_NAME
-    try:
-        arrays = load_file(path)
-    except SafetensorError as error:
-        raise DataError(f"not a whole safetensors file: {error}", path=path) from None
-    nested: dict[str, Any] = {}
-    for name, array in arrays.items():
-        *parents, leaf = name.split("/")
-        place = nested
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        place[leaf] = array
-    return read_card(Path(folder)), nested
+    vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+    pieces = [vocabulary.piece_id(word) for word in words]
+    exported = program.export_scorer(T5Config(**card["architecture"]).for_inference(), parameters, pieces)
+    program.save(exported, folder, words, pieces)
+    if "stablehlo" in formats:
+        (folder / program.EXPORTED_NAME).write_bytes(exported.serialize())
+    if "savedmodel" in formats:
+        from lisax.runtime.saved_model import save
+
+        save(exported, parameters, folder / SAVED_MODEL_NAME)
+
+
+def read(folder: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """(`model.json`, parameters by path) of a bundle; arrays are views of the file."""
+    return read_card(Path(folder)), safetensors_file.read(Path(folder) / PARAMETERS_NAME)

@@ -14,7 +14,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,9 @@ import numpy as np
 
 from lisax.records import LisaxError, atomic_write, write_json
 from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, kind_of
-from lisax.runtime.step import TrainState
+
+if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
+    from lisax.runtime.step import TrainState
 
 METRICS_JSON, GIN_NAME, VOCABULARY_NAME = "metrics.json", "config.gin", "spiece.model"
 

@@ -27,7 +27,8 @@ from lisax.runtime import data
 from lisax.runtime.batching import BATCHES_IN_WINDOW, bucket_width, bucket_widths, by_length, in_order, windows
 from lisax.runtime.checkpoints import RestoreCheckpointConfig, resolve_checkpoint
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.restore import check_parameters, load_parameters
+from lisax.runtime.restore import load_parameters
+from lisax.runtime.shapes import check_parameters
 from lisax.runtime.resumable import fingerprint, resumable_groups
 from lisax.runtime.step import Loss, apply_model, make_eval_step
 from lisax.runtime.train import evaluate_batches

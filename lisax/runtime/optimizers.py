@@ -18,7 +18,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from lisax.models.t5 import is_stacked
+from lisax.models.axes import is_stacked
 
 Tree = Any
 

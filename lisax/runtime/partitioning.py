@@ -13,13 +13,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import flax.linen as nn
 import jax
 import numpy as np
 from jax.experimental import mesh_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from lisax.models.t5 import logical_axes
+from lisax.models.axes import logical_axes
 from lisax.records import LisaxError
 
 DATA_AXIS, MODEL_AXIS = "data", "model"
@@ -81,6 +80,8 @@ class Partitioner:
         if self.mesh.size == 1:
             yield
             return
+        import flax.linen as nn  # not to be needed where a program is run that was traced before
+
         with self.mesh, nn.logical_axis_rules(self.rules):
             yield
 

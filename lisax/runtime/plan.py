@@ -17,10 +17,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lisax.models.t5 import T5Config, Transformer
+from lisax.models.t5 import Transformer
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import parameter_count
-from lisax.runtime.partitioning import Partitioner, PjitPartitioner, bytes_on_device
+from lisax.runtime.partitioning import Partitioner, bytes_on_device
 from lisax.runtime.step import TrainState, make_train_step
 from lisax.runtime.train_config import TrainConfig
 

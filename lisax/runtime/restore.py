@@ -9,21 +9,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from lisax.models.stacking import stack, unstack
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, flatten, native_checkpoints,
+from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, native_checkpoints,
                                        remove_incomplete, state_tree)
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, nested, shapes_of, unreadable
 from lisax.runtime.interop.t5x_orbax import index_of
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.step import TrainState
+from lisax.runtime.shapes import check_parameters, check_same, differences
+
+if TYPE_CHECKING:  # parameters are checked without flax, which the model imports
+    from lisax.runtime.step import TrainState
 
 
 def load_parameters(path: str | os.PathLike) -> dict[str, Any]:
@@ -39,13 +42,15 @@ def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner:
 
     `expected`: shapes. A checkpoint that cannot be read is told and skipped; one of another model or optimizer
     is an error. Checkpoints after the one taken, and rests of interrupted saves, are removed."""
+    from lisax.runtime.step import TrainState
+
     steps = complete_steps(model_dir)
     for step in reversed(steps):
         folder = checkpoint_folder(model_dir, step)
         try:
             found = index_of(folder)
             check_parameters(expected.parameters, found["target"], folder)
-            _check(expected.slots, found["state"].get("param_states", {}), folder, "optimizer slots",
+            check_same(expected.slots, found["state"].get("param_states", {}), folder, "optimizer slots",
                    "continue with the same optimizer, or choose another MODEL_DIR")
             restored = _read(folder, state_tree(expected), partitioner)
         except LisaxError:
@@ -72,18 +77,20 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
     Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit."""
+    from lisax.runtime.step import TrainState
+
     checkpoint = open_checkpoint(folder)
     step = np.int32(checkpoint.step or 0)
     stacks = "encoder" in expected.parameters["encoder"]  # the model scans its layers
     index = index_of(folder) if checkpoint.kind is Kind.ORBAX else {}
-    as_is = bool(index) and _differences(expected.parameters, index["target"]) == ""
+    as_is = bool(index) and differences(expected.parameters, index["target"]) == ""
     if not as_is:
         parts = jax.eval_shape(unstack, expected.parameters) if stacks else expected.parameters
         check_parameters(parts, shape_tree(checkpoint.parameters), folder)
     slots = index.get("state", {}).get("param_states", {}) if as_is else shape_tree(checkpoint.slots)
-    fits = optimizer is not False and _differences(expected.slots, slots) == ""
+    fits = optimizer is not False and differences(expected.slots, slots) == ""
     if optimizer and not fits:
-        _check(expected.slots, slots, folder, "optimizer slots",
+        check_same(expected.slots, slots, folder, "optimizer slots",
                "set RestoreCheckpointConfig.restore_optimizer=None")
     if as_is:
         parameters, slots = _whole_orbax(folder, expected, partitioner, with_slots=fits)
@@ -118,34 +125,6 @@ def _placed(checkpoint: Checkpoint, pieces: tuple[Piece, ...], partitioner: Part
 def shape_tree(pieces: tuple[Piece, ...]) -> Any:
     """Shapes as nested dicts, as `check_parameters` takes them."""
     return nested({name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in shapes_of(pieces).items()})
-
-
-def check_parameters(expected: Any, found: Any, folder: str | os.PathLike) -> None:
-    """Raises where the parameters of `folder` are not, name for name and shape for shape, those expected."""
-    _check(expected, found, folder, "parameters", "check that the model's gin file is that of the checkpoint")
-
-
-def _check(expected: Any, found: Any, folder: str | os.PathLike, what: str, advice: str) -> None:
-    differences = _differences(expected, found)
-    if differences:
-        raise LisaxError(f"the {what} of {folder} are not those of the model: {differences}; {advice}")
-
-
-def _differences(expected: Any, found: Any) -> str:
-    expected_shapes = {name: tuple(leaf.shape) for name, leaf in flatten(expected).items()}
-    found_shapes = {name: tuple(leaf.shape) for name, leaf in flatten(found).items() if hasattr(leaf, "shape")}
-    missing = [name for name in expected_shapes if name not in found_shapes]
-    extra = [name for name in found_shapes if name not in expected_shapes]
-    shaped = [f"{name} is {list(found_shapes[name])}, expected {list(shape)}"
-              for name, shape in expected_shapes.items() if found_shapes.get(name, shape) != shape]
-    parts = [f"{kind} {_some(names)}" for kind, names
-             in (("missing", missing), ("extra", extra), ("of another shape:", shaped)) if names]
-    return "; ".join(parts)
-
-
-def _some(names: list[str], limit: int = 4) -> str:
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
 
 
 def _read(folder: Path, wanted: Any, partitioner: Partitioner) -> Any:

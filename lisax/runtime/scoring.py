@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lisax.models.t5 import T5Config, Transformer
 from lisax.records import LisaxError
 from lisax.runtime.batching import bucket_width
 from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.program import first_step_logits
+
+if TYPE_CHECKING:
+    from lisax.models.t5 import T5Config
 
 EOS_ID = 1
 # A batch holds about so many tokens, padding included: small ones stay in a CPU's cache, and hold equal lengths.
@@ -27,15 +30,17 @@ TOKENS_PER_BATCH = {"cpu": 2048, "gpu": 8192, "tpu": 8192}
 class LabelScorer:
     """Scores token sequences against label words. Each shape of batch is compiled once and kept."""
 
-    def __init__(self, config: T5Config, parameters: Any, pieces: Sequence[int], *, max_tokens: int,
-                 tokens_per_batch: int | None = None):
-        """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS."""
+    def __init__(self, config: T5Config | None, parameters: Any, pieces: Sequence[int], *, max_tokens: int,
+                 tokens_per_batch: int | None = None, program: Callable | None = None):
+        """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS.
+
+        With `program`, a bundle's (parameters, tokens) -> logits of just these pieces, no model is built."""
         tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
         self._partitioner = Partitioner.over_all_devices()
         self._parameters = self._partitioner.place_state(parameters)
         self._max_tokens, self._tokens_per_batch = max_tokens, tokens_per_batch
         self._pieces = jnp.array(pieces, jnp.int32)
-        self._score = compiled_scorer(config, self._partitioner)
+        self._score = compiled_scorer(config, self._partitioner, program)
 
     def logits(self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Logits float32 [len(tokens), len(pieces)] of inputs that end in EOS.
@@ -98,13 +103,16 @@ def _rows_for(rows: int, largest: int, devices: int) -> int:
 
 
 @functools.cache
-def compiled_scorer(config: T5Config, partitioner: Partitioner) -> Callable:
+def compiled_scorer(config: T5Config | None, partitioner: Partitioner, program: Callable | None = None) -> Callable:
     """The compiled (parameters, tokens [rows, width], pieces) -> logits float32 [rows, pieces]."""
-    model = Transformer(config)
 
     def score(parameters: Any, tokens: jax.Array, pieces: jax.Array) -> jax.Array:
+        if program is not None:
+            return program(parameters, tokens)
+        from lisax.models.t5 import Transformer
+
         with partitioner.constraints():
-            return model.apply({"params": parameters}, tokens, pieces, method="first_step_logits")
+            return first_step_logits(Transformer(config), parameters, tokens, pieces)
 
     return jax.jit(score, out_shardings=partitioner.batch)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from lisax.models.t5 import initialize
+from lisax.models.t5 import Transformer, initialize
 from lisax.runtime import data
-from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME, checkpoint_folder, read_model_json
+from lisax.runtime.checkpoints import (GIN_NAME, MODEL_JSON, VOCABULARY_NAME, checkpoint_folder, complete_steps,
+                                       native_checkpoints, read_model_json, remove_incomplete)
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import restore_initial, restore_own
 from lisax.runtime.step import TrainState
@@ -30,11 +32,11 @@ class Start:
 
 def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], None]) -> Start:
     """The state to start from: this run's newest checkpoint, the initial checkpoint, or fresh parameters."""
-    def fresh() -> TrainState:
-        parameters = initialize(config.model, config.random_seed or 0)
-        return TrainState(jnp.int32(0), parameters, config.optimizer.init(parameters))
-
-    expected = jax.eval_shape(fresh)
+    path = config.checkpoint.restore.path
+    if path is None and not complete_steps(config.model_dir) and not native_checkpoints(config.model_dir):
+        remove_incomplete(config.model_dir, after=None)
+        return Start(_fresh(config, partitioner), _total(config, 0), _card(config, 0, 0))
+    expected = jax.eval_shape(functools.partial(_initial, config))
     state = restore_own(config.model_dir, expected, partitioner, say)
     if state is not None:
         card = read_model_json(checkpoint_folder(config.model_dir, int(state.step)))
@@ -46,9 +48,6 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
                     f"now; the order of batches changes")
         say(f"continues {config.model_dir} from step {int(state.step)}")
         return Start(state, _total(config, training["first_step"]), new)
-    if config.checkpoint.restore.path is None:
-        state = jax.jit(fresh, out_shardings=partitioner.state(expected))()
-        return Start(state, _total(config, 0), _card(config, 0, 0))
     folder, restore = initial_folder(config), config.checkpoint.restore
     state, with_slots = restore_initial(folder, expected, partitioner, optimizer=restore.restore_optimizer)
     step = int(state.step) if restore.restore_step else 0
@@ -60,6 +59,23 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
     state = partitioner.place_state(TrainState(jnp.int32(step), state.parameters, slots))
     say(f"starts at step {step} from {folder}, with {'its' if with_slots else 'fresh'} optimizer state")
     return Start(state, _total(config, step), _card(config, step, slots_first_step))
+
+
+def _initial(config: TrainConfig) -> TrainState:
+    parameters = initialize(config.model, config.random_seed or 0)
+    return TrainState(jnp.int32(0), parameters, config.optimizer.init(parameters))
+
+
+def _fresh(config: TrainConfig, partitioner: Partitioner) -> TrainState:
+    """On a CPU drawn array by array: as one program XLA compiles each array's draw anew, which for T5 small takes
+    longer than compiling the training step."""
+    if jax.default_backend() != "cpu":
+        fresh = functools.partial(_initial, config)
+        return jax.jit(fresh, out_shardings=partitioner.state(jax.eval_shape(fresh)))()
+    tokens = jax.ShapeDtypeStruct((1, 2), jnp.int32)
+    key = jax.random.key(config.random_seed or 0)
+    parameters = dict(Transformer(config.model).lazy_init(key, tokens, tokens, tokens)["params"])
+    return partitioner.place_state(TrainState(jnp.int32(0), parameters, config.optimizer.init(parameters)))
 
 
 def _total(config: TrainConfig, first_step: int) -> int:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lisax.metrics.fever import (Outcome, by_label, confusion, evaluate, fever_score, found, majority_verdicts,
                                  multi_evidence, oracle_score, outcome)
-from lisax.records import LABELS, Claim, DataError, Label, Verdict
+from lisax.records import LABELS, Claim, DataError, Verdict
 
 S, R, N = LABELS
 

@@ -22,7 +22,8 @@ from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import Checkpoint, shapes_of
 from lisax.runtime.interop.t5x_native import write_native
 from lisax.runtime.interop.t5x_orbax import write_orbax
-from lisax.runtime.restore import check_parameters, shape_tree
+from lisax.runtime.restore import shape_tree
+from lisax.runtime.shapes import check_parameters
 
 # T5's vocabularies have 100 sentinels above their pieces.
 EXTRA_IDS = 100

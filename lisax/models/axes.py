@@ -1,0 +1,27 @@
+"""Names of the parameters' dimensions, as T5X has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# Dimensions of the parameters by the end of their path, as T5X names them; a scan inserts "layers" as the second.
+LOGICAL_AXES = {
+    ("token_embedder", "embedding"): ("vocab", "embed"), ("logits_dense", "kernel"): ("embed", "vocab"),
+    ("relpos_bias", "rel_embedding"): ("heads", "relpos_buckets"),
+    **{(name, "kernel"): ("embed", "joined_kv") for name in ("query", "key", "value")},
+    ("out", "kernel"): ("joined_kv", "embed"),
+    **{(name, "kernel"): ("embed", "mlp") for name in ("wi", "wi_0", "wi_1")}, ("wo", "kernel"): ("mlp", "embed"),
+}
+
+
+def logical_axes(path: Sequence[str]) -> tuple[str, ...] | None:
+    """Names of a parameter's dimensions; None where none of them is ever split."""
+    axes = LOGICAL_AXES.get(tuple(path[-2:]))
+    if axes is None or not is_stacked(path):
+        return axes
+    return axes[0], "layers", axes[1]
+
+
+def is_stacked(path: Sequence[str]) -> bool:
+    """Whether a parameter holds all layers of a stack (`scan_layers`), as its second dimension."""
+    return any(pair in (("encoder", "encoder"), ("decoder", "decoder")) for pair in zip(path, path[1:]))

@@ -1,0 +1,149 @@
+"""The label scorer of a bundle as StableHLO: token ids -> logits of the label words, for any batch and length.
+
+A bundle carries the program beside its parameters, so that scoring needs jax alone: no flax, and no second
+definition of the model. It is lowered once for CPU, CUDA and TPU; parameters are an input, because as constants
+they would be in the program a second time (and above 2 GiB not at all).
+
+`scorer.json` says what jax's own file format says in flatbuffers, a package that jax does not bring along.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import export
+
+from lisax.records import DataError, LisaxError, write_json
+
+PROGRAM_NAME, PROGRAM_JSON, EXPORTED_NAME = "scorer.stablehlo", "scorer.json", "scorer.jax_export"
+PLATFORMS = ("cpu", "cuda", "tpu")
+# batch and length; the program checks them when it runs.
+CONSTRAINTS = ("batch >= 1", "length >= 1")
+
+
+def export_scorer(config: Any, parameters: Mapping[str, Any], pieces: Sequence[int]) -> export.Exported:
+    """(parameters {name: float32 array}, tokens int32 [batch, length]) -> logits float32 [batch, pieces].
+
+    `config` is a `T5Config`; `parameters` need shapes only. Names are paths, `encoder/layers_0/mlp/wo/kernel`."""
+    import flax.linen as nn
+
+    from lisax.models.t5 import Transformer
+
+    model, pieces = Transformer(config), np.asarray(pieces, np.int32)
+
+    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> jax.Array:
+        with nn.intercept_methods(_bias_of_any_length):
+            return first_step_logits(model, nested(parameters), tokens, pieces)
+
+    shapes = {name: jax.ShapeDtypeStruct(leaf.shape, np.float32) for name, leaf in parameters.items()}
+    exported = export.export(jax.jit(score), platforms=PLATFORMS)(shapes, _tokens())
+    return dataclasses.replace(exported, mlir_module_serialized=_older(exported))
+
+
+def first_step_logits(model: Any, parameters: Any, tokens: jax.Array, pieces: Any) -> jax.Array:
+    """`Transformer.first_step_logits`, compiled in half the time where there is one input.
+
+    Two decoder steps and not one: products of one row are matrix-vector products, for each of which XLA's CPU backend
+    makes code of its own. Causal masks keep the first step as it is."""
+    encoded = model.apply({"params": parameters}, tokens, method="encode")
+    start = jnp.zeros((tokens.shape[0], 2), jnp.int32)
+    return model.apply({"params": parameters}, encoded, tokens, start, start + 1, pieces=pieces, method="decode")[:, 0]
+
+
+def _tokens() -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(export.symbolic_shape("batch, length", constraints=CONSTRAINTS), np.int32)
+
+
+def _bias_of_any_length(call: Callable, args: tuple, kwargs: dict, context: Any) -> Any:
+    """Relative position biases where the length is a symbol: picked from those of all distances that differ."""
+    from lisax.models.t5 import RELATIVE_MAX_DISTANCE, RelativePositionBias
+
+    if not isinstance(context.module, RelativePositionBias) or isinstance(args[0], int):
+        return call(*args, **kwargs)
+    length, keys = args[:2]
+    farthest, seen = RELATIVE_MAX_DISTANCE, 2 * RELATIVE_MAX_DISTANCE + 1
+    of_distance = call(seen, seen)[:, :, farthest]  # [1, heads, seen], from -farthest to farthest
+    distance = jnp.arange(keys)[None, :] - jnp.arange(length)[:, None]
+    return of_distance[:, :, jnp.clip(distance, -farthest, farthest) + farthest]
+
+
+def _older(exported: export.Exported) -> bytes:
+    """The module in the StableHLO of twelve weeks ago, which TensorFlow 2.21 still reads."""
+    from jaxlib.mlir.dialects import stablehlo
+
+    version = stablehlo.get_version_from_compatibility_requirement(stablehlo.StablehloCompatibilityRequirement.WEEK_12)
+    return stablehlo.serialize_portable_artifact_str(exported.mlir_module(), version)
+
+
+# --- Files ---------------------------------------------------------------------------------
+
+
+def save(exported: export.Exported, folder: Path, words: Sequence[str], pieces: Sequence[int]) -> None:
+    """Writes `scorer.stablehlo` and `scorer.json`."""
+    (parameters, _), _ = jax.tree.unflatten(exported.in_tree, exported.in_avals)
+    (folder / PROGRAM_NAME).write_bytes(exported.mlir_module_serialized)
+    write_json(folder / PROGRAM_JSON, {
+        "format": 1,
+        "computes": "(parameters, tokens int32 [batch, length]) -> logits float32 [batch, words]",
+        "words": list(words),
+        "pieces": [int(piece) for piece in pieces],
+        "platforms": list(exported.platforms),
+        "calling_convention_version": exported.calling_convention_version,
+        "kept_arguments": list(exported.module_kept_var_idx),
+        "parameters": {name: list(leaf.shape) for name, leaf in parameters.items()},
+    })
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """`scorer.json` with its parameters as shapes."""
+    path = folder / PROGRAM_JSON
+    try:
+        described = json.loads(path.read_text(encoding="utf-8"))
+        described["parameters"] = {name: jax.ShapeDtypeStruct(shape, np.float32)
+                                   for name, shape in described["parameters"].items()}
+        described["kept_arguments"], described["calling_convention_version"], described["pieces"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"not the description of a scorer ({error}): export the model again", path=path) from None
+    return described
+
+
+def load(folder: Path, described: Mapping[str, Any]) -> Callable[[Mapping[str, jax.Array], jax.Array], jax.Array]:
+    """The program of a bundle, to be called inside `jit`."""
+    tokens = _tokens()
+    arguments = ((described["parameters"], tokens), {})
+    leaves, in_tree = jax.tree.flatten(arguments)
+    out = jax.core.ShapedArray((tokens.shape[0], len(described["pieces"])), np.dtype(np.float32))
+    try:
+        # What `jax.export.deserialize` builds of its file format.
+        exported = export.Exported(
+            fun_name="score", in_tree=in_tree, out_tree=jax.tree.structure(0),
+            in_avals=tuple(jax.core.ShapedArray(leaf.shape, leaf.dtype) for leaf in leaves), out_avals=(out,),
+            in_shardings_hlo=(None,) * len(leaves), out_shardings_hlo=(None,), _has_named_shardings=True,
+            _in_named_shardings=(None,) * len(leaves), _out_named_shardings=(None,), nr_devices=1,
+            platforms=tuple(described["platforms"]), ordered_effects=(), unordered_effects=(),
+            disabled_safety_checks=(), mlir_module_serialized=(folder / PROGRAM_NAME).read_bytes(),
+            calling_convention_version=described["calling_convention_version"],
+            module_kept_var_idx=tuple(described["kept_arguments"]), uses_global_constants=True, _get_vjp=None)
+    except TypeError as error:
+        raise LisaxError(f"jax {jax.__version__} describes exported programs in another way ({error}): use the jax that "
+                         f"this version of LisaX pins, or remove {folder / PROGRAM_JSON} and install flax") from None
+    return exported.call
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """{"encoder/…/kernel": leaf} as nested dicts."""
+    tree: dict[str, Any] = {}
+    for name, leaf in flat.items():
+        *parents, last = name.split("/")
+        place = tree
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = leaf
+    return tree
