@@ -1,18 +1,22 @@
 # make demo [DATA=folder] [OUT=folder]   LisT5 from claims to verdicts, with a report
 # make test                              the tests
+# make peers                             what tests and benchmarks compare with: torch's T5, the TPU compiler
 # make beam                              Apache Beam too, for `lisax cache`
 PYTHON ?= python3
 OUT ?= out
 VENV = .venv
 STAMP = $(VENV)/.installed
 
-.PHONY: demo test beam venv clean
+.PHONY: demo test peers beam venv clean
 
 demo: $(STAMP)
 	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
 
 test: $(STAMP)
 	$(VENV)/bin/python -m pytest
+
+peers: $(STAMP)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir -r requirements-peers.txt
 
 beam: $(STAMP)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps -r requirements-beam.txt
