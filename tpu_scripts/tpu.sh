@@ -112,13 +112,15 @@ setup() {
 
 run() {
   [[ $# -gt 0 ]] || fail "$verb needs a command, for example: $verb lisax train --gin_file=…" 2
-  local command
+  local command pod=0
+  # Every type has up to 8 cores or chips a host; on more, the hosts' `lisax train` find each other.
+  if ((${type##*-} > 8)); then pod=1; fi
   printf -v command '%q ' "$@"
   # The dollars are the worker's.
   # shellcheck disable=SC2016
   local start='cd lisax && test -x .venv/bin/python || { echo "set this worker up first: tpu.sh setup"; exit 1; }
 if test -s run.pid && kill -0 "$(cat run.pid)" 2> /dev/null; then echo "it still runs"; exit; fi
-export PATH="$PWD/.venv/bin:$PATH"
+export PATH="$PWD/.venv/bin:$PATH" LISAX_MULTIPROCESS='"$pod"'
 nohup '"$command"'>> run.log 2>&1 < /dev/null &
 echo $! > run.pid'
   on_workers all "$start"

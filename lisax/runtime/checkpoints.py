@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from lisax.records import LisaxError, atomic_write, write_json
+from lisax.runtime import hosts
 from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, kind_of
 
 if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
@@ -196,14 +197,9 @@ class CheckpointWriter:
         step = int(state.step)
         folder = checkpoint_folder(self._model_dir, step)
         try:
-            if folder.exists():
-                shutil.rmtree(folder)
-            folder.mkdir(parents=True)
-            write_json(folder / MODEL_JSON, {**self._card, "step": step})
-            for name, content in self._files.items():
-                with atomic_write(folder / name, "wb") as file:
-                    file.write(content)
-            write_json(folder / METRICS_JSON, {"metrics": dict(metrics), "best": self._chosen(metrics)})
+            if hosts.is_first():
+                self._write_beside(folder, step, metrics)
+            hosts.wait_for_all(folder.name)
             if jax.default_backend() == "cpu":
                 # There Orbax reads the very buffers of the arrays, which the next step will overwrite.
                 state = jax.tree.map(jnp.copy, state)
@@ -211,6 +207,17 @@ class CheckpointWriter:
         except OSError as error:
             raise _save_error(folder, error) from error
         return folder
+
+    def _write_beside(self, folder: Path, step: int, metrics: Mapping[str, float]) -> None:
+        """The folder with all but its `state`."""
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
+        write_json(folder / MODEL_JSON, {**self._card, "step": step})
+        for name, content in self._files.items():
+            with atomic_write(folder / name, "wb") as file:
+                file.write(content)
+        write_json(folder / METRICS_JSON, {"metrics": dict(metrics), "best": self._chosen(metrics)})
 
     def wait(self) -> None:
         """Waits for a save in progress and then removes checkpoints that need not be kept."""
@@ -227,7 +234,7 @@ class CheckpointWriter:
         return {"metric": name, "mode": self._config.best_mode, "value": float(metrics[name])}
 
     def _prune(self) -> None:
-        if self._config.keep is None:
+        if self._config.keep is None or not hosts.is_first():
             return
         best = best_checkpoint(self._model_dir)
         for step in complete_steps(self._model_dir)[:-self._config.keep]:
@@ -250,6 +257,8 @@ def remove_incomplete(model_dir: str | os.PathLike, after: int | None) -> list[P
     """Removes what interrupted saves left, and all checkpoints after step `after` if one is given.
 
     Those in T5X's native layout were not saved by us, and stay."""
+    if not hosts.is_first():
+        return []
     removed = [folder for step, folder in _folders(model_dir)
                if not (folder / STATE_NAME).is_dir() or (after is not None and step > after)]
     removed = [folder for folder in removed if not (folder / NATIVE_INDEX).is_file()]

@@ -6,6 +6,7 @@ import argparse
 import os
 
 from lisax.records import LisaxError
+from lisax.runtime import hosts
 
 EPILOG = ("Macros of gin files are given as --gin.NAME=value, for example --gin.MODEL_DIR=out "
           "--gin.TRAIN_STEPS=1000; strings need no quotes.")
@@ -29,6 +30,7 @@ def add_gin_arguments(parser: argparse.ArgumentParser) -> None:
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Trains, or continues to train, the model of the gin files in MODEL_DIR."
     add_gin_arguments(parser)
+    hosts.add_arguments(parser)
 
 
 def add_eval_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +44,7 @@ def add_infer_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def train_main(args: argparse.Namespace) -> int:
+    hosts.connect(args)
     with configured_by("train", args) as config:
         from lisax.runtime.train import train
 
@@ -49,7 +52,8 @@ def train_main(args: argparse.Namespace) -> int:
             result = train(config)
         except KeyboardInterrupt:  # after it has saved and said so
             return 130
-        print(result.checkpoint or result.model_dir)
+        if hosts.is_first():
+            print(result.checkpoint or result.model_dir)
     return 0
 
 

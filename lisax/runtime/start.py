@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from lisax.models.t5 import Transformer, initialize
-from lisax.runtime import data
+from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, MODEL_JSON, VOCABULARY_NAME, checkpoint_folder, complete_steps,
                                        native_checkpoints, read_model_json, remove_incomplete)
 from lisax.runtime.partitioning import Partitioner
@@ -32,6 +32,7 @@ class Start:
 
 def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], None]) -> Start:
     """The state to start from: this run's newest checkpoint, the initial checkpoint, or fresh parameters."""
+    hosts.wait_for_all("start")
     path = config.checkpoint.restore.path
     if path is None and not complete_steps(config.model_dir) and not native_checkpoints(config.model_dir):
         remove_incomplete(config.model_dir, after=None)

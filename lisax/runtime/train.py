@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from lisax.records import LisaxError, atomic_write
-from lisax.runtime import data
+from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, CheckpointWriter, best_checkpoint, checkpoint_folder,
                                        latest_checkpoint, parameter_count, read_metrics)
 from lisax.runtime.partitioning import Partitioner
@@ -69,7 +69,7 @@ def train(config: TrainConfig) -> TrainResult:
     source = config.train_data if callable(config.train_data) else data.train_source(config.train_data)
     files = side_files(config)
     model_dir.mkdir(parents=True, exist_ok=True)
-    if config.gin is not None:
+    if config.gin is not None and hosts.is_first():
         with atomic_write(model_dir / GIN_NAME) as file:
             file.write(config.gin)
     log, meter = TrainLog(model_dir, first_step), Meter()
@@ -85,16 +85,19 @@ def train(config: TrainConfig) -> TrainResult:
     skip = first_step - card["training"]["first_step"]
     try:
         with _Stopper() as stopper, CheckpointWriter(model_dir, save, card, files) as writer, \
-                data.Prefetched(source(skip)) as batches:
-            while step < total and not stopper.asked:
+                data.Prefetched(source(skip)) as batches, hosts.ending_together():
+            while step < total and not stopper.wanted(step):
                 try:
                     batch = next(batches)
                 except StopIteration:
                     raise LisaxError(f"the training data ended after {skip + step - first_step} batches, before "
                                      f"step {total}: it must repeat without end") from None
+                placed = partitioner.place_batch(batch)
                 if step == first_step:
                     check_batch(batch, config, partitioner, microbatches)
-                state, step_metrics = train_step(state, partitioner.place_batch(batch))
+                    train_step = train_step.lower(state, placed).compile()
+                    hosts.wait_for_all("compiled")
+                state, step_metrics = train_step(state, placed)
                 step += 1
                 meter.add(step_metrics)
                 if step == first_step + 1:
@@ -169,17 +172,24 @@ def _limit(steps: int | None) -> Iterable[int]:
 class _Stopper:
     """While it is open, SIGTERM and the first SIGINT only set `asked`; the loop then saves and stops.
 
-    Outside the main thread Python delivers no signals, and nothing is installed."""
+    Outside the main thread Python delivers no signals, and nothing is installed; of several processes, JAX hears
+    SIGTERM for all."""
 
     def __init__(self):
         self.asked: signal.Signals | None = None
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> _Stopper:
-        if threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread() and jax.process_count() == 1:
             for number in (signal.SIGTERM, signal.SIGINT):
                 self._before[number] = signal.signal(number, self._ask)
         return self
+
+    def wanted(self, step: int) -> bool:
+        """Whether to stop before the step after `step`: all processes give the same answer."""
+        if hosts.asked_to_stop(step):
+            self.asked = signal.SIGTERM
+        return self.asked is not None
 
     def __exit__(self, *_: Any) -> None:
         for number, handler in self._before.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -14,6 +15,7 @@ from typing import Any
 import jax
 
 from lisax.records import LisaxError, atomic_write
+from lisax.runtime import hosts
 
 LOG_NAME = "train_log.jsonl"
 
@@ -49,6 +51,9 @@ class TrainLog:
 
     def __init__(self, model_dir: Path, step: int):
         self.path = model_dir / LOG_NAME
+        self._silent = not hosts.is_first()
+        if self._silent:
+            return
         model_dir.mkdir(parents=True, exist_ok=True)
         if self.path.exists():
             kept = [row for row in read_train_log(model_dir) if row["step"] <= step]
@@ -58,14 +63,22 @@ class TrainLog:
         self._events = {"train": EventFile(model_dir / "train"), "dev": EventFile(model_dir / "training_eval")}
 
     def write(self, step: int, kind: str, scalars: Mapping[str, float]) -> None:
-        self._file.write(json.dumps({"step": step, "kind": kind, **scalars}) + "\n")
-        self._file.flush()
-        self._events[kind].write(step, scalars)
+        if self._silent:
+            return
+        try:
+            self._file.write(json.dumps({"step": step, "kind": kind, **scalars}) + "\n")
+            self._file.flush()
+            self._events[kind].write(step, scalars)
+        except OSError as error:
+            raise LisaxError(f"{self.path.parent} could not be written: {error.strerror}. Check that the disk has room; "
+                             "the checkpoints are whole, and the same command goes on from the newest") from error
 
     def close(self) -> None:
-        self._file.close()
-        for events in self._events.values():
-            events.close()
+        if self._silent:
+            return
+        for file in (self._file, *self._events.values()):
+            with contextlib.suppress(OSError):  # what could not be written has been told by `write`
+                file.close()
 
 
 def read_train_log(model_dir: str | os.PathLike) -> list[dict[str, Any]]:
@@ -161,6 +174,8 @@ class Progress:
 
     def show(self, step: int, scalars: Mapping[str, float]) -> None:
         now = time.perf_counter()
+        if not hosts.is_first():
+            return
         if not self._terminal and now - self._shown < 10 and step < self._total:
             return
         self._shown = now
@@ -175,6 +190,8 @@ class Progress:
 
     def say(self, message: str) -> None:
         """A line of its own, above the progress line."""
+        if not hosts.is_first():
+            return
         sys.stderr.write(("\r\x1b[K" if self._terminal else "") + message + "\n")
         sys.stderr.flush()
 

@@ -1,0 +1,108 @@
+"""Two real processes that train one model together, against one process with as many devices."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lisax.records import LisaxError
+from lisax.runtime.checkpoints import complete_steps
+from lisax.runtime.train_log import read_train_log
+
+HERE = Path(__file__).parent
+GIN = ["MIXTURE_OR_TASK_MODULE=tiny_task", "MIXTURE_OR_TASK_NAME=first_word",
+       "TASK_FEATURE_LENGTHS={'inputs': 12, 'targets': 6}", "BATCH_SIZE=8", "VOCAB_SIZE=384",
+       "T5Config.num_encoder_layers=1", "T5Config.num_decoder_layers=1", "DROPOUT_RATE=0.1", "train.log_period=1"]
+
+
+def _start(model_dir: Path, steps: int, *, devices: int, among: tuple = (), layout: tuple = ()) -> subprocess.Popen:
+    command = [sys.executable, "-m", "lisax.cli", "train", "--gin_file=models/t5_1_1_tiny.gin",
+               "--gin_file=runs/pretrain.gin", f"--gin.MODEL_DIR={model_dir}", f"--gin.TRAIN_STEPS={steps}",
+               *(f"--gin.{line}" for line in (*GIN, *layout)), *among]
+    flags = f"--xla_force_host_platform_device_count={devices}"
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                            env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(
+                                [str(HERE), *sys.path])})
+
+
+def _start_two(model_dir: Path, steps: int, **options) -> list[subprocess.Popen]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = "127.0.0.1:{}".format(free.getsockname()[1])
+    return [_start(model_dir, steps, devices=2, **options, among=(
+        f"--coordinator_address={address}", "--process_count=2", f"--process_index={i}")) for i in range(2)]
+
+
+def _ends(processes: list[subprocess.Popen]) -> list[tuple[int, str]]:
+    return [(process.returncode, texts[1]) for process in processes for texts in [process.communicate(timeout=240)]]
+
+
+def _wait_for_steps(model_dir: Path, steps: int, processes: list[subprocess.Popen]) -> None:
+    deadline = time.monotonic() + 200
+    while True:
+        if (model_dir / "train_log.jsonl").exists() and len(read_train_log(model_dir)) > steps:
+            return
+        if time.monotonic() > deadline or any(process.poll() is not None for process in processes):
+            raise AssertionError(_ends(processes))
+        time.sleep(0.05)
+
+
+def _losses(model_dir: Path) -> list[float]:
+    return [row["loss"] for row in read_train_log(model_dir) if row["kind"] == "train"]
+
+
+def test_two_processes_learn_what_one_does(tmp_path):
+    """Parameters split over both processes (fully sharded, and each matrix over two devices), dropout on."""
+    layout = ("PjitPartitioner.num_partitions=2", "PjitPartitioner.parameter_partitioning_dims=2")
+    two = _start_two(tmp_path / "two", 6, layout=layout)
+    one = _start(tmp_path / "one", 6, devices=4, layout=layout)
+    for code, told in _ends([*two, one]):
+        assert code == 0, told
+    assert len(_losses(tmp_path / "one")) == 6
+    assert _losses(tmp_path / "two") == pytest.approx(_losses(tmp_path / "one"), rel=1e-5)
+    # What two processes saved, one goes on with.
+    (code, told), = _ends([_start(tmp_path / "two", 8, devices=4, layout=layout)])
+    assert code == 0 and "from step 6" in told, told
+    assert len(_losses(tmp_path / "two")) == 8
+
+
+def test_sigterm_to_one_process_saves_and_ends_both(tmp_path):
+    processes = _start_two(tmp_path / "m", 100_000)
+    _wait_for_steps(tmp_path / "m", 3, processes)
+    processes[1].send_signal(signal.SIGTERM)
+    ends = _ends(processes)
+    assert [code for code, _ in ends] == [0, 0], ends
+    assert "stopped by SIGTERM and saved at step" in ends[0][1]
+    assert complete_steps(tmp_path / "m")
+
+
+def test_the_death_of_one_process_ends_the_other_and_the_run_goes_on_later(tmp_path):
+    processes = _start_two(tmp_path / "m", 100_000, layout=("SaveCheckpointConfig.period=20",))
+    _wait_for_steps(tmp_path / "m", 50, processes)
+    processes[1].kill()
+    (code, told), _ = _ends(processes)
+    assert code != 0 and "start all processes again with the same command" in told, told
+    saved = complete_steps(tmp_path / "m")[-1]
+    for code, told in _ends(_start_two(tmp_path / "m", saved + 2)):
+        assert code == 0, told
+    assert complete_steps(tmp_path / "m")[-1] == saved + 2
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    (["--process_index=0"], "belong together"),
+    (["--multiprocess"], "did not find each other"),
+])
+def test_processes_that_cannot_meet(given, message):
+    # In a process of its own: joining others is possible only before JAX has computed anything.
+    script = (f"import argparse; from lisax.runtime import hosts; parser = argparse.ArgumentParser(); "
+              f"hosts.add_arguments(parser); hosts.connect(parser.parse_args({given!r}))")
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120,
+                           env=os.environ | {"JAX_PLATFORMS": "cpu"})
+    assert ended.returncode != 0 and message in ended.stderr, ended.stderr
