@@ -181,12 +181,19 @@ def write_all(folder: str | os.PathLike, split: str, claims: Sequence[Claim], ru
 
     Labelled claims only. `in_training` puts the gold table among the retrieved ones.
     """
+    known: dict[tuple[str, str], Sequence[int]] = {}  # the tables of a claim stand in most of the files
+
+    def chosen(table: Table, claim: Claim) -> Sequence[int]:
+        if (table.id, claim.id) not in known:
+            known[table.id, claim.id] = columns(table, claim)
+        return known[table.id, claim.id]
+
     labelled = [claim for claim in claims if claim.label is not None]
     build = training if in_training else retrieved
     # What is missing is counted once, not once a file: the greatest depth meets all of it, but for the claims
     # without a gold table, which only training and the closed domain miss.
-    made = {None: closed(labelled, lookup, columns, skipped=None if in_training else skipped)}
-    made |= {k: build(labelled, run, lookup, columns, k, skipped=skipped if k == max(depths) else None)
+    made = {None: closed(labelled, lookup, chosen, skipped=None if in_training else skipped)}
+    made |= {k: build(labelled, run, lookup, chosen, k, skipped=skipped if k == max(depths) else None)
              for k in depths}
     return {file_name(k): write(Path(folder) / f"{file_name(k)}.{split}.jsonl", examples)
             for k, examples in made.items()}
