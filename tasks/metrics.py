@@ -42,15 +42,16 @@ def fusion_accuracy(targets: Sequence[Mapping], predictions: Sequence[np.ndarray
     true and false, places without a table zero.
 
     `label_accuracy`: the truth that has more probability over all tables, on claims that are true or false.
-    `table_accuracy`: the table with the most probability of truth and falsehood together is a gold one, on
-    claims whose gold table is among theirs.
+    `table_accuracy`: the table with the most probability of truth and falsehood together is a gold one, on those of
+    them whose gold table is among theirs.
     """
     labels, tables = [], []
     for target, prediction in zip(targets, predictions, strict=True):
         decided = np.asarray(prediction)[:, -2:]
-        if target["label"] in (Label.SUPPORTS, Label.REFUTES):
-            true, false = decided.sum(axis=0)
-            labels.append((true > false) == (target["label"] == Label.SUPPORTS))
+        if target["label"] not in (Label.SUPPORTS, Label.REFUTES):
+            continue
+        true, false = decided.sum(axis=0)
+        labels.append((true > false) == (target["label"] == Label.SUPPORTS))
         if any(target["gold"]):
             best = int(np.argmax(decided.sum(axis=1)))
             tables.append(best < len(target["gold"]) and target["gold"][best])

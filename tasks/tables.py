@@ -48,13 +48,13 @@ def add_text(name: str, file_of: FileOf, **options) -> seqio.Task:
 def add_fusion(name: str, file_of: FileOf, *, splits: Sequence[str] = ("train", "dev"),
                vocabulary: seqio.Vocabulary | None = None, preset: Preset | None = None) -> seqio.Task:
     """Registers a fusion task over a file of table examples; a vocabulary or preset as in `families.add`."""
-    # `targets` are classes. They are given the vocabulary because the engine asks its targets for the model's.
-    feature = seqio.Feature(vocabulary or default_vocabulary(), add_eos=False)
+    classes = seqio.PassThroughVocabulary(len(TableClass))
     return seqio.TaskRegistry.add(
         name,
         source=families.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(encode_fusion, task=name, preset=preset)],
-        output_features={"inputs": feature, "targets": feature},
+        output_features={"inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
+                         "targets": seqio.Feature(classes, add_eos=False)},
         postprocess_fn=with_tables,
         metric_fns=[metrics.fusion_accuracy, metrics.dropped_rows])
 

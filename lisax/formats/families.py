@@ -81,6 +81,8 @@ def encode(example: ExampleLike | TableExampleLike, family: Family, *, preset: P
     targets = preset.target(example.label)
     if family is Family.CLAIM_ONLY:
         return Text(labelling.encode_claim_only(example.claim, **budget), targets)
+    if family.reads_tables and not hasattr(example, "tables"):
+        raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes tables, found an example without")
     if family is Family.TABLES:
         text = tables.encode_tables(example.claim, example.tables, **budget)
         return Text(text.inputs, targets, sum(text.dropped))

@@ -14,6 +14,7 @@ from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.tables import TableClass, encode_table, encode_tables, header_text, row_text, table_classes
 from lisax.formats.vocabulary import Vocabulary
 from lisax.records import Label, LisaxError
+from lisax.sampling.examples import Example
 from lisax.sampling.table_examples import TableExample, TableView
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
@@ -63,6 +64,8 @@ def test_the_exact_text_of_each_table_on_its_own():
                      (f"query: {CLAIM} table: {TOWNS_TEXT} relevant:", (0,))]
     with pytest.raises(LisaxError, match="an input for each table"):
         encode(example(GOALS), Family.TABLE_FUSION, count_tokens=COUNTERS["words"])
+    with pytest.raises(LisaxError, match="'tables' takes tables, found an example without"):
+        encode(Example("7", CLAIM), Family.TABLES, count_tokens=COUNTERS["words"])
 
 
 def test_what_goes_first_when_room_is_short():
