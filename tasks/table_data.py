@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from lisax.formats.tables import header_text, row_text
 from lisax.records import Claim, DataError
 from lisax.sampling import examples, table_examples
-
-if TYPE_CHECKING:
-    from tasks.register import ClaimDataset
+from tasks.claim_dataset import ClaimDataset, check_evidence
 
 
 def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]],
           skipped: Counter) -> dict[str, dict[str, int]]:
     """Writes `{stem}.{split}.jsonl` for every stem of `table_examples.write_all`; returns {stem: {split: examples}}."""
     from lisax.retrieval import cells, linking, runs
-    from tasks.register import check_evidence
 
     out, depth = dataset.out_folder, max(table_examples.DEPTHS)
     every = [claim for of_split in claims.values() for claim in of_split]

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ranking.add_argument("--run", type=Path, required=True, metavar="FILE", help="a TREC run, six columns")
     tables = verbs.add_parser("tables", help="verdicts over tables: accuracy by kind and by the gold table's rank")
     tables.add_argument("--gold", type=Path, required=True, metavar="FILE",
-                        help="claims with labels and their tables as evidence, in any layout that `lisax data check` reads")
+                        help="claims with labels and tables as evidence, in any layout that `lisax data check` reads")
     tables.add_argument("--predictions", type=Path, required=True, metavar="FILE",
                         help="verdicts: a FEVER submission with table ids as evidence")
     tables.add_argument("--run", type=Path, metavar="FILE",

@@ -18,7 +18,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lisax.records import LABELS, Claim, DataError, Label, LisaxError, Table, get_field, read_json_lines, write_json_lines
+from lisax.records import (LABELS, Claim, DataError, Label, LisaxError, Table, get_field, read_json_lines,
+                           write_json_lines)
 from lisax.sampling.examples import Ranked
 
 Lookup = Callable[[str], "Table | None"]

@@ -115,7 +115,8 @@ def views(draw, max_columns=4):
 @pytest.mark.parametrize("counter", COUNTERS)
 @given(claim=st.lists(cell, max_size=20).map(" ".join), tables=st.lists(views(), min_size=1, max_size=4),
        limit=st.integers(70, 400), preset=st.sampled_from([PAPER, RELEASED]), together=st.booleans())
-def test_every_input_fits_keeps_claim_and_header_and_tells_what_it_dropped(counter, claim, tables, limit, preset, together):
+def test_every_input_fits_keeps_claim_and_header_and_tells_what_it_dropped(counter, claim, tables, limit, preset,
+                                                                            together):
     count = COUNTERS[counter]
     if together:
         texts = [(encode_tables(claim, tables, preset=preset, max_tokens=limit, count_tokens=count), tables)]

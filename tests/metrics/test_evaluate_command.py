@@ -74,7 +74,8 @@ def test_troubles_name_the_file(files):
 
 
 def table_files(files, **more):
-    gold = files("claims.dev.jsonl", {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["t1"]], "kind": "simple"},
+    gold = files("claims.dev.jsonl",
+                 {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["t1"]], "kind": "simple"},
                  {"id": 2, "claim": "d", "label": "REFUTES", "evidence": [["t2"]], "kind": "complex"})
     rows = [{"id": 1, "predicted_label": "SUPPORTS", "predicted_evidence": ["t1", "t2"], "sufficiency": 0.9},
             {"id": 2, "predicted_label": "SUPPORTS", "predicted_evidence": ["t1"], "sufficiency": 0.1} | more]

@@ -28,8 +28,8 @@ def run_of(ranked):
             for query, ids in ranked.items()}
 
 
-CLAIMS = {c.id: c for c in (claim("a", S, "t1", "simple"), claim("b", R, "t2", "simple"), claim("c", S, "t3", "complex"),
-                            claim("d", R, "t4", "complex"), claim("e", S, "t5", "complex"), claim("f", N))}
+CLAIMS = {c.id: c for c in (claim("a", S, "t1", "simple"), claim("b", R, "t2", "simple"),
+                            claim("c", S, "t3", "complex"), claim("d", R, "t4", "complex"), claim("e", S, "t5", "complex"), claim("f", N))}
 RANKED = {"a": ["t1", "t9"], "b": ["t1", "t2", "t3"], "c": ["t1", "t2", "t4", "t5", "t3"],
           "d": [*(f"x{i}" for i in range(8)), "t4"], "e": [*(f"x{i}" for i in range(10)), "t5"]}
 VERDICTS = {v.claim_id: v for v in (verdict("a", S, "t1"), verdict("b", S, "t1", "t2"), verdict("c", S, "t1"),

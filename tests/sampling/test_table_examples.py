@@ -101,7 +101,7 @@ ROW = {"claim_id": "1", "claim": "c", "tables": [TABLE], "label": None, "gold": 
     ({"tables": [3]}, r"e.jsonl:2: field 'tables\[0\]': expected an object, found 3"),
     ({"tables": [TABLE | {"id": 3}]}, r"field 'tables\[0\].id': expected str, found 3"),
     ({"tables": [TABLE | {"rows": [["1"], "x"]}]}, r"field 'tables\[0\].rows\[1\]': expected a list of strings"),
-    ({"tables": [TABLE | {"rows": [["1", "2"]]}]}, r"tables\[0\].rows\[0\]': expected 1 cells as in the header, found 2"),
+    ({"tables": [TABLE | {"rows": [["1", "2"]]}]}, r"tables\[0\].rows\[0\]': expected 1 cells .* header, found 2"),
     ({"tables": [TABLE | {"header": [1]}]}, r"field 'tables\[0\].header': expected a list of strings"),
     ({"gold": []}, "field 'gold': expected 1 times true or false"),
     ({"gold": [1]}, "field 'gold': expected 1 times true or false"),

@@ -118,6 +118,10 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
         register("mine", claims=claims, tables="t", corpus="p")
     with pytest.raises(LisaxError, match="`evidence` is sentences or tables and told of a folder only, found 'cells'"):
         register("mine", folder=folder, evidence="cells")
+    (tmp_path / "pages").mkdir()
+    lines(tmp_path / "pages/pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
+    with pytest.raises(DataError, match="pages: the folder has no claims over tables"):
+        register("mine", folder=tmp_path / "pages", evidence="tables")
     with pytest.raises(LisaxError, match="`reranked` is for sentences"):
         register("mine", folder=folder, reranked="r.trec")
     runs.write_run(tmp_path / "other.trec", [Hit("0", "X", 1, 1.0)], "test")

@@ -71,7 +71,8 @@ def test_dropped_rows_are_counted_and_told():
         rows = read(name, {"inputs": length, "targets": 2})
         texts = [row["inputs_pretokenized"].decode() for row in rows]
         there = sum(text.count("row ") for text in texts)
-        targets = [task.postprocess_fn(row["targets_pretokenized"].decode(), example=row, is_target=True) for row in rows]
+        targets = [task.postprocess_fn(row["targets_pretokenized"].decode(), example=row, is_target=True)
+                   for row in rows]
         figures = {k: v for function in task.predict_metric_fns for k, v in function(targets, ["true"] * 6).items()}
         assert figures["dropped_rows"] == 4 * (0 + 3 + 6) + (6 + 9) - there and (there == 51) == (length == 1000)
         assert figures["label_accuracy"] == 2 / 6
@@ -81,7 +82,8 @@ def test_fusion_features(folder):
     vocabulary = Vocabulary(folder / "spiece.model")
     k, length = 3, 70
     rows = read("tables_fusion_top3", {"inputs": k * length, "targets": k})
-    assert [row["targets"].tolist() for row in rows] == [[1, 2, 1], [1, 3, 1], [1, 1, 1], [0, 0, 0], [2, 1, 0], [0, 0, 0]]
+    assert [row["targets"].tolist() for row in rows] == [[1, 2, 1], [1, 3, 1], [1, 1, 1], [0, 0, 0], [2, 1, 0],
+                                                         [0, 0, 0]]
     for row, example in zip(rows, EXAMPLES, strict=True):
         assert row["inputs"].dtype == row["targets"].dtype == np.int32 and row["inputs"].shape == (k * length,)
         texts = [encode_table(example.claim, table, max_tokens=length, count_tokens=vocabulary.count)
