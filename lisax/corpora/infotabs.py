@@ -1,7 +1,7 @@
 """InfoTabs: hypotheses about the info-boxes of Wikipedia, entailed, contradicted or neither.
 
-    infotabs_{train,dev,test_alpha1,…}.tsv   annotater_id, table_id, hypothesis, label (E, C, N); also in maindata/
-    json/T0.json, or tables.tar.gz with it   {"title": ["Boy George"], "Genres": ["soul", "pop"], …}; also in tables/
+    infotabs_{train,dev,test_alpha1,…}.tsv   annotater_id, table_id, hypothesis, label; also in maindata/
+    tables/json/T0.json, or tables.tar.gz    {"title": ["Boy George"], "Genres": ["soul", "pop"], …}; also json/T0.json
 
 An info-box becomes a table of two columns, `key` and `value`, a row for each key, several values joined with commas.
 E is SUPPORTS, C is REFUTES, N is NOT ENOUGH INFO; the gold table of a neutral claim is its info-box too. A claim's id
@@ -11,6 +11,7 @@ is `{split}:{table}:{n}`, n counting the claims of the table in its file from 0:
 from __future__ import annotations
 
 import collections
+import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,7 @@ class InfoTabs(TableDataset):
         self.tables_path = places[0]
 
     def claims(self, split, watch=None):
-        path = self.claim_file(split)
-        return told(lambda w: read_claims(path, split, w), watch)
+        return read_claims(self.claim_file(split), watch)
 
     def tables(self, watch=None):
         return told(lambda w: read_tables(self.tables_path, w), watch)
@@ -48,12 +48,21 @@ class InfoTabs(TableDataset):
 
 def claim_files(folder: Path) -> dict[str, Path]:
     """Split -> its file; train and dev first, the owners' test sets by name."""
-    files = {path.stem.removeprefix("infotabs_"): path for place in (folder / "maindata", folder)
+    files = {_split(path): path for place in (folder / "maindata", folder)
              for path in sorted(place.glob("infotabs_*.tsv"))}
     return {split: files[split] for split in sorted(files, key=lambda s: (s != "train", s != "dev", s))}
 
 
-def read_claims(path: Path, split: str, watch: Watch) -> Iterator[Claim]:
+def _split(path: Path) -> str:
+    return path.stem.removeprefix("infotabs_")
+
+
+def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+    """The claims of one file, in its order."""
+    return told(lambda w: _claims(path, w), watch)
+
+
+def _claims(path: Path, watch: Watch) -> Iterator[Claim]:
     counts: collections.Counter[str] = collections.Counter()
     try:
         lines = read_lines(path)
@@ -64,12 +73,12 @@ def read_claims(path: Path, split: str, watch: Watch) -> Iterator[Claim]:
                             path=path, line=1)
         for number, line in lines:
             try:
-                table, text, label = parse_claim(names, line.split("\t"), path, number)
+                table, text, label = parse_claim(names, next(csv.reader([line], delimiter="\t")), path, number)
             except DataError as error:
                 watch.problem(error)
                 continue
             watch.where = (path, number)
-            yield Claim(f"{split}:{table}:{counts[table]}", text, label, ((table,),))
+            yield Claim(f"{_split(path)}:{table}:{counts[table]}", text, label, ((table,),))
             counts[table] += 1
     except DataError as error:
         watch.problem(error)
@@ -110,9 +119,10 @@ def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
 
 
 def parse_table(name: str, content: bytes, place: Place) -> Table:
-    box = parse_json(content, dict, place.path)
-    title = _values("title", box.pop("title", []), place)
-    rows = [(key, _values(key, value, place)) for key, value in box.items()]
+    box = parse_json(content, tuple, place.path)
+    title = ", ".join(_values(key, values, place) for key, values in box if key == "title")
+    rows = [(key, _values(key, values, place)) for key, values in box if key != "title"]
+    place.warn("info-boxes with a key twice (each keeps its row)", len({key for key, _ in box}) < len(box))
     return make_table(name, title, ("key", "value"), rows, place)
 
 

@@ -168,12 +168,16 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
 
 
 def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of one file, its layout told by the fields of its lines: FEVER, FoolMeTwice, WiCE, BEIR or ours.
+    """The claims of one file, its layout told by its name and the fields of its lines: any of `open_folder`'s.
 
     BEIR's claims are its queries.jsonl, or those that a qrels/*.tsv judges. FoolMeTwice numbers sentences over all
     of its files, so those that stand beside this one are read too.
     """
     path = Path(path)
+    if path.suffix == ".json":
+        return tabfact.read_claims(path, watch)
+    if path.name.startswith("infotabs_"):
+        return infotabs.read_claims(path, watch)
     if path.suffix == ".tsv":
         return beir.read_claims(path.parent.parent, path.stem, watch)
     for _, row in read_json_lines(path):
@@ -185,6 +189,8 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
             return FoolMeTwice(path.parent, files if split else {"": path}).claims(split or "", watch)
         if "supporting_sentences" in row:
             return wice.read_claims(path, watch)
+        if "table" in row and "subset" in row:
+            return tabfact.read_core_claims(path, watch)
         sets = row.get("evidence")
         sets = sets if isinstance(sets, list) else []
         if "verifiable" in row or any(isinstance(unit, list) for s in sets if isinstance(s, list) for unit in s):

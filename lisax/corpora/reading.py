@@ -122,16 +122,18 @@ LABEL_NAMES = {str(label): label for label in Label}
 
 
 def parse_json(content: bytes, kind: type, path) -> Any:
-    """The content of a file of one JSON object or list. A key that an object holds twice is an error, not a loss."""
+    """The content of a file of one JSON value: an object as a `dict`, or, keys and all repeats, as a `tuple` of pairs;
+    or a `list`. A key that is there twice makes no `dict`, so that nothing is lost.
+    """
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) != len(pairs):
-            twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+            twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
             raise DataError(f"the key {twice!r} is there twice", path=path)
         return value
 
     try:
-        value = json.loads(content, object_pairs_hook=unique)
+        value = json.loads(content, object_pairs_hook=tuple if kind is tuple else unique)
         if b"\\ud" in content or b"\\uD" in content:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -139,7 +141,7 @@ def parse_json(content: bytes, kind: type, path) -> Any:
     except (ValueError, RecursionError) as error:
         raise DataError(f"not valid JSON: {error}", path=path) from None
     if not isinstance(value, kind):
-        raise DataError(f"expected one JSON {kind.__name__}, found {type(value).__name__}", path=path)
+        raise DataError(f"expected one JSON {'list' if kind is list else 'object'}", path=path)
     return value
 
 

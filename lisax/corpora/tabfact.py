@@ -89,9 +89,9 @@ class TabFact(TableDataset):
     def _claims(self, split: str, watch: Watch) -> Iterator[Claim]:
         path = self.files[split]
         if (self.wording == "lemmatised") != (path.name == f"{OWNERS_NAMES[split]}_examples.json"):
-            watch.warn(f"splits that are not there {self.wording} (the other wording is read)", path)
+            watch.warn(f"splits that are not there as {self.wording} (the other wording is read)", path)
         if path.suffix == ".jsonl":
-            yield from read_records(path, parse_core_claim, watch, unique=lambda claim: claim.id)
+            yield from read_core_claims(path, watch)
             return
         try:
             if path.name in KINDS:
@@ -169,6 +169,11 @@ def tables_path(folder: Path) -> Path:
 # --- Claims ---------------------------------------------------------------------------------
 
 
+def read_core_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+    """The claims of `train_core.jsonl`."""
+    return told(lambda w: read_records(path, parse_core_claim, w, unique=lambda claim: claim.id), watch)
+
+
 def parse_core_claim(row: Row) -> Claim:
     """A line of `train_core.jsonl`."""
     claim_id, original = row.id()
@@ -192,6 +197,19 @@ def parse_entry(path: Path, table: str, entry: Any) -> tuple[list[str], list[int
         if isinstance(label, bool) or label not in LABELS:
             raise DataError(f"expected a label 0 or 1, found {label!r:.80}", path=path, field=table)
     return texts, labels
+
+
+def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+    """The claims of one JSON file, of unknown kind, every table's."""
+    def read(w: Watch) -> Iterator[Claim]:
+        try:
+            entries = read_json(path, dict)
+        except DataError as error:
+            w.problem(error)
+            return
+        for table, entry in entries.items():
+            yield from _told_claims(path, table, entry, None, w)
+    return told(read, watch)
 
 
 def _told_claims(path: Path, table: str, entry: Any, kind: str | None, watch: Watch) -> Iterator[Claim]:

@@ -57,13 +57,13 @@ WHOLE = Analyzer(lambda text: [text], _hashes)
 
 @numba.njit(cache=True, nogil=True)
 def _ngrams(codes, starts, low, high):
-    """Keys of the n-grams of codes[starts[i]:starts[i + 1]], text after text; no text is shorter than `high`."""
+    """Keys of the n-grams of codes[starts[i]:starts[i + 1]], text after text."""
     found = np.zeros(len(starts), dtype=np.int64)
     for text in range(len(starts) - 1):
         length = starts[text + 1] - starts[text]
         count = 0
         for n in range(low, high + 1):
-            count += length - n + 1
+            count += max(0, length - n + 1)
         found[text + 1] = found[text] + count
     keys = np.empty(found[-1], dtype=np.uint64)
     at = 0

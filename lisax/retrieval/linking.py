@@ -23,8 +23,20 @@ ORDINALS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "f
 CROWD = ("people", "audience")
 CAPTION = (-1, -1)
 SOME_CELL = -2  # the row of a link to a column where several cells fit
-"""Words of claims that say little where they are only a part of a cell."""
-FREQUENT = COMMON_WORDS | STOP_WORDS
+# Never an entity alone, though a column be called so.
+UNLINKED = STOP_WORDS | frozenset("team time date school from 's".split())
+# Say little where they are only a part of a cell.
+FREQUENT = COMMON_WORDS | UNLINKED | frozenset("""
+air america american area august australia away award back bill book building bus business canada car championship
+china city club code college company country countries day december direct directed district draft education
+election england english episode european february football foreign france french game general german germany golf
+government governor great group home house india indian international issue italy japan join jump language law list
+local london manager market mean member military month mountain museum musical name nation national news north
+number october office official open park party people person place plan play president production public racing
+radio rail real receive record region report representative river road second senate series service set show song
+south spell station story street student study system television texas title total tour town train two university
+value washington water week west white woman word work world year
+""".split())
 PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 TENSES = (("ied", "y"), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""))
 
@@ -112,7 +124,7 @@ def _choose(grown: list[tuple[str, dict[Place, str]]], shared: set[Place], place
     """A span with its place: the cells nearest in length compete, and a cell of just these words always wins."""
     words = [word for word, _ in grown]
     plain = " ".join(words)
-    if plain in STOP_WORDS:
+    if plain in UNLINKED or not any(c.isalnum() for c in plain):
         return _Span(plain, None)
     bare = _bare(plain)
     length = len(bare.split())
@@ -121,7 +133,7 @@ def _choose(grown: list[tuple[str, dict[Place, str]]], shared: set[Place], place
     distance = min(distances.values())
     nearest = [place for place in cells if distances[place] == distance]
     place = nearest[0]
-    written = " ".join(word if word in places.cells[place].split() else found[place] for word, found in grown)
+    written = " ".join(word if word in places.cells[place] else found[place] for word, found in grown)
     if distance == 0:
         return _Span(written, place)
     if _weight(bare, length, distance, cells[place], len(shared) == 1, place) <= threshold:

@@ -124,12 +124,12 @@ def test_the_other_wording_is_told(official, caplog):
     with caplog.at_level(logging.WARNING):
         (claim,) = open_folder(official).claims("train")
     assert (claim.id, claim.original_id, claim.text, claim.kind) == ("7", 7, "it won", "simple")
-    assert "not there lemmatised" in caplog.text
+    assert "not there as lemmatised" in caplog.text
 
 
 @pytest.mark.parametrize("value, said", [
     ("[", "val_examples.json: not valid JSON"),
-    ([], "val_examples.json: expected one JSON dict, found list"),
+    ([], "val_examples.json: expected one JSON object"),
     ('{"1-2.html.csv": [], "1-2.html.csv": []}', "val_examples.json: the key '1-2.html.csv' is there twice"),
     ({"1-2.html.csv": [["c"], []]}, "val_examples.json: expected [claims, labels, caption]"),
     ({"1-2.html.csv": [["c"], [], ""]}, "field '1-2.html.csv': expected as many claims as labels"),
