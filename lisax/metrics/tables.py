@@ -170,6 +170,19 @@ def choose_threshold(scores: Sequence[float], positives: Sequence[bool], measure
     return Threshold(float(thresholds[best]), float(values[best]))
 
 
+def at_threshold(scores: Sequence[float], positives: Sequence[bool], threshold: float) -> dict[str, float | None]:
+    """`precision`, `recall`, `f1` and `accuracy` of calling positive what is at or above `threshold`; None where a
+    figure divides by zero."""
+    called, positives = np.asarray(scores, np.float64) >= threshold, np.asarray(positives, bool)
+    right, claimed, there = int((called & positives).sum()), int(called.sum()), int(positives.sum())
+    return {
+        "precision": right / claimed if claimed else None,
+        "recall": right / there if there else None,
+        "f1": 2 * right / (claimed + there) if claimed + there else None,
+        "accuracy": float((called == positives).mean()) if len(called) else None,
+    }
+
+
 def most_frequent(positives: Sequence[bool]) -> dict[str, float]:
     """The line that always gives the most frequent class: its `accuracy`, and the `precision` of calling everything
     positive, at any recall."""
@@ -178,15 +191,15 @@ def most_frequent(positives: Sequence[bool]) -> dict[str, float]:
 
 
 def sufficiency_figures(scores: Sequence[float], found: Sequence[bool]) -> dict:
-    """Figures of both classes, `found` and `missing`: `average_precision` (None where all claims are of one class),
-    the best `f1`, and beside them `most_frequent`; with the number of `claims`."""
+    """Figures of both classes, `found` and `missing`: `average_precision` and `best_f1` of any threshold (None where all
+    claims are of one class), and beside them `most_frequent`; with the number of `claims`."""
     scores, found = np.asarray(scores, np.float64), np.asarray(found, bool)
     figures: dict = {"claims": len(found)}
     for name, values, positives in (("found", scores, found), ("missing", -scores, ~found)):
         both = positives.any() and not positives.all()
         figures[name] = {
             "average_precision": average_precision(precision_recall(values, positives)) if both else None,
-            "f1": choose_threshold(values, positives).reached if both else None,
+            "best_f1": choose_threshold(values, positives).reached if both else None,
             "most_frequent": most_frequent(positives.tolist()) if len(positives) else None,
         }
     return figures

@@ -72,8 +72,8 @@ def test_sufficiency_is_held_against_the_tables_that_were_read():
     figures = tables.evaluate(CLAIMS, VERDICTS, sufficiency={"a": .9, "b": .8, "c": .3, "d": .2, "e": .1, "f": .0})
     assert figures["sufficiency"] == {
         "claims": 5,
-        "found": {"average_precision": 1.0, "f1": 1.0, "most_frequent": {"accuracy": 0.6, "precision": 0.4}},
-        "missing": {"average_precision": 1.0, "f1": 1.0, "most_frequent": {"accuracy": 0.6, "precision": 0.6}}}
+        "found": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 0.6, "precision": 0.4}},
+        "missing": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 0.6, "precision": 0.6}}}
     assert tables.sufficiency_figures([.5, .6], [True, True])["found"]["average_precision"] is None
 
 
@@ -117,11 +117,10 @@ def test_curve_and_threshold_are_what_counting_gives(pairs):
     for measure, value in best.items():
         chosen = tables.choose_threshold(scores, positives, measure)
         assert chosen.reached == pytest.approx(value)
-        called = [score >= chosen.value for score in scores]
-        right = sum(c and p for c, p in zip(called, positives))
-        now = {"f1": 2 * right / (sum(called) + sum(positives)),
-               "accuracy": np.mean([c == p for c, p in zip(called, positives)])}
-        assert now[measure] == pytest.approx(value)
+        assert tables.at_threshold(scores, positives, chosen.value)[measure] == pytest.approx(value)
+    for threshold, precision, recall in zip(*curve):
+        figures = tables.at_threshold(scores, positives, threshold)
+        assert (figures["precision"], figures["recall"]) == (precision, recall)
 
 
 def test_thresholds_that_cannot_be():
@@ -133,6 +132,12 @@ def test_thresholds_that_cannot_be():
         tables.choose_threshold([1], [True], "f2")
     with pytest.raises(LisaxError, match="a score and a class for each claim"):
         tables.precision_recall([1, 2], [True])
+
+
+def test_figures_at_a_threshold_of_other_data():
+    assert tables.at_threshold([.9, .4, .6, .1], [True, True, False, False], .5) == {
+        "precision": .5, "recall": .5, "f1": .5, "accuracy": .5}
+    assert tables.at_threshold([.1], [False], .5) == {"precision": None, "recall": None, "f1": None, "accuracy": 1}
 
 
 def test_estimators():
