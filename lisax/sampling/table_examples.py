@@ -139,7 +139,8 @@ def retrieved(claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Col
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         tables = _first(run.get(claim.id, ()), lookup, k, skipped)
-        skipped[NOT_RETRIEVED] += not tables
+        if not tables:
+            skipped[NOT_RETRIEVED] += 1
         yield _example(claim, tables, columns)
 
 

@@ -50,7 +50,10 @@ def test_retrieved_is_what_a_model_meets_in_use():
         "first": ALL[:3], "last": ["t1", "t7"], "neutral": ["t6", "t1", "t2"], "nothing": ALL[:3], "orphan": [],
         "absent": ALL[:3]}
     assert examples["last"].gold == (False, True) and examples["neutral"].gold == (True, False, False)
-    assert skipped == {built.NOT_RETRIEVED: 1, built.NOT_IN_COLLECTION: 1}
+    assert dict(skipped) == {built.NOT_RETRIEVED: 1, built.NOT_IN_COLLECTION: 1}
+    none = Counter()
+    list(built.retrieved([FIRST], RUN, TABLES.get, columns, 3, skipped=none))
+    assert not none.keys()
 
 
 def test_in_training_gold_takes_the_last_place_where_it_is_missing():
