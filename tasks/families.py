@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import gin
 import numpy as np
@@ -16,10 +16,10 @@ import seqio
 import tensorflow as tf
 
 from lisax.formats import presets
-from lisax.formats.families import Family, encode
+from lisax.formats.families import ExampleLike, Family, TableExampleLike, encode
 from lisax.formats.label_words import single_pieces
 from lisax.formats.vocabulary import EOS_ID
-from lisax.records import LisaxError
+from lisax.records import DataError, LisaxError
 from lisax.sampling.examples import Example
 from tasks import locations, metrics
 from tasks.vocabularies import default_vocabulary, encoder_of, is_bytes
@@ -57,41 +57,80 @@ def features(vocabulary: seqio.Vocabulary) -> dict[str, seqio.Feature]:
 
 def add(name: str, family: Family, file_of: locations.FileOf, *, splits: Sequence[str] = ("train", "dev"),
         vocabulary: seqio.Vocabulary | None = None, preset: presets.Preset | None = None,
-        before: Sequence = ()) -> seqio.Task:
+        before: Sequence = (), read: Callable[[dict], ExampleLike | TableExampleLike] = Example.from_row) -> seqio.Task:
     """Registers the task `name` over `file_of(split)`, a file of example records of `family`.
 
     Without a vocabulary or preset, those of gin or the environment are used at reading. `before` are
-    preprocessors that turn the file's lines into records where it does not hold records.
+    preprocessors that turn the file's lines into records where it does not hold records; `read` makes an
+    example of a record.
     """
-    targets = metrics.ranking_scores if family.ranks else None
+    figures = [metrics.accuracy, metrics.ranking_scores] if family.ranks else [metrics.label_accuracy]
+    if family.reads_tables:
+        figures.append(metrics.dropped_rows)
     return seqio.TaskRegistry.add(
         name,
         source=LineSource(name, file_of, splits),
         preprocessors=[*before, seqio.CacheDatasetPlaceholder(),
-                       functools.partial(encode_records, task=name, family=family, preset=preset)],
+                       functools.partial(encode_records, task=name, family=family, preset=preset, read=read)],
         output_features=features(vocabulary or default_vocabulary()),
         postprocess_fn=with_record,
-        metric_fns=[metrics.accuracy if family.ranks else metrics.label_accuracy, *([targets] if targets else [])])
+        metric_fns=figures)
 
 
 def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
                    sequence_length: Mapping[str, int] | None, *, task: str, family: Family,
-                   preset: presets.Preset | None) -> tf.data.Dataset:
+                   preset: presets.Preset | None,
+                   read: Callable[[dict], ExampleLike | TableExampleLike] = Example.from_row) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs, targets (int32 with EOS) and their texts, the record's ids and label.
 
-    `claim_id` and `sentence_ids` (joined by spaces) are strings, `relevant` is whether the label is true.
+    `claim_id` and `sentence_ids` (of sentences or tables, joined by spaces) are strings, `relevant` is whether the
+    label is true, `dropped_rows` an int32, see `formats.tables`.
 
     Documents are shortened to `sequence_length["inputs"]`; without lengths nothing is.
     """
+    wording, to_ids = wording_of(output_features, preset, family)
+    ids_of = remembering(to_ids)
+    max_tokens = (sequence_length or {}).get("inputs")
+
+    def one(line: bytes) -> tuple:
+        example = parsed(line, read, task)
+        text = encode(example, family, preset=wording, max_tokens=max_tokens,
+                      count_tokens=lambda text: len(ids_of(text)))
+        return ([*ids_of(text.inputs), EOS_ID], [*to_ids(text.targets), EOS_ID], text.inputs, text.targets,
+                example.claim_id, " ".join(example.unit_ids), example.label is True, text.dropped_rows)
+
+    def many(lines: np.ndarray) -> tuple:
+        inputs, targets, *others = zip(*map(one, lines))
+        return (*flat(inputs), *flat(targets), *map(encoded, others[:4]), np.array(others[4], bool),
+                np.array(others[5], np.int32))
+
+    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        kinds = [tf.int32, tf.int64, tf.int32, tf.int64, *[tf.string] * 4, tf.bool, tf.int32]
+        inputs, input_lengths, targets, target_lengths, *others = tf.numpy_function(many, [batch["line"]], kinds)
+        for column in others:
+            column.set_shape([None])
+        return {"inputs": ragged(inputs, input_lengths), "targets": ragged(targets, target_lengths),
+                **dict(zip(("inputs_pretokenized", "targets_pretokenized", "claim_id", "sentence_ids", "relevant",
+                            "dropped_rows"), others, strict=True))}
+
+    return dataset.batch(CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+
+
+def wording_of(output_features: Mapping[str, seqio.Feature], preset: presets.Preset | None,
+               family: Family) -> tuple[presets.Preset, Callable[[str], list[int]]]:
+    """The preset in the words of the task's vocabulary, each checked to be one piece, and text -> ids."""
     vocabulary = output_features["inputs"].vocabulary
     to_ids = encoder_of(vocabulary)
     wording = preset or chosen_preset()
     if is_bytes(vocabulary):
         wording = wording.with_initials()
-    single_pieces(wording.ranking_words if family.ranks else wording.label_words, to_ids)
-    max_tokens = (sequence_length or {}).get("inputs")
+    if family is not Family.TABLE_FUSION:  # which answers in classes, not in words
+        single_pieces(wording.ranking_words if family.ranks else wording.label_words, to_ids)
+    return wording, to_ids
 
-    # The text counted last is nearly always the one that is kept: its ids are not computed again.
+
+def remembering(to_ids: Callable[[str], list[int]]) -> Callable[[str], list[int]]:
+    """`to_ids`, but the text asked for last is not computed again: the one counted last is nearly always kept."""
     last: tuple[str, list[int]] = ("", [])
 
     def ids_of(text: str) -> list[int]:
@@ -101,32 +140,21 @@ def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio
             last = kept = text, to_ids(text)
         return kept[1]
 
-    def one(line: bytes) -> tuple:
-        try:
-            example = Example.from_row(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise LisaxError(f"task '{task}': a line is not valid JSON: {error}: {line[:80]!r}") from None
-        text = encode(example, family, preset=wording, max_tokens=max_tokens,
-                      count_tokens=lambda text: len(ids_of(text)))
-        sentence_ids = " ".join(sentence.id for sentence in example.sentences)
-        return ([*ids_of(text.inputs), EOS_ID], [*to_ids(text.targets), EOS_ID], text.inputs, text.targets,
-                example.claim_id, sentence_ids, example.label is True)
+    return ids_of
 
-    def many(lines: np.ndarray) -> tuple:
-        inputs, targets, *others = zip(*map(one, lines))
-        texts = [np.array([text.encode() for text in column], object) for column in others[:4]]
-        return *flat(inputs), *flat(targets), *texts, np.array(others[4], bool)
 
-    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        kinds = [tf.int32, tf.int64, tf.int32, tf.int64, *[tf.string] * 4, tf.bool]
-        inputs, input_lengths, targets, target_lengths, *others = tf.numpy_function(many, [batch["line"]], kinds)
-        for column in others:
-            column.set_shape([None])
-        return {"inputs": ragged(inputs, input_lengths), "targets": ragged(targets, target_lengths),
-                **dict(zip(("inputs_pretokenized", "targets_pretokenized", "claim_id", "sentence_ids", "relevant"),
-                           others, strict=True))}
+def parsed(line: bytes, read: Callable[[dict], ExampleLike | TableExampleLike], task: str):
+    """The example of a line of a task's file."""
+    try:
+        return read(json.loads(line))
+    except (json.JSONDecodeError, DataError) as error:
+        trouble = "is not valid JSON" if isinstance(error, json.JSONDecodeError) else "is not an example of it"
+        raise LisaxError(f"task '{task}': a line {trouble}: {error}: {line[:80]!r}") from None
 
-    return dataset.batch(CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+
+def encoded(texts: Sequence[str]) -> np.ndarray:
+    """Strings as TensorFlow takes them from numpy."""
+    return np.array([text.encode() for text in texts], object)
 
 
 def flat(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -147,4 +175,4 @@ def with_record(text: str, example: Mapping | None = None, is_target: bool = Fal
     if not is_target or example is None:
         return text
     return {"target": text, "claim_id": example["claim_id"].decode(), "relevant": bool(example["relevant"]),
-            "sentence_ids": example["sentence_ids"].decode()}
+            "sentence_ids": example["sentence_ids"].decode(), "dropped_rows": int(example["dropped_rows"])}

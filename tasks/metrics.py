@@ -9,6 +9,10 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from lisax.records import Label
+
 CUTOFF = 5
 
 
@@ -26,6 +30,32 @@ def label_accuracy(targets: Sequence[Mapping[str, str]], predictions: Sequence[s
         by_label[target["target"]].append(target["target"] == prediction.strip())
     balanced = sum(sum(right) / len(right) for right in by_label.values()) / max(len(by_label), 1)
     return {"label_accuracy": accuracy(targets, predictions)["accuracy"], "balanced_accuracy": balanced}
+
+
+def dropped_rows(targets: Sequence[Mapping], predictions: Sequence) -> dict[str, int]:
+    """Rows of tables for which the inputs had no room, over the whole split."""
+    return {"dropped_rows": sum(target["dropped_rows"] for target in targets)}
+
+
+def fusion_accuracy(targets: Sequence[Mapping], predictions: Sequence[np.ndarray]) -> dict[str, float]:
+    """Figures of the fusion model from its probabilities [tables, classes] of each claim, the last two classes
+    true and false, places without a table zero.
+
+    `label_accuracy`: the truth that has more probability over all tables, on claims that are true or false.
+    `table_accuracy`: the table with the most probability of truth and falsehood together is a gold one, on those of
+    them whose gold table is among theirs.
+    """
+    labels, tables = [], []
+    for target, prediction in zip(targets, predictions, strict=True):
+        decided = np.asarray(prediction)[:, -2:]
+        if target["label"] not in (Label.SUPPORTS, Label.REFUTES):
+            continue
+        true, false = decided.sum(axis=0)
+        labels.append((true > false) == (target["label"] == Label.SUPPORTS))
+        if any(target["gold"]):
+            best = int(np.argmax(decided.sum(axis=1)))
+            tables.append(best < len(target["gold"]) and target["gold"][best])
+    return {"label_accuracy": sum(labels) / max(len(labels), 1), "table_accuracy": sum(tables) / max(len(tables), 1)}
 
 
 def ranking_figures(claim_ids: Sequence[str], relevant: Sequence[bool], scores: Sequence[float],

@@ -12,12 +12,19 @@ pages.jsonl (`lisax.corpora.plain` gives their fields). The same as JSON, for LI
 This gives mine_rank, mine_rank_entities, mine_label_pointwise, mine_label_listwise,
 mine_label_listwise_infused and mine_claim_only, after the data are checked line by line, and
 mine_span_corruption over the corpus.
+
+Claims that tables decide are taken the same way: a folder of TabFact's or InfoTabs' layout, or claims.*.jsonl whose
+evidence is one table's id with tables.jsonl or a folder `tables/`; or the files:
+
+    register("mine", claims={"train": "train.jsonl", "dev": "dev.jsonl"}, tables="tables.jsonl", vocabulary="train")
+
+They give mine_tables_closed, mine_tables_one, mine_tables_top3 (5, 10), mine_tables_fusion_top1 (3, 5, 10) and
+mine_tables_claim_only, see `tasks.tables`. `evidence="tables"` says so of a folder that has both kinds.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import logging
 import os
@@ -28,13 +35,12 @@ from pathlib import Path
 
 import seqio
 
-from lisax.corpora import open_folder, plain, read_claims
-from lisax.corpora.reading import Watch
 from lisax.formats import presets
 from lisax.formats.families import Family
-from lisax.records import Claim, DataError, Document, Label, LisaxError, atomic_write, write_json
+from lisax.records import Claim, DataError, LisaxError, atomic_write, write_json
 from lisax.sampling import examples, files
-from tasks import families, pretraining
+from tasks import families, pretraining, table_data, tables
+from tasks.claim_dataset import PATHS, ClaimDataset, check_evidence, checked_claims
 from tasks.labelling import VARIANTS
 from tasks.vocabularies import ByteVocabulary, SentencePieces, encoder_of, train_vocabulary
 
@@ -44,77 +50,8 @@ CANDIDATES = 200  # sentences a claim, where BM25 has to find them
 TRAINED_PIECES = 8000
 DEV_PAGES = 0.02  # of the corpus, held out of span corruption
 TASKS = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, **VARIANTS}
+TABLE_TASKS = tables.TEXT_TASKS | tables.FUSION_TASKS
 MANIFEST = "dataset.json"
-PATHS = ("folder", "corpus", "vocabulary", "run", "reranked", "out")
-
-
-@dataclasses.dataclass(frozen=True)
-class ClaimDataset:
-    """What a user says of his data. Paths in a JSON file are relative to it.
-
-    name: prefix of the tasks. folder: a dataset folder; or else claims ({split: file} or one file, which is
-    "train"; any layout) and corpus (pages, plain layout). vocabulary: a SentencePiece model, "bytes", "train" (one
-    is trained on the corpus), or None for the one that `tasks.locations` finds. run, reranked: TREC runs of
-    sentence ids, before and after a ranker; without a run a claim's own `candidates` are taken, or else BM25
-    over the corpus's sentences; without reranked the run stands in for it. preset: "paper", "released" or
-    None for gin's. out: where the example files go, by default `{name}_tasks` beside the data.
-    """
-
-    name: str
-    folder: str | os.PathLike | None = None
-    claims: str | os.PathLike | Mapping[str, str | os.PathLike] | None = None
-    corpus: str | os.PathLike | None = None
-    vocabulary: str | os.PathLike | None = None
-    run: str | os.PathLike | None = None
-    reranked: str | os.PathLike | None = None
-    preset: str | None = None
-    seed: int = 0
-    out: str | os.PathLike | None = None
-
-    def __post_init__(self):
-        if not isinstance(self.name, str) or not self.name.isidentifier():
-            raise LisaxError(f"a dataset's name must be letters, digits and underscores, found {self.name!r}")
-        files = self.claims.values() if isinstance(self.claims, Mapping) else [self.claims]
-        for field, value in [(field, getattr(self, field)) for field in PATHS] + [("claims", file) for file in files]:
-            if value is not None and not isinstance(value, (str, os.PathLike)):
-                raise LisaxError(f"dataset '{self.name}': `{field}` must be a path, found {value!r:.80}")
-        if type(self.seed) is not int:
-            raise LisaxError(f"dataset '{self.name}': `seed` must be an integer, found {self.seed!r:.80}")
-        if (self.folder is None) == (self.claims is None) or (self.claims is None) != (self.corpus is None):
-            raise LisaxError(f"dataset '{self.name}': give either `folder`, or `claims` and `corpus`")
-
-    @property
-    def claim_files(self) -> dict[str, Path]:
-        if self.folder is not None:
-            dataset = open_folder(self.folder)
-            return {split: dataset.claim_file(split) for split in dataset.splits}
-        if not isinstance(self.claims, Mapping):
-            return {"train": Path(self.claims)}
-        return {split: Path(path) for split, path in self.claims.items()}
-
-    @property
-    def out_folder(self) -> Path:
-        if self.out is not None:
-            return Path(self.out)
-        beside = Path(self.folder) if self.folder is not None else Path(self.corpus).parent
-        return beside / f"{self.name}_tasks"
-
-    def read_claims(self, split: str, watch: Watch) -> Iterator[Claim]:
-        if self.folder is not None:
-            return open_folder(self.folder).claims(split, watch)
-        return read_claims(self.claim_files[split], watch)
-
-    def read_pages(self) -> Iterator[Document]:
-        return open_folder(self.folder).documents() if self.folder is not None else plain.read_pages(self.corpus)
-
-    def fingerprint(self) -> str:
-        """Changes when a file it reads or a setting that shapes the examples does."""
-        paths = [*self.claim_files.values(), *(Path(p) for p in (self.corpus, self.run, self.reranked) if p)]
-        if self.folder is not None:
-            paths += sorted(path for path in Path(self.folder).rglob("*")
-                            if path.is_file() and self.out_folder not in path.parents)
-        stats = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
-        return hashlib.sha256(json.dumps([stats, self.seed, str(self.vocabulary)]).encode()).hexdigest()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,21 +62,34 @@ class Registered:
     tasks: dict[str, str]
     counts: dict[str, dict[str, int]]
 
-    def write_gin(self, path: str | os.PathLike, variant: str = "label_listwise_infused",
-                  model: str = "t5_1_1_small") -> None:
-        """Writes a gin file that fine-tunes on one of the tasks, and beside it the JSON file it needs."""
+    def write_gin(self, path: str | os.PathLike, variant: str | None = None, model: str = "t5_1_1_small") -> None:
+        """Writes a gin file that fine-tunes on one of the tasks, and beside it the JSON file it needs.
+
+        Without a variant: label_listwise_infused, or of claims over tables tables_top5.
+        """
+        variant = variant or ("tables_top5" if self.dataset.over_tables else "label_listwise_infused")
         if variant not in self.tasks:
             raise LisaxError(f"no task '{variant}'; there are {', '.join(self.tasks)}")
         path = Path(path)
         description = path.with_suffix(".json")
         write_json(description, _as_json(self.dataset))
-        ranks = TASKS[variant].ranks
+        lengths, rate = _lengths_and_rate(variant)
+        wrapper = "include 'models/table_fusion.gin'\n" if variant in tables.FUSION_TASKS else ""
         dev = "" if "dev" in self.dataset.claim_files else "EVAL_SPLIT = 'train'  # the dataset has no dev split\n"
+        examples = self.counts.get(TABLE_TASKS.get(variant, variant), {}).get("train", 0)
         with atomic_write(path) as file:
             file.write(_GIN.format(
                 task=self.tasks[variant], description=shlex.quote(str(description)), path=shlex.quote(str(path)),
-                model=model, inputs=512 if variant != "claim_only" else 128,
-                rate="1e-4" if ranks else "1e-3", examples=self.counts.get(variant, {}).get("train", 0), dev=dev))
+                model=model, wrapper=wrapper, lengths=lengths, rate=rate, examples=examples, dev=dev))
+
+
+def _lengths_and_rate(variant: str) -> tuple[dict[str, int], str]:
+    """TASK_FEATURE_LENGTHS and the learning rate of a variant."""
+    if variant in tables.FUSION_TASKS:
+        k = int(variant.rpartition("top")[2])
+        return {"inputs": 512 * k, "targets": k}, "1e-4"
+    inputs = 128 if variant.endswith("claim_only") else 512
+    return {"inputs": inputs, "targets": 2}, "1e-4" if variant.startswith("rank") else "1e-3"
 
 
 _GIN = """\
@@ -147,11 +97,11 @@ _GIN = """\
 #   LISAX_TASKS={description} lisax train --gin_file={path} \\
 #     --gin.MODEL_DIR=out --gin.INITIAL_CHECKPOINT_PATH=pretrained/checkpoint_10000 --gin.TRAIN_STEPS=11000
 include 'models/{model}.gin'
-include 'runs/finetune.gin'
+{wrapper}include 'runs/finetune.gin'
 
 MIXTURE_OR_TASK_NAME = '{task}'
 MIXTURE_OR_TASK_MODULE = 'tasks'
-TASK_FEATURE_LENGTHS = {{'inputs': {inputs}, 'targets': 2}}
+TASK_FEATURE_LENGTHS = {lengths}
 BATCH_SIZE = 128
 {dev}
 utils.create_learning_rate_scheduler:
@@ -170,7 +120,7 @@ def register(name: str, **fields) -> Registered:
         if field not in known:
             raise LisaxError(f"dataset '{name}': unknown field '{field}'; there are {', '.join(known)}")
     dataset = ClaimDataset(name, **fields)
-    tasks = {variant: f"{name}_{variant}" for variant in TASKS}
+    tasks = {variant: f"{name}_{variant}" for variant in (TABLE_TASKS if dataset.over_tables else TASKS)}
     taken = sorted({*tasks.values(), f"{name}_span_corruption"} & set(seqio.TaskRegistry.names()))
     if taken:
         raise LisaxError(f"there is already a task '{taken[0]}': register the dataset under another name")
@@ -181,10 +131,15 @@ def register(name: str, **fields) -> Registered:
     counts = _build(dataset)
     if dataset.vocabulary == "train":
         vocabulary = _vocabulary(dataset)
+    options = {"splits": splits, "vocabulary": vocabulary, "preset": preset}
+    if dataset.over_tables:
+        for variant, stem in TABLE_TASKS.items():
+            add = tables.add_fusion if variant in tables.FUSION_TASKS else tables.add_text
+            add(tasks[variant], _file_in(dataset.out_folder, stem), **options)
+        return Registered(dataset, tasks, counts)
     for variant, family in TASKS.items():
         stem = "rank" if family.ranks else variant
-        families.add(tasks[variant], family, _file_in(dataset.out_folder, stem), splits=splits,
-                     vocabulary=vocabulary, preset=preset)
+        families.add(tasks[variant], family, _file_in(dataset.out_folder, stem), **options)
     pretraining.add(f"{name}_span_corruption", _file_in(dataset.out_folder, "text"), vocabulary)
     return Registered(dataset, tasks, counts)
 
@@ -256,19 +211,33 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
         if written["fingerprint"] == fingerprint:
             return written["counts"]
     claims = {split: checked_claims(dataset, split) for split in dataset.claim_files}
+    skipped: Counter = Counter()
+    build = table_data.build if dataset.over_tables else _build_over_sentences
+    counts = build(dataset, claims, skipped)
+    for reason, number in skipped.items():
+        log.warning("%s: %s: %d", dataset.name, reason, number)
+    if str(dataset.vocabulary) == "train":
+        texts = table_data.texts if dataset.over_tables else _texts
+        train_vocabulary(texts(dataset, claims.get("train", ())), out / "spiece.model", TRAINED_PIECES)
+    write_json(manifest, {"fingerprint": fingerprint, "counts": counts})
+    return counts
+
+
+def _build_over_sentences(dataset: ClaimDataset, claims: Mapping[str, list[Claim]],
+                          skipped: Counter) -> dict[str, dict[str, int]]:
+    out = dataset.out_folder
     candidates = _candidates(dataset, [claim for of_split in claims.values() for claim in of_split])
     reranked = _ranked(dataset.reranked) if dataset.reranked else candidates
     wanted = {unit for run in (candidates, reranked) for units in run.values() for unit in units}
     wanted.update(unit for of_split in claims.values() for claim in of_split for unit in claim.gold_ids)
     present = {sentence.id: examples.Passage(sentence.id, page.title, sentence.text)
                for page in dataset.read_pages() for sentence in page.sentences if sentence.id in wanted}
-    _check_evidence(dataset, wanted - present.keys())
+    check_evidence(dataset, wanted - present.keys(), "a sentence of the corpus")
     # Gaps that the owner's corpus has are left out of the examples, and counted.
     passages = {unit: passage for unit, passage in present.items() if passage.text}
     for run, path in ((candidates, dataset.run), (reranked, dataset.reranked)):
         if path and passages.keys().isdisjoint(unit for units in run.values() for unit in units):
             raise DataError("none of its ids is a sentence of the corpus ({page}_{n})", path=path)
-    skipped: Counter = Counter()
     counts: dict[str, dict[str, int]] = {}
     for split, of_split in claims.items():
         written = files.write_all(out, split, of_split, candidates, reranked, passages.get, seed=dataset.seed,
@@ -276,39 +245,7 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
         for variant, number in written.items():
             counts.setdefault(variant, {})[split] = number
     files.write_texts(out, dataset.read_pages(), DEV_PAGES)
-    for reason, number in skipped.items():
-        log.warning("%s: %s: %d", dataset.name, reason, number)
-    if str(dataset.vocabulary) == "train":
-        train_vocabulary(_texts(dataset, claims.get("train", ())), out / "spiece.model", TRAINED_PIECES)
-    write_json(manifest, {"fingerprint": fingerprint, "counts": counts})
     return counts
-
-
-def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
-    """The claims of a split; one that cannot be trained on is an error with its place."""
-    watch, claims = Watch(), []
-    for claim in dataset.read_claims(split, watch):
-        path, line = watch.where or (dataset.claim_files[split], None)
-        if claim.label is None and split == "train":
-            raise DataError(f"claim '{claim.id}' has no label and is in train", path=path, line=line,
-                            field="label")
-        if claim.label in (Label.SUPPORTS, Label.REFUTES) and not claim.evidence_sets:
-            raise DataError(f"claim '{claim.id}' is {claim.label} but has no evidence", path=path, line=line,
-                            field="evidence")
-        claims.append(claim)
-    return claims
-
-
-def _check_evidence(dataset: ClaimDataset, missing: set[str]) -> None:
-    """Raises for the first claim whose evidence is not in the corpus; its line is found by reading again."""
-    for split in dataset.claim_files if missing else ():
-        watch = Watch()
-        for claim in dataset.read_claims(split, watch):
-            for unit in claim.gold_ids:
-                if unit in missing:
-                    path, line = watch.where or (dataset.claim_files[split], None)
-                    raise DataError(f"'{unit}' of claim '{claim.id}' is not a sentence of the corpus",
-                                    path=path, line=line, field="evidence")
 
 
 def _ranked(path: str | os.PathLike) -> dict[str, list[str]]:

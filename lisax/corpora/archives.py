@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import sys
 import tarfile
 import tempfile
 import zipfile
@@ -27,26 +29,55 @@ def unpack(archive, folder, *, inside: str = "") -> list[Path]:
     with tempfile.TemporaryDirectory(prefix=".unpack-", dir=folder) as work:
         made: dict[PurePosixPath, Path] = {}
         try:
-            for name, source in _members(archive, shutil.disk_usage(folder).free):
-                if inside:
-                    if name.parts[0] != inside or len(name.parts) == 1:
-                        continue
-                    name = PurePosixPath(*name.parts[1:])
-                if name in made:
-                    raise DataError(f"the archive holds {str(name)!r} twice", path=archive)
-                made[name] = Path(work, *name.parts)
-                made[name].parent.mkdir(parents=True, exist_ok=True)
-                with made[name].open("xb") as file:
-                    shutil.copyfileobj(source, file, 1 << 20)
-            for name, unpacked in made.items():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                os.replace(unpacked, folder / name)
-        except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError,
-                RuntimeError) as error:
-            raise DataError(f"the archive is broken or encrypted: {error}", path=archive) from None
+            with _told_of(archive):
+                for name, source in _members(archive, shutil.disk_usage(folder).free):
+                    if inside:
+                        if name.parts[0] != inside or len(name.parts) == 1:
+                            continue
+                        name = PurePosixPath(*name.parts[1:])
+                    if name in made:
+                        raise DataError(f"the archive holds {str(name)!r} twice", path=archive)
+                    made[name] = Path(work, *name.parts)
+                    made[name].parent.mkdir(parents=True, exist_ok=True)
+                    with made[name].open("xb") as file:
+                        shutil.copyfileobj(source, file, 1 << 20)
+                for name, unpacked in made.items():
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    os.replace(unpacked, folder / name)
         except OSError as error:
             raise DataError(f"cannot be unpacked into {folder}: {error.strerror or error}", path=archive) from None
     return [folder / name for name in made]
+
+
+def read_files(archive, *, largest_bytes: int = 1 << 28) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """(name, content) of each file of a .zip or .tar(.gz), one in memory at a time and none on disk.
+
+    Refuses what `unpack` refuses, and a file of more than `largest_bytes`, with a `DataError`.
+    """
+    archive = Path(archive)
+    seen: set[PurePosixPath] = set()
+    try:
+        with _told_of(archive):
+            for name, source in _members(archive, sys.maxsize):
+                if name in seen:
+                    raise DataError(f"the archive holds {str(name)!r} twice", path=archive)
+                seen.add(name)
+                content = source.read(largest_bytes + 1)
+                if len(content) > largest_bytes:
+                    raise DataError(f"the archive holds {str(name)!r} of more than {largest_bytes:,} bytes",
+                                    path=archive)
+                yield name, content
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", path=archive) from None
+
+
+@contextlib.contextmanager
+def _told_of(archive: Path) -> Iterator[None]:
+    """What a broken archive makes its library raise becomes a `DataError`."""
+    try:
+        yield
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise DataError(f"the archive is broken or encrypted: {error}", path=archive) from None
 
 
 def _members(archive: Path, free_bytes: int) -> Iterator[tuple[PurePosixPath, BinaryIO]]:

@@ -35,8 +35,8 @@ class Summary:
         """The summary for a reader, a line each."""
         lines = [f"{self.folder}: {self.layout} layout"]
         lines += [f"  {name}: {count:,}" for name, count in self.counts.items()]
-        lines += [f"  labels in {split}: " + ", ".join(f"{label} {count:,}" for label, count in labels.items())
-                  for split, labels in self.labels.items()]
+        lines += [f"  {name}: " + ", ".join(f"{label} {count:,}" for label, count in labels.items())
+                  for name, labels in self.labels.items()]
         lines += [f"  warning: {warning}" for warning in self.warnings]
         lines += [f"  problem: {problem}" for problem in self.problems]
         if self.problem_count > len(self.problems):
@@ -71,11 +71,14 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
     labels: dict[str, dict[str, int]] = {}
     wanted: Wanted = {}
     split_of: dict[str, str] = {}
-    if not dataset.splits and not dataset.question_splits:
+    if not (dataset.splits or dataset.question_splits or dataset.table_claim_splits or dataset.layout == "tables"):
         watch.problem(DataError("no claims and no questions", path=dataset.folder))
-    for split in dataset.splits:
+    streams = [(f"claims in {split}", split, dataset.claims) for split in dataset.splits]
+    if dataset.has_own_table_claims:
+        streams += [(f"table claims in {split}", split, dataset.table_claims) for split in dataset.table_claim_splits]
+    for name, split, read in streams:
         tally: Counter[str] = Counter()
-        for claim in dataset.claims(split, watch):
+        for claim in read(split, watch):
             path, line = watch.where
             tally["no label" if claim.label is None else str(claim.label)] += 1
             for unit in (*claim.gold_ids, *claim.candidates):
@@ -84,8 +87,8 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
             if split_of.setdefault(claim.id, split) != split and dataset.layout != "beir":
                 watch.problem(DataError(f"claim {claim.id!r} is in split {split_of[claim.id]} too", path=path,
                                         line=line, field="id"))
-        counts[f"claims in {split}"] = tally.total()
-        labels[split] = dict(sorted(tally.items()))
+        counts[name] = tally.total()
+        labels[name.replace("claims in ", "labels in ")] = dict(sorted(tally.items()))
     for split in dataset.question_splits:
         counts[f"questions in {split}"] = 0
         for question in dataset.questions(split, watch):
@@ -103,12 +106,14 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
         for sentence in document.sentences:
             counts["sentences with text"] += bool(sentence.text)
             wanted.pop(sentence.id, None)
-    if not counts["pages"]:
-        watch.problem(DataError("no pages", path=dataset.folder))
     for table in dataset.tables(watch):
         counts["tables"] += 1
         for unit in _table_units(table):
             wanted.pop(unit, None)
+    if not counts["pages"] and counts["tables"]:
+        del counts["pages"], counts["sentences with text"]
+    elif not counts["pages"]:
+        watch.problem(DataError("no pages", path=dataset.folder))
     for graph in dataset.graphs(watch):
         counts["graphs"] += 1
         wanted.pop(graph.id, None)

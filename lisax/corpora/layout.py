@@ -3,70 +3,13 @@
 from __future__ import annotations
 
 import functools
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import beir, fever, fm2, plain, wice
+from lisax.corpora import beir, fever, fm2, infotabs, plain, tabfact, table_files, wice
+from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.reading import Watch
-from lisax.records import Claim, DataError, Document, Graph, Question, Table, read_json_lines
-
-SPLITS = ("train", "dev", "test")
-
-
-class Dataset(ABC):
-    """Claims by split, and the documents that they are checked against.
-
-    Readers raise the first problem, or, given a `Watch`, tell it. A split that is not there is a `DataError`.
-    """
-
-    layout: str
-
-    def __init__(self, folder: Path, files: dict[str, Path]):
-        self.folder, self.files = folder, files
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """The splits that have claims."""
-        return tuple(self.files)
-
-    @property
-    def question_splits(self) -> tuple[str, ...]:
-        """The splits that have questions."""
-        return ()
-
-    def claim_file(self, split: str) -> Path:
-        if split not in self.files:
-            raise DataError(f"no claims for split {split!r}; there are {', '.join(self.splits) or 'none'}",
-                            path=self.folder)
-        return self.files[split]
-
-    @abstractmethod
-    def claims(self, split: str, watch: Watch | None = None) -> Iterator[Claim]:
-        """The claims of a split, in the order of the file."""
-
-    @abstractmethod
-    def documents(self, watch: Watch | None = None) -> Iterator[Document]:
-        """All documents, streamed."""
-
-    def tables(self, watch: Watch | None = None) -> Iterator[Table]:
-        return iter(())
-
-    def graphs(self, watch: Watch | None = None) -> Iterator[Graph]:
-        return iter(())
-
-    def questions(self, split: str, watch: Watch | None = None) -> Iterator[Question]:
-        return iter(())
-
-    @functools.cached_property
-    def _original_pages(self) -> dict[str, str]:
-        return {document.id: document.original_id for document in self.documents(Watch(keep_going=True))
-                if document.original_id not in (None, document.id)}
-
-    def original_page(self, page: str) -> str:
-        """The owner's id of a page. The first call reads the documents once and keeps the ids that differ."""
-        return self._original_pages.get(page, page)
-
+from lisax.records import Claim, DataError, read_json_lines
 
 class Fever(Dataset):
     layout = "fever"
@@ -88,18 +31,37 @@ class Plain(Dataset):
     def __init__(self, folder: Path):
         super().__init__(folder, _by_split(folder, "claims"))
         self.question_files = _by_split(folder, "questions")
+        self.table_claim_files = _by_split(folder, "table_claims")
+        self.has_own_table_claims = bool(self.table_claim_files)
+        self.has_pages = (folder / "pages.jsonl").is_file()
+        self.has_table_files = not (folder / "tables.jsonl").is_file() and table_files.has_tables(folder / "tables")
+        if not self.has_pages and (self.has_table_files or (folder / "tables.jsonl").is_file()):
+            self.table_claim_files = self.table_claim_files or self.files
 
     @property
     def question_splits(self):
         return tuple(self.question_files)
 
+    @property
+    def table_claim_splits(self):
+        return tuple(self.table_claim_files)
+
     def claims(self, split, watch=None):
         return plain.read_claims(self.claim_file(split), watch)
 
+    def table_claims(self, split, watch=None):
+        if split not in self.table_claim_files:
+            return super().table_claims(split, watch)
+        return plain.read_claims(self.table_claim_files[split], watch)
+
     def documents(self, watch=None):
+        if not self.has_pages and self.table_claim_files:
+            return iter(())
         return plain.read_pages(self.folder / "pages.jsonl", watch)
 
     def tables(self, watch=None):
+        if self.has_table_files:
+            return table_files.read_tables(self.folder / "tables", watch)
         return self._if_there("tables.jsonl", plain.read_tables, watch)
 
     def graphs(self, watch=None):
@@ -169,13 +131,20 @@ class Wice(Dataset):
         return wice.read_pages(list(self.files.values()), watch)
 
 
-def open_folder(folder) -> Dataset:
-    """The dataset in a folder, its layout told by the names of its files and the fields of their first line."""
+def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
+    """The dataset in a folder, its layout told by the names of its files and the fields of their first line.
+
+    `wording` chooses how TabFact's claims are worded, see `tabfact.TabFact`; other layouts have one wording.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError("no such folder", path=folder)
-    if (folder / "pages.jsonl").is_file() or _by_split(folder, "claims"):
+    if tabfact.is_tabfact(folder):
+        return tabfact.TabFact(folder, wording)
+    if (folder / "pages.jsonl").is_file() or _by_split(folder, "claims") or _by_split(folder, "table_claims"):
         return Plain(folder)
+    if infotabs.claim_files(folder):
+        return infotabs.InfoTabs(folder)
     if any((folder / place).exists() for place in fever.PAGE_PLACES):
         return Fever(folder)
     if (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file():
@@ -189,18 +158,26 @@ def open_folder(folder) -> Dataset:
             return Wice(folder, files)
         if "claim" in first:
             return Fever(folder)  # which says that its pages are missing
+    if table_files.has_tables(folder):
+        return table_files.TableFolder(folder)
     raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
                     "(claims.train.jsonl, pages.jsonl), BEIR (corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice "
-                    "or WiCE (train.jsonl, dev.jsonl, test.jsonl)", path=folder)
+                    "or WiCE (train.jsonl, dev.jsonl, test.jsonl), TabFact (data/all_csv/, "
+                    "tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), a folder of tables (*.csv, "
+                    "*.html, WikiTables' *.jsonl)", path=folder)
 
 
 def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
-    """The claims of one file, its layout told by the fields of its lines: FEVER, FoolMeTwice, WiCE, BEIR or ours.
+    """The claims of one file, its layout told by its name and the fields of its lines: any of `open_folder`'s.
 
     BEIR's claims are its queries.jsonl, or those that a qrels/*.tsv judges. FoolMeTwice numbers sentences over all
     of its files, so those that stand beside this one are read too.
     """
     path = Path(path)
+    if path.suffix == ".json":
+        return tabfact.read_claims(path, watch)
+    if path.name.startswith("infotabs_"):
+        return infotabs.read_claims(path, watch)
     if path.suffix == ".tsv":
         return beir.read_claims(path.parent.parent, path.stem, watch)
     for _, row in read_json_lines(path):
@@ -212,6 +189,8 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
             return FoolMeTwice(path.parent, files if split else {"": path}).claims(split or "", watch)
         if "supporting_sentences" in row:
             return wice.read_claims(path, watch)
+        if "table" in row and "subset" in row:
+            return tabfact.read_core_claims(path, watch)
         sets = row.get("evidence")
         sets = sets if isinstance(sets, list) else []
         if "verifiable" in row or any(isinstance(unit, list) for s in sets if isinstance(s, list) for unit in s):

@@ -8,6 +8,7 @@ sentence broken over two lines) are warnings: counted by kind, told once at the 
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 import sys
 from array import array
@@ -28,12 +29,12 @@ KEPT_PROBLEMS = 100
 class Watch:
     """Collects what readers notice. `keep_going`: remember problems rather than raise the first.
 
-    `where` is the (file, line) of the record that a reader yielded last.
+    `where` is the (file, line) of the record that a reader yielded last; without a line where the file is one value.
     """
 
     def __init__(self, keep_going: bool = False):
         self.keep_going = keep_going
-        self.where: tuple[Path, int] | None = None
+        self.where: tuple[Path, int | None] | None = None
         self.problems: list[str] = []
         self.problem_count = 0
         self._counts: Counter[str] = Counter()
@@ -47,10 +48,10 @@ class Watch:
         if len(self.problems) < KEPT_PROBLEMS:
             self.problems.append(str(error))
 
-    def warn(self, kind: str, path, line: int) -> None:
-        """Counts one more oddity of this kind; its first place is kept."""
-        self._counts[kind] += 1
-        self._first.setdefault(kind, f"{path}:{line}")
+    def warn(self, kind: str, path, line: int | None = None, count: int = 1) -> None:
+        """Counts one more oddity of this kind, or `count` of them; the first place is kept."""
+        self._counts[kind] += count
+        self._first.setdefault(kind, f"{path}" if line is None else f"{path}:{line}")
 
     @property
     def warnings(self) -> list[str]:
@@ -118,6 +119,39 @@ class Row:
 
 
 LABEL_NAMES = {str(label): label for label in Label}
+
+
+def parse_json(content: bytes, kind: type, path) -> Any:
+    """The content of a file of one JSON value: an object as a `dict`, or, keys and all repeats, as a `tuple` of pairs;
+    or a `list`. A key that is there twice makes no `dict`, so that nothing is lost.
+    """
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+            raise DataError(f"the key {twice!r} is there twice", path=path)
+        return value
+
+    try:
+        value = json.loads(content, object_pairs_hook=tuple if kind is tuple else unique)
+        if b"\\ud" in content or b"\\uD" in content:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise DataError("a string holds half of a surrogate pair (\\ud800 to \\udfff on its own)", path=path) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not valid JSON: {error}", path=path) from None
+    if not isinstance(value, kind):
+        raise DataError(f"expected one JSON {'list' if kind is list else 'object'}", path=path)
+    return value
+
+
+def read_json(path: Path, kind: type) -> Any:
+    """A file of one JSON object or list, see `parse_json`."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=path) from None
+    return parse_json(content, kind, path)
 
 
 def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,

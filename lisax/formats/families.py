@@ -6,9 +6,10 @@ import enum
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from lisax.formats import labelling, ranking
+from lisax.formats import labelling, ranking, tables
 from lisax.formats.budget import CountTokens
 from lisax.formats.presets import PAPER, Preset
+from lisax.formats.tables import TableLike, TableText
 from lisax.records import Label, LisaxError
 
 
@@ -20,10 +21,16 @@ class Family(enum.StrEnum):
     LABEL_POINTWISE = "label_pointwise"
     LABEL_LISTWISE = "label_listwise"
     CLAIM_ONLY = "claim_only"
+    TABLES = "tables"
+    TABLE_FUSION = "table_fusion"
 
     @property
     def ranks(self) -> bool:
         return self in (Family.RANK, Family.RANK_ENTITIES)
+
+    @property
+    def reads_tables(self) -> bool:
+        return self in (Family.TABLES, Family.TABLE_FUSION)
 
 
 class PassageLike(Protocol):
@@ -41,17 +48,30 @@ class ExampleLike(Protocol):
     label: Label | bool | None
 
 
+class TableExampleLike(Protocol):
+    """What is read of an example of the table families; `lisax.sampling.table_examples.TableExample` is one."""
+
+    claim_id: str
+    claim: str
+    tables: Sequence[TableLike]
+    label: Label | None
+
+
 class Text(NamedTuple):
+    """`dropped_rows`: rows of the example's tables for which the inputs had no room."""
+
     inputs: str
     targets: str
+    dropped_rows: int = 0
 
 
-def encode(example: ExampleLike, family: Family, *, preset: Preset = PAPER, max_tokens: int | None = None,
-           count_tokens: CountTokens) -> Text:
+def encode(example: ExampleLike | TableExampleLike, family: Family, *, preset: Preset = PAPER,
+           max_tokens: int | None = None, count_tokens: CountTokens) -> Text:
     """Inputs of at most `max_tokens` tokens with EOS (None: no limit), and the target word.
 
     `count_tokens` gives the number of pieces of a text without EOS. Raises LisaxError for an example that
-    is not of the family: a list where one sentence belongs, a verdict where relevance belongs.
+    is not of the family: a list where one sentence belongs, a verdict where relevance belongs. Of the family
+    TABLE_FUSION a claim has as many inputs as tables: see `encode_each_table`.
     """
     budget = {"preset": preset, "max_tokens": max_tokens, "count_tokens": count_tokens}
     if example.label is not None and isinstance(example.label, bool) != family.ranks:
@@ -61,6 +81,13 @@ def encode(example: ExampleLike, family: Family, *, preset: Preset = PAPER, max_
     targets = preset.target(example.label)
     if family is Family.CLAIM_ONLY:
         return Text(labelling.encode_claim_only(example.claim, **budget), targets)
+    if family.reads_tables and not hasattr(example, "tables"):
+        raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes tables, found an example without")
+    if family is Family.TABLES:
+        text = tables.encode_tables(example.claim, example.tables, **budget)
+        return Text(text.inputs, targets, sum(text.dropped))
+    if family is Family.TABLE_FUSION:
+        raise LisaxError(f"the format '{family}' has an input for each table: `encode_each_table` gives them")
     if family is Family.LABEL_LISTWISE:
         pairs = [(sentence.title, sentence.text) for sentence in example.sentences]
         return Text(labelling.encode_listwise(example.claim, pairs, **budget), targets)
@@ -72,3 +99,10 @@ def encode(example: ExampleLike, family: Family, *, preset: Preset = PAPER, max_
         return Text(labelling.encode_pointwise(example.claim, sentence.text, sentence.title, **budget), targets)
     entities = example.entities if family is Family.RANK_ENTITIES else ()
     return Text(ranking.encode_ranking(example.claim, sentence.text, sentence.title, entities, **budget), targets)
+
+
+def encode_each_table(example: TableExampleLike, *, preset: Preset = PAPER, max_tokens: int | None = None,
+                      count_tokens: CountTokens) -> list[TableText]:
+    """The inputs of the family TABLE_FUSION: one a table, each of at most `max_tokens` tokens with its EOS."""
+    return [tables.encode_table(example.claim, table, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
+            for table in example.tables]

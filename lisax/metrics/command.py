@@ -1,11 +1,11 @@
-"""`lisax evaluate fever | ranking`. Light to import; this verb is where files meet the measures."""
+"""`lisax evaluate fever | ranking | tables`. Light to import; this verb is where files meet the measures."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from lisax.records import Claim, DataError
@@ -23,12 +23,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     gold.add_argument("--gold", type=Path, metavar="FILE",
                       help="claims: recall then asks for a complete evidence set, as LisT5 does")
     ranking.add_argument("--run", type=Path, required=True, metavar="FILE", help="a TREC run, six columns")
-    for verb in (fever, ranking):
+    tables = verbs.add_parser("tables", help="verdicts over tables: accuracy by kind and by the gold table's rank")
+    tables.add_argument("--gold", type=Path, required=True, metavar="FILE",
+                        help="claims with labels and tables as evidence, in any layout that `lisax data check` reads")
+    tables.add_argument("--predictions", type=Path, required=True, metavar="FILE",
+                        help="verdicts: a FEVER submission with table ids as evidence")
+    tables.add_argument("--run", type=Path, metavar="FILE",
+                        help="a TREC run of tables: adds hits at k, and gives the gold tables' ranks "
+                             "(without it they are those of the predicted evidence)")
+    for verb in (fever, ranking, tables):
         verb.add_argument("--json", action="store_true", help="print one JSON object, named as metrics.json is")
 
 
 def main(args: argparse.Namespace) -> int:
-    figures = {"fever": _fever, "ranking": _ranking}[args.evaluate_verb](args)
+    figures = {"fever": _fever, "ranking": _ranking, "tables": _tables}[args.evaluate_verb](args)
     if args.json:
         print(json.dumps(figures, ensure_ascii=False, indent=2))
     else:
@@ -61,12 +69,39 @@ def _ranking(args: argparse.Namespace) -> dict:
 
     gold = read_qrels(args.qrels) if args.qrels else read_gold(args.gold)
     run = read_run(args.run)
-    if not gold.keys() & run.keys():
-        raise DataError(f"no query of the run is in {args.qrels or args.gold}: do the two belong together? "
-                        f"(the run's first: '{next(iter(run))}')", path=args.run)
+    _check_queries(run, gold, args.run, args.qrels or args.gold)
     measure = ranking.trec_measures if args.qrels else ranking.sentence_selection
     with _naming(args.qrels or args.gold):
         return {"ranking": measure(gold, run)}
+
+
+def _tables(args: argparse.Namespace) -> dict:
+    from lisax.corpora.table_predictions import read_predictions
+    from lisax.metrics import fever, tables
+    from lisax.retrieval.runs import read_run
+
+    claims = read_gold(args.gold)
+    run = read_run(args.run) if args.run else None
+    if run is not None:
+        _check_queries(run, claims, args.run, args.gold)
+    with _naming(args.gold):
+        fever.check_gold(claims)
+        figures = {} if run is None else {"retrieval": tables.hits(claims, run)}
+    predictions = {row.verdict.claim_id: row for row in read_predictions(args.predictions)}
+    verdicts = {i: row.verdict for i, row in predictions.items()}
+    sufficiency = {i: row.sufficiency for i, row in predictions.items() if row.sufficiency is not None}
+    with _naming(args.predictions):
+        complete = len(sufficiency) == len(predictions)
+        if sufficiency and not complete:
+            raise DataError("`sufficiency` is given for some claims only, for example not for "
+                            f"'{min(predictions.keys() - sufficiency.keys())}'")
+        return figures | {"tables": tables.evaluate(claims, verdicts, run, sufficiency if complete else None)}
+
+
+def _check_queries(run: Mapping, gold: Mapping, run_path: Path, gold_path: Path) -> None:
+    if not gold.keys() & run.keys():
+        raise DataError(f"no query of the run is in {gold_path}: do the two belong together? "
+                        f"(the run's first: '{next(iter(run))}')", path=run_path)
 
 
 @contextlib.contextmanager

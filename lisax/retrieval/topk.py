@@ -54,7 +54,7 @@ def _sift_up(scores, documents, at):
 
 
 @numba.njit(cache=True, nogil=True)
-def _push(scores, documents, size, score, document):
+def push(scores, documents, size, score, document):
     """Offers a heap of `size` one more document; returns its size afterwards."""
     if size < len(scores):
         scores[size], documents[size] = score, document
@@ -100,7 +100,7 @@ def accumulate(data, indices, indptr, first_document, documents, terms, pointers
             for at in range(count):
                 document = touched[at]
                 if sums[document] >= bar:
-                    size = _push(heap_scores, heap_found, size, sums[document], first_document + document)
+                    size = push(heap_scores, heap_found, size, sums[document], first_document + document)
                     bar = heap_scores[0] if size == len(heap_scores) else SMALLEST
                 sums[document] = 0
         else:
@@ -110,7 +110,7 @@ def accumulate(data, indices, indptr, first_document, documents, terms, pointers
                         sums[indices[at]] += data[at]
             for document in range(documents):
                 if sums[document] >= bar:
-                    size = _push(heap_scores, heap_found, size, sums[document], first_document + document)
+                    size = push(heap_scores, heap_found, size, sums[document], first_document + document)
                     bar = heap_scores[0] if size == len(heap_scores) else SMALLEST
             sums[:documents] = 0
         sizes[query] = size
@@ -125,3 +125,33 @@ def sort_heaps(scores, documents, sizes):
             heap_scores[0], heap_scores[last] = heap_scores[last], heap_scores[0]
             heap_documents[0], heap_documents[last] = heap_documents[last], heap_documents[0]
             _sift_down(heap_scores, heap_documents, last)
+
+
+@numba.njit(cache=True, nogil=True)
+def add_up(best, members, pointers, first_document, scores, found, sizes):
+    """Sums rows of `best` for each query and pushes the columns into the queries' heaps.
+
+    best float32 [entities, documents], of which column 0 is `first_document`; members int64, pointers int64
+    [queries + 1]: query q has the rows members[pointers[q]:pointers[q + 1]]; the heaps as in `accumulate`.
+    """
+    sums = np.empty(best.shape[1], dtype=np.float32)
+    for query in range(len(pointers) - 1):
+        sums[:] = 0
+        for row in members[pointers[query]:pointers[query + 1]]:
+            sums += best[row]
+        heap_scores, heap_found, size = scores[query], found[query], sizes[query]
+        bar = heap_scores[0] if size == len(heap_scores) else SMALLEST
+        for document in range(len(sums)):
+            if sums[document] >= bar:
+                size = push(heap_scores, heap_found, size, sums[document], first_document + document)
+                bar = heap_scores[0] if size == len(heap_scores) else SMALLEST
+        sizes[query] = size
+
+
+@numba.njit(cache=True, nogil=True)
+def merge(scores, documents, sizes, other_scores, other_documents, other_sizes):
+    """Pushes other heaps of the same queries into these."""
+    for query in range(len(sizes)):
+        for at in range(other_sizes[query]):
+            sizes[query] = push(scores[query], documents[query], sizes[query], other_scores[query, at],
+                                other_documents[query, at])

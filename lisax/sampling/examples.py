@@ -45,6 +45,10 @@ class Example:
     entities: tuple[str, ...] = ()
     label: Label | bool | None = None
 
+    @property
+    def unit_ids(self) -> list[str]:
+        return [sentence.id for sentence in self.sentences]
+
     def row(self) -> dict:
         """The JSON object of the example."""
         sentences = [{"id": s.id, "title": s.title, "text": s.text} for s in self.sentences]

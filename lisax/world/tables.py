@@ -42,7 +42,7 @@ class Series:
 
 
 # (kind listed, relation that points from the listed to the page's subject, caption)
-_LISTS = (("book", "author", "Novels"), ("film", "director", "Films"), ("film", "star", "Roles"),
+LISTS = (("book", "author", "Novels"), ("film", "director", "Films"), ("film", "star", "Roles"),
           ("album", "band", "Albums"), ("book", "publisher", "Publications"), ("album", "label", "Releases"),
           ("album", "producer", "Productions"), ("person", "teacher", "Pupils"),
           ("town", "river", "Riverside towns"))
@@ -69,7 +69,7 @@ def tables_of(place: Neighbourhood, pages: Sequence[Page], rng: random.Random) -
     """The tables that stand on `pages`; a list has at least two rows, a series four to eight years."""
     present = {page.entity.index for page in pages}
     tables = []
-    for kind, relation, caption in _LISTS:
+    for kind, relation, caption in LISTS:
         owners: dict[int, list[Entity]] = {}
         for entity in place.of_kind(kind):
             target = place.facts[entity.index][relation].target

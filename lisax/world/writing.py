@@ -9,11 +9,12 @@ import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lisax.records import Document, LisaxError, atomic_write, write_json
+from lisax.records import Claim, Document, LisaxError, atomic_write, write_json
 from lisax.world.claims import SHARES, ClaimWriter, Stated
 from lisax.world.facts import SIZE, Geography, Neighbourhood
 from lisax.world.pages import Page, write_pages
 from lisax.world.questions import questions_of
+from lisax.world.table_claims import TableClaimWriter
 from lisax.world.tables import graph_row, tables_of
 
 VERSION = 1
@@ -57,8 +58,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
     `claims.SHARES` for its default and `claims` for what they are.
 
-    Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}` and `questions.{train,dev,test}`, all
-    `.jsonl`, each replaced only when all of them are complete; what is empty has no file. Memory does not grow
+    Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
+    `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is empty has no file. Memory does not grow
     with `pages`.
     """
     _check_pages(pages)
@@ -68,7 +69,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
         raise LisaxError(f"shares may name {', '.join(SHARES)}, found {', '.join(sorted(unknown))}")
     folder = Path(folder)
     names = ["pages", "tables", "graphs",
-             *(f"{what}.{split}" for what in ("claims", "questions") for split in SPLITS)]
+             *(f"{what}.{split}" for what in ("claims", "questions", "table_claims") for split in SPLITS)]
     counts = dict.fromkeys(names, 0)
     labels: dict[str, dict[str, int]] = {split: {} for split in SPLITS}
     with contextlib.ExitStack() as stack:
@@ -84,6 +85,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             for table in tables:
                 put("tables", table.row())
             question_rng = geography.rng(place.number, "questions")
+            table_claims = TableClaimWriter(geography, place, tables, geography.rng(place.number, "table claims"))
             for i, page in enumerate(written):
                 index = place.number * SIZE + i
                 split = split_of(index, seed)
@@ -95,6 +97,9 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
                     labels[split][label] = labels[split].get(label, 0) + 1
                 for n, row in enumerate(questions_of(place, page, claims.evidence, tables, question_rng)):
                     put(f"questions.{split}", {"id": f"w{index}q{n}", **row})
+                own = (claim for table in tables if table.owner is page.entity for claim in table_claims.claims(table))
+                for n, claim in enumerate(own):
+                    put(f"table_claims.{split}", plain_row(claim, f"w{index}t{n}"))
     for name in names:
         if not counts[name]:  # in a world of a few pages; readers refuse an empty file
             (folder / f"{name}.jsonl").unlink()
@@ -110,6 +115,9 @@ def page_row(page: Page) -> dict:
 
 
 def claim_row(stated: Stated, id: str) -> dict:
-    claim = stated.claim
+    return plain_row(stated.claim, id)
+
+
+def plain_row(claim: Claim, id: str) -> dict:
     return {"id": id, "claim": claim.text, "label": str(claim.label),
             "evidence": [list(s) for s in claim.evidence_sets], "kind": claim.kind}

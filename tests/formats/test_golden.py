@@ -50,7 +50,7 @@ GOLDEN = [
 @pytest.mark.parametrize("family, preset, sentences, label, inputs, targets", GOLDEN)
 def test_the_exact_text(family, preset, sentences, label, inputs, targets):
     example = Example("7", CLAIM, sentences, ("Anna Voss", "Tirol Harbour"), label)
-    assert encode(example, family, preset=preset, max_tokens=512, count_tokens=words) == (inputs, targets)
+    assert encode(example, family, preset=preset, max_tokens=512, count_tokens=words) == (inputs, targets, 0)
     assert encode(example, family, preset=preset, count_tokens=words).inputs == inputs
 
 

@@ -73,6 +73,45 @@ def test_troubles_name_the_file(files):
         evaluate("fever", "--gold", fever_claims(files), "--predictions", short)
 
 
+def table_files(files, **more):
+    gold = files("claims.dev.jsonl",
+                 {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["t1"]], "kind": "simple"},
+                 {"id": 2, "claim": "d", "label": "REFUTES", "evidence": [["t2"]], "kind": "complex"})
+    rows = [{"id": 1, "predicted_label": "SUPPORTS", "predicted_evidence": ["t1", "t2"], "sufficiency": 0.9},
+            {"id": 2, "predicted_label": "SUPPORTS", "predicted_evidence": ["t1"], "sufficiency": 0.1} | more]
+    return gold, files("verdicts.jsonl", *rows)
+
+
+def test_tables(files, capsys):
+    gold, verdicts = table_files(files)
+    run = files("run.trec", "1 Q0 t1 1 0.9 t", "1 Q0 t2 2 0.8 t", "2 Q0 t1 1 0.7 t", "2 Q0 t2 2 0.7 t")
+    evaluate("tables", "--gold", gold, "--predictions", verdicts, "--run", run, "--json")
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["retrieval"]["hits@1"] == 0.5 and figures["retrieval"]["by_kind"]["complex"]["hits@3"] == 1
+    assert figures["tables"]["accuracy"] == 0.5
+    assert figures["tables"]["by_gold_rank"]["2-3"] == {"accuracy": 0.0, "claims": 1}
+    assert figures["tables"]["sufficiency"]["found"]["average_precision"] == 1
+    evaluate("tables", "--gold", gold, "--predictions", verdicts)
+    out = capsys.readouterr().out
+    assert "tables.by_gold_rank.missing.accuracy" in out and "retrieval" not in out
+
+
+def test_tables_troubles_name_the_file(files):
+    for bad, message in (({"sufficiency": "x"}, r"verdicts.jsonl:2: field 'sufficiency': expected int or float"),
+                         ({"predicted_evidence": [["A", 0]]}, r"verdicts.jsonl:2: field 'predicted_evidence\[0\]'"),
+                         ({"evidence_scores": [1.0, 2.0]}, r"expected 1 scores, as many as evidence, found 2"),
+                         ({"predicted_label": "MAYBE"}, r"field 'predicted_label'")):
+        gold, verdicts = table_files(files, **bad)
+        with pytest.raises(DataError, match=message):
+            evaluate("tables", "--gold", gold, "--predictions", verdicts)
+    with pytest.raises(DataError, match=r"other\.trec: no query of the run is in"):
+        evaluate("tables", "--gold", gold, "--predictions", verdicts, "--run", files("other.trec", "8 Q0 t1 1 0.9 t"))
+    some = files("some.jsonl", {"id": 1, "predicted_label": "REFUTES", "predicted_evidence": [], "sufficiency": 1},
+                 {"id": 2, "predicted_label": "REFUTES", "predicted_evidence": []})
+    with pytest.raises(DataError, match=r"some\.jsonl: `sufficiency` is given for some claims only.*'2'"):
+        evaluate("tables", "--gold", gold, "--predictions", some)
+
+
 def test_light_to_import():
     code = ("import sys, lisax.metrics.command\n"
             "print([m for m in ('jax', 'numpy', 'ir_measures') if m in sys.modules])")

@@ -1,0 +1,96 @@
+"""What every layout looks like from outside: claims by split, documents, tables, graphs, questions."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.corpora.reading import Watch
+from lisax.records import Claim, DataError, Document, Graph, Question, Table
+
+SPLITS = ("train", "dev", "test")
+
+
+class Dataset(ABC):
+    """Claims by split, and the documents that they are checked against.
+
+    Readers raise the first problem, or, given a `Watch`, tell it. A split that is not there is a `DataError`.
+    """
+
+    layout: str
+    has_own_table_claims = False  # claims over tables that `claims` does not give
+
+    def __init__(self, folder: Path, files: dict[str, Path]):
+        self.folder, self.files = folder, files
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that have claims."""
+        return tuple(self.files)
+
+    @property
+    def question_splits(self) -> tuple[str, ...]:
+        """The splits that have questions."""
+        return ()
+
+    def claim_file(self, split: str) -> Path:
+        if split not in self.files:
+            raise DataError(f"no claims for split {split!r}; there are {', '.join(self.splits) or 'none'}",
+                            path=self.folder)
+        return self.files[split]
+
+    @abstractmethod
+    def claims(self, split: str, watch: Watch | None = None) -> Iterator[Claim]:
+        """The claims of a split, in the order of the file."""
+
+    @property
+    def table_claim_splits(self) -> tuple[str, ...]:
+        """The splits that have claims decided by one table."""
+        return ()
+
+    def table_claims(self, split: str, watch: Watch | None = None) -> Iterator[Claim]:
+        """The claims of a split that one table decides; their only evidence set names it."""
+        raise DataError(f"no claims over tables for split {split!r}; there are "
+                        f"{', '.join(self.table_claim_splits) or 'none'}", path=self.folder)
+
+    @abstractmethod
+    def documents(self, watch: Watch | None = None) -> Iterator[Document]:
+        """All documents, streamed."""
+
+    def tables(self, watch: Watch | None = None) -> Iterator[Table]:
+        """All tables, streamed."""
+        return iter(())
+
+    def graphs(self, watch: Watch | None = None) -> Iterator[Graph]:
+        return iter(())
+
+    def questions(self, split: str, watch: Watch | None = None) -> Iterator[Question]:
+        return iter(())
+
+    @functools.cached_property
+    def _original_pages(self) -> dict[str, str]:
+        return {document.id: document.original_id for document in self.documents(Watch(keep_going=True))
+                if document.original_id not in (None, document.id)}
+
+    def original_page(self, page: str) -> str:
+        """The owner's id of a page. The first call reads the documents once and keeps the ids that differ."""
+        return self._original_pages.get(page, page)
+
+
+class TableDataset(Dataset):
+    """A layout of tables without pages: all of its claims are claims over tables."""
+
+    @property
+    def table_claim_splits(self):
+        return self.splits
+
+    def table_claims(self, split, watch=None):
+        return self.claims(split, watch)
+
+    def documents(self, watch=None):
+        return iter(())
+
+    @abstractmethod
+    def tables(self, watch=None): ...

@@ -1,0 +1,81 @@
+"""From any reader's rows to a `Table`: every row as wide as the header, limits that are told, ids without blanks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from lisax.corpora import titles
+from lisax.corpora.reading import Watch
+from lisax.records import Table, check_id
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """What one table may have; what goes beyond is left out, counted and told."""
+
+    rows: int = 20_000
+    columns: int = 1_000
+    cells: int = 2_000_000
+    characters: int = 10_000  # of one cell
+
+
+LIMITS = Limits()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """Where a table was read, who is told about its oddities, and what it may have."""
+
+    path: Path
+    line: int | None
+    watch: Watch
+    limits: Limits = LIMITS
+
+    def warn(self, kind: str, count: int = 1) -> None:
+        if count:
+            self.watch.warn(kind, self.path, self.line, count)
+
+
+def make_table(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], place: Place,
+               caption: str = "", page: str | None = None, rows_left_out: int = 0) -> Table:
+    """A rectangular table. Nothing is lost but what is beyond the limits: short rows are padded with empty cells, and
+    a header that is narrower than the widest row gets nameless columns. Both are counted and told. `rows_left_out` were not even read, and are told too.
+    """
+    limits = place.limits
+    width = max(map(len, (header, *rows)))
+    place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", width - limits.columns
+               if width > limits.columns else 0)
+    width = min(width, limits.columns)
+    height = min(limits.rows, limits.cells // max(1, width))
+    place.warn(f"rows beyond the {limits.rows:,} or the {limits.cells:,} cells of a table (left out)",
+               rows_left_out + max(0, len(rows) - height))
+    rows = rows[:height]
+    place.warn("columns without a name, past the end of the header", max(0, width - len(header)))
+    place.warn("rows that are shorter than the others (padded)", sum(len(row) < width for row in rows))
+    long_cells = 0
+    texts: dict[str, str] = {}  # a spanned cell is one string, however often it is repeated
+
+    def fit(row: Sequence[str]) -> tuple[str, ...]:
+        nonlocal long_cells
+        cells = []
+        for cell in row[:width]:
+            if (text := texts.get(cell)) is None:
+                text = texts[cell] = titles.one_line(cell)[:limits.characters + 1]
+            long_cells += len(text) > limits.characters
+            cells.append(text[:limits.characters])
+        return (*cells, *[""] * (width - len(cells)))
+
+    fitted_header, fitted = fit(header), tuple(map(fit, rows))
+    place.warn(f"cells of more than {limits.characters:,} characters (cut)", long_cells)
+    table_id = check_id(titles.page_id(name), path=place.path, line=place.line)
+    return Table(table_id, titles.one_line(title), fitted_header, fitted, titles.one_line(caption), page,
+                 None if name == table_id else name)
+
+
+def join_names(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Header rows as one: the different names of a column, from top to bottom."""
+    width = max(map(len, rows), default=0)
+    columns = ([titles.one_line(row[j]) for row in rows if j < len(row)] for j in range(width))
+    return [" ".join(dict.fromkeys(filter(None, column))) for column in columns]

@@ -1,0 +1,214 @@
+"""The tables of an HTML page, as a reader sees them: spanned cells are repeated, nested tables stand on their own.
+
+The standard library's parser gives tags as they come; the few rules that make a table of them are here, so that what
+is not closed, or closed twice, does as little harm as in a browser. A table's header is the rows before the first
+that holds a plain cell (`td`), a second header row joined to the first; without such a row it is the first row.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+from lisax.corpora.grid import Place, join_names, make_table
+from lisax.records import DataError, Table
+
+# The largest spans that browsers follow.
+LARGEST_COLSPAN, LARGEST_ROWSPAN = 1_000, 65_534
+UNSEEN = frozenset({"script", "style", "template"})
+BREAKS = frozenset({"br", "p", "div", "li", "hr", "ul", "ol"})
+# What Word and XML leave in pages, and the parser stumbles over.
+_MARKED_SECTION = re.compile(r"<!\[[^>]*>?")
+_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE)
+
+
+@dataclasses.dataclass(slots=True)
+class Cell:
+    heading: bool
+    rows: int
+    columns: int
+    text: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(slots=True)
+class Found:
+    """A table as its tags tell it. `rows_left_out` are those past the limit."""
+
+    line: int
+    rows: list[list[Cell]] = dataclasses.field(default_factory=list)
+    caption: list[str] = dataclasses.field(default_factory=list)
+    section: str = ""
+    open_to: list[str] | None = None  # where text goes now: a cell, the caption, nowhere
+    in_row: bool = False
+    rows_left_out: int = 0
+
+
+def read_tables(name: str, place: Place) -> Iterator[Table]:
+    """The tables of the page at `place.path`, in the order of their start: `{name}:0`, `{name}:1`, …"""
+    try:
+        content = place.path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", path=place.path) from None
+    title, tables = parse(decode(content, place), place.limits.rows)
+    for number, found in enumerate(tables):
+        where = dataclasses.replace(place, line=found.line)
+        if not any(found.rows):
+            where.warn("tables without a cell (left out)")
+            continue
+        header, rows = split_header(*expand(found, where))
+        caption = "".join(found.caption) or found.section
+        yield make_table(f"{name}:{number}", title or name, header, rows, where, caption,
+                         rows_left_out=found.rows_left_out)
+
+
+def decode(content: bytes, place: Place) -> str:
+    """The text of a page in the encoding that it declares, or UTF-8; what is neither is told and read as Latin-1."""
+    declared = _CHARSET.search(content[:4096])
+    names = ["utf-16"] if content[:2] in (b"\xff\xfe", b"\xfe\xff") else [declared[1].decode()] if declared else []
+    for encoding in (*names, "utf-8-sig"):
+        try:
+            return content.decode(encoding)
+        except (UnicodeDecodeError, LookupError):
+            continue
+    place.warn("pages that are neither UTF-8 nor what they declare (read as Latin-1)")
+    return content.decode("cp1252", errors="replace")
+
+
+def parse(text: str, row_limit: int) -> tuple[str, list[Found]]:
+    """(title, tables) of a page; no input makes it fail."""
+    parser = _Parser(row_limit)
+    parser.feed(_MARKED_SECTION.sub("", text))
+    parser.close()
+    return "".join(parser.title), parser.tables
+
+
+def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:
+    """The grid with spanned cells repeated, and whether each row holds heading cells only.
+
+    A span never reaches past the last row, and columns end where the limits do, so that no page can claim memory.
+    """
+    limits = place.limits
+    width_limit = limits.columns + 1  # one more than is kept, so that what is left out is told
+    grid: list[list[str]] = []
+    headings: list[bool] = []
+    hanging: dict[int, tuple[int, str]] = {}  # column -> (rows still to fill, text)
+    cells = 0
+    for number, row in enumerate(found.rows):
+        if cells > limits.cells:
+            place.warn(f"rows past {limits.cells:,} cells of a table (left out)", len(found.rows) - number)
+            break
+        line: dict[int, str] = {}
+        for column, (left, text) in list(hanging.items()):
+            line[column] = text
+            hanging[column] = (left - 1, text)
+            if left == 1:
+                del hanging[column]
+        column = 0
+        for cell in row:
+            while column in line:
+                column += 1
+            text = "".join(cell.text)
+            for spanned in range(column, min(column + cell.columns, width_limit)):
+                line[spanned] = text
+                if cell.rows > 1:
+                    hanging[spanned] = (cell.rows - 1, text)
+            column += cell.columns
+        grid.append([line.get(j, "") for j in range(max(line, default=-1) + 1)])
+        headings.append(bool(row) and all(cell.heading for cell in row))
+        cells += len(line)
+    return grid, headings
+
+
+def split_header(grid: list[list[str]], headings: list[bool]) -> tuple[list[str], list[list[str]]]:
+    """(header, rows): the leading rows of headings joined; at least the first row is the header."""
+    count = next((i for i, heading in enumerate(headings) if not heading), len(grid)) or 1
+    return join_names(grid[:count]), grid[count:]
+
+
+class _Parser(HTMLParser):
+    """Collects tables; `open` are those whose end tag has not come, the innermost last."""
+
+    def __init__(self, row_limit: int):
+        super().__init__(convert_charrefs=True)
+        self.row_limit = row_limit
+        self.tables: list[Found] = []
+        self.open: list[Found] = []
+        self.title: list[str] = []
+        self.section = ""
+        self.text_to: list[str] | None = None  # title or section heading
+        self.unseen = 0
+
+    def handle_starttag(self, tag, attributes):
+        if tag in UNSEEN:
+            self.unseen += 1
+        elif tag == "table":
+            self.text_to = None
+            self.open.append(Found(self.getpos()[0], section=self.section))
+            self.tables.append(self.open[-1])
+        elif tag == "title" and not self.title:
+            self.text_to = self.title
+        elif tag in ("h1", "h2", "h3", "h4") and not self.open:
+            self.text_to = []
+        elif self.open:
+            self._in_table(tag, dict(attributes))
+
+    def _in_table(self, tag: str, attributes: dict[str, str | None]) -> None:
+        table = self.open[-1]
+        if tag == "tr":
+            self._new_row(table)
+        elif tag in ("td", "th"):
+            if not table.in_row:
+                self._new_row(table)
+            cell = Cell(tag == "th", _span(attributes.get("rowspan"), LARGEST_ROWSPAN),
+                        _span(attributes.get("colspan"), LARGEST_COLSPAN))
+            if not table.rows_left_out:
+                table.rows[-1].append(cell)
+            table.open_to = cell.text
+        elif tag == "caption":
+            table.open_to = table.caption
+        elif tag in ("thead", "tbody", "tfoot"):
+            table.in_row, table.open_to = False, None
+        elif tag in BREAKS:
+            self.handle_data(" ")
+
+    def _new_row(self, table: Found) -> None:
+        table.in_row, table.open_to = True, None
+        if len(table.rows) <= self.row_limit:  # the header and as many rows as the limit
+            table.rows.append([])
+        else:
+            table.rows_left_out += 1
+
+    def handle_endtag(self, tag):
+        if tag in UNSEEN:
+            self.unseen = max(0, self.unseen - 1)
+        elif tag in ("title", "h1", "h2", "h3", "h4"):
+            if tag != "title" and self.text_to is not None:
+                self.section = "".join(self.text_to)
+            self.text_to = None
+        elif self.open:
+            table = self.open[-1]
+            if tag == "table":
+                self.open.pop()
+            elif tag in ("td", "th", "caption"):
+                table.open_to = None
+            elif tag in ("tr", "thead", "tbody", "tfoot"):
+                table.in_row, table.open_to = False, None
+            elif tag in BREAKS:
+                self.handle_data(" ")
+
+    def handle_data(self, data):
+        if self.unseen:
+            return
+        if self.text_to is not None:
+            self.text_to.append(data)
+        elif self.open and self.open[-1].open_to is not None:
+            self.open[-1].open_to.append(data)
+
+
+def _span(value: str | None, largest: int) -> int:
+    """A span as browsers read it: the digits at its start, 1 where there are none; a row span of 0 goes to the end."""
+    digits = re.match(r"\s*\+?(\d{1,9})", value or "", re.ASCII)
+    span = int(digits[1]) if digits else 1
+    return largest if span == 0 and largest == LARGEST_ROWSPAN else max(1, min(span, largest))

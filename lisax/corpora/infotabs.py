@@ -1,0 +1,133 @@
+"""InfoTabs: hypotheses about the info-boxes of Wikipedia, entailed, contradicted or neither.
+
+    infotabs_{train,dev,test_alpha1,…}.tsv   annotater_id, table_id, hypothesis, label; also in maindata/
+    tables/json/T0.json, or tables.tar.gz    {"title": ["Boy George"], "Genres": ["soul", "pop"], …}; also json/T0.json
+
+An info-box becomes a table of two columns, `key` and `value`, a row for each key, several values joined with commas.
+E is SUPPORTS, C is REFUTES, N is NOT ENOUGH INFO; the gold table of a neutral claim is its info-box too. A claim's id
+is `{split}:{table}:{n}`, n counting the claims of the table in its file from 0: the test sets share tables.
+"""
+
+from __future__ import annotations
+
+import collections
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lisax.corpora import archives, titles
+from lisax.corpora.dataset import TableDataset
+from lisax.corpora.grid import Place, make_table
+from lisax.corpora.reading import Watch, parse_json, told
+from lisax.records import Claim, DataError, Label, Table, check_id, read_lines
+
+LABELS = {"E": Label.SUPPORTS, "C": Label.REFUTES, "N": Label.NOT_ENOUGH_INFO}
+COLUMNS = ("table_id", "hypothesis", "label")
+TABLE_PLACES = ("tables.tar.gz", "tables/json", "json", "tables")
+
+
+class InfoTabs(TableDataset):
+    layout = "infotabs"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, claim_files(folder))
+        places = [folder / name for name in TABLE_PLACES if (folder / name).is_file() or
+                  any((folder / name).glob("*.json"))]
+        if not places:
+            raise DataError("expected InfoTabs' info-boxes as tables.tar.gz, tables/json/*.json or json/*.json",
+                            path=folder)
+        self.tables_path = places[0]
+
+    def claims(self, split, watch=None):
+        return read_claims(self.claim_file(split), watch)
+
+    def tables(self, watch=None):
+        return told(lambda w: read_tables(self.tables_path, w), watch)
+
+
+def claim_files(folder: Path) -> dict[str, Path]:
+    """Split -> its file; train and dev first, the owners' test sets by name."""
+    files = {_split(path): path for place in (folder / "maindata", folder)
+             for path in sorted(place.glob("infotabs_*.tsv"))}
+    return {split: files[split] for split in sorted(files, key=lambda s: (s != "train", s != "dev", s))}
+
+
+def _split(path: Path) -> str:
+    return path.stem.removeprefix("infotabs_")
+
+
+def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+    """The claims of one file, in its order."""
+    return told(lambda w: _claims(path, w), watch)
+
+
+def _claims(path: Path, watch: Watch) -> Iterator[Claim]:
+    counts: collections.Counter[str] = collections.Counter()
+    try:
+        lines = read_lines(path)
+        _, first = next(lines)
+        names = first.split("\t")
+        if missing := set(COLUMNS) - set(names):
+            raise DataError(f"expected the columns {', '.join(COLUMNS)}; {', '.join(sorted(missing))} is missing",
+                            path=path, line=1)
+        for number, line in lines:
+            try:
+                table, text, label = parse_claim(names, next(csv.reader([line], delimiter="\t")), path, number)
+            except DataError as error:
+                watch.problem(error)
+                continue
+            watch.where = (path, number)
+            yield Claim(f"{_split(path)}:{table}:{counts[table]}", text, label, ((table,),))
+            counts[table] += 1
+    except DataError as error:
+        watch.problem(error)
+
+
+def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> tuple[str, str, Label]:
+    """(table, text, label) of a line, whose fields are called `names`."""
+    if len(fields) != len(names):
+        raise DataError(f"expected {len(names)} fields separated by tabs, found {len(fields)}", path=path, line=line)
+    row = dict(zip(names, fields))
+    table = check_id(titles.normal_form(row["table_id"]), path=path, line=line, field="table_id")
+    text, label = titles.one_line(row["hypothesis"]), row["label"].strip()
+    if not text:
+        raise DataError("the text is empty", path=path, line=line, field="hypothesis")
+    if label not in LABELS:
+        raise DataError(f"unknown label {label!r}; expected {', '.join(LABELS)}", path=path, line=line, field="label")
+    return table, text, LABELS[label]
+
+
+def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
+    """The info-boxes of a folder by name, or of an archive in its order."""
+    if path.is_dir():
+        files = ((file.stem, file, file.read_bytes()) for file in sorted(path.glob("*.json")))
+    else:
+        files = ((name.stem, path / name, content) for name, content in archives.read_files(path)
+                 if name.suffix == ".json")
+    try:
+        for name, place, content in files:
+            try:
+                table = parse_table(name, content, Place(place, None, watch))
+            except DataError as error:
+                watch.problem(error)
+                continue
+            watch.where = (place, 1)
+            yield table
+    except DataError as error:
+        watch.problem(error)
+
+
+def parse_table(name: str, content: bytes, place: Place) -> Table:
+    box = parse_json(content, tuple, place.path)
+    title = ", ".join(_values(key, values, place) for key, values in box if key == "title")
+    rows = [(key, _values(key, values, place)) for key, values in box if key != "title"]
+    place.warn("info-boxes with a key twice (each keeps its row)", len({key for key, _ in box}) < len(box))
+    return make_table(name, title, ("key", "value"), rows, place)
+
+
+def _values(key: str, values: Any, place: Place) -> str:
+    values = [values] if isinstance(values, str) else values
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise DataError(f"expected a list of strings, found {values!r:.80}", path=place.path, field=key)
+    return ", ".join(value.strip() for value in values)

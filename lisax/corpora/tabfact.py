@@ -1,0 +1,284 @@
+"""TabFact: claims about the tables of Wikipedia, true or false, in the owners' layout.
+
+    data/all_csv/*.csv                   one table a file, cells separated by `#`, the first line is the header
+    data/{train,val,test}_id.json        the tables of each split; also small_test, simple_test and complex_test
+    data/table_to_page.json              table -> [page title, address]
+    tokenized_data/{split}_examples.json table -> [claims, labels, caption], lemmatised: what models were trained on
+    collected_data/r{1,2}_training_all.json  the same as the annotators wrote it; r1 simple claims, r2 complex ones
+
+All files may also lie in the folder itself, `all_csv` as `all_csv.tar.gz`, and two more are known:
+`{split}_examples_raw.json` (table -> [claims, columns, labels, caption], verbs as written) and `train_core.jsonl`
+(`{"id", "table", "claim", "label", "subset"}`, as written). A table is of one kind, simple or complex, and so are all
+of its claims. The owners' `val` is our `dev`. A claim's id is `{table}:{n}`, n counting from 0 in its file (lines of
+`train_core.jsonl` have their own ids). Titles come from `table_to_page.json`, captions from the files of claims; a
+table without one there gets its title, which is what the owners' captions are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from lisax.corpora import archives, titles
+from lisax.corpora.dataset import TableDataset
+from lisax.corpora.reading import Row, Watch, read_json, read_records, told
+from lisax.records import Claim, DataError, Label, LisaxError, Table, check_id
+
+WORDINGS = ("lemmatised", "written")
+OWNERS_NAMES = {"train": "train", "dev": "val", "test": "test"}
+SUBSETS = ("small_test", "simple_test", "complex_test")
+PLACES = ("", "data", "tokenized_data", "collected_data")
+KINDS = {"r1_training_all.json": "simple", "r2_training_all.json": "complex"}
+LABELS = {1: Label.SUPPORTS, 0: Label.REFUTES}
+
+
+class TabFact(TableDataset):
+    """`wording`: claims "lemmatised", as published models read them, or as "written".
+
+    A split that is there in the other wording only is read in that, with a warning. Besides `splits`, `claims` takes
+    the subsets of the test tables that have an id file: `small_test`, `simple_test`, `complex_test`.
+    """
+
+    layout = "tabfact"
+
+    def __init__(self, folder: Path, wording: str = "lemmatised"):
+        if wording not in WORDINGS:
+            raise LisaxError(f"TabFact's wording is one of {', '.join(WORDINGS)}, found {wording!r}")
+        self.wording = wording
+        self.tables_path = tables_path(folder)
+        self._found = functools.partial(find, folder)
+        super().__init__(folder, {split: files[0] for split in OWNERS_NAMES if (files := self._claim_files(split))})
+
+    @property
+    def subsets(self) -> tuple[str, ...]:
+        """The subsets of the test split that `claims` takes too."""
+        return tuple(name for name in SUBSETS if "test" in self.files and self._found(f"{name}_id.json"))
+
+    def claims(self, split, watch=None):
+        part = None
+        if split in self.subsets:
+            part, split = self._ids(split), "test"
+        self.claim_file(split)
+        claims = told(functools.partial(self._claims, split), watch)
+        return claims if part is None else (claim for claim in claims if claim.gold_ids[0] in part)
+
+    def tables(self, watch=None):
+        return told(self._tables, watch)
+
+    def _tables(self, watch: Watch) -> Iterator[Table]:
+        try:
+            captions, pages = self._captions, self._pages
+        except DataError as error:
+            watch.problem(error)
+            captions, pages = {}, {}
+        yield from read_tables(self.tables_path, captions, pages, watch)
+
+    def _claim_files(self, split: str) -> list[Path]:
+        """The files of a split's claims, those of the chosen wording first."""
+        name = OWNERS_NAMES[split]
+        lemmatised = [f"{name}_examples.json"]
+        written = [f"{name}_examples_raw.json", *(["train_core.jsonl"] if split == "train" else [])]
+        if self._found(f"{name}_id.json"):
+            written = [*KINDS, *written]
+        names = lemmatised + written if self.wording == "lemmatised" else written + lemmatised
+        return [path for name in names if (path := self._found(name))]
+
+    def _claims(self, split: str, watch: Watch) -> Iterator[Claim]:
+        path = self.files[split]
+        if (self.wording == "lemmatised") != (path.name == f"{OWNERS_NAMES[split]}_examples.json"):
+            watch.warn(f"splits that are not there as {self.wording} (the other wording is read)", path)
+        if path.suffix == ".jsonl":
+            yield from read_core_claims(path, watch)
+            return
+        try:
+            if path.name in KINDS:
+                wanted = self._ids(OWNERS_NAMES[split])
+                entries = {table: entry for table, entry in self._collected.items() if table in wanted}
+            else:
+                entries = read_json(path, dict)
+            kinds = self._kinds
+        except DataError as error:
+            watch.problem(error)
+            return
+        for table, entry in entries.items():
+            yield from _told_claims(path, table, entry, kinds.get(table), watch)
+
+    @functools.cached_property
+    def _collected(self) -> dict[str, Any]:
+        """The claims of both rounds. The owners keep those of the first where a table had both."""
+        second, first = (read_json(path, dict) if (path := self._found(name)) else {} for name in reversed(KINDS))
+        return first | {table: entry for table, entry in second.items() if table not in first}
+
+    @functools.cached_property
+    def _kinds(self) -> dict[str, str]:
+        """Table -> simple or complex, from the two rounds and from the id files of a split's kinds."""
+        kinds: dict[str, str] = {}
+        for name in OWNERS_NAMES.values():
+            for kind in ("simple", "complex"):
+                if self._found(f"{kind}_{name}_id.json"):
+                    kinds |= dict.fromkeys(self._ids(f"{kind}_{name}"), kind)
+        for name, kind in reversed(KINDS.items()):
+            if path := self._found(name):
+                kinds |= dict.fromkeys(read_json(path, dict), kind)
+        return kinds
+
+    def _ids(self, name: str) -> frozenset[str]:
+        path = self._found(f"{name}_id.json")
+        ids = read_json(path, list)
+        if not all(isinstance(table, str) for table in ids):
+            raise DataError("expected a list of table names", path=path)
+        return frozenset(ids)
+
+    @functools.cached_property
+    def _pages(self) -> dict[str, Any]:
+        path = self._found("table_to_page.json")
+        return read_json(path, dict) if path else {}
+
+    @functools.cached_property
+    def _captions(self) -> dict[str, str]:
+        """Table -> caption, the last of the entry of any file of claims; `none` is how the owners write no caption."""
+        names = [*KINDS, *(f"{name}_examples{raw}.json" for raw in ("_raw", "") for name in OWNERS_NAMES.values())]
+        captions: dict[str, str] = {}
+        for path in filter(None, map(self._found, names)):
+            for table, entry in read_json(path, dict).items():
+                caption = entry[-1] if isinstance(entry, list) and entry else None
+                if isinstance(caption, str) and caption.strip() not in ("", "none"):
+                    captions[table] = titles.one_line(caption)
+        return captions
+
+
+def is_tabfact(folder: Path) -> bool:
+    return any(find(folder, name) for name in ("all_csv", "all_csv.tar.gz"))
+
+
+def find(folder: Path, name: str) -> Path | None:
+    """A file of the layout, in the folder itself or in the subfolder where its owners keep it."""
+    return next((path for place in PLACES if (path := folder / place / name).exists()), None)
+
+
+def tables_path(folder: Path) -> Path:
+    path = find(folder, "all_csv") or find(folder, "all_csv.tar.gz")
+    if path is None:
+        raise DataError("expected TabFact's tables as data/all_csv/ or all_csv.tar.gz", path=folder)
+    return path
+
+
+# --- Claims ---------------------------------------------------------------------------------
+
+
+def read_core_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+    """The claims of `train_core.jsonl`."""
+    return told(lambda w: read_records(path, parse_core_claim, w, unique=lambda claim: claim.id), watch)
+
+
+def parse_core_claim(row: Row) -> Claim:
+    """A line of `train_core.jsonl`."""
+    claim_id, original = row.id()
+    label = row.get("label", int)
+    if label not in LABELS:
+        raise row.error("label", f"expected 0 or 1, found {label}")
+    return Claim(claim_id, row.text("claim"), LABELS[label], ((row.id("table")[0],),),
+                 kind=row.get("subset", str, None), original_id=original)
+
+
+def parse_entry(path: Path, table: str, entry: Any) -> tuple[list[str], list[int]]:
+    """(claims, labels) of `[claims, labels, caption]`, or of `[claims, columns, labels, caption]`."""
+    if not isinstance(entry, list) or len(entry) not in (3, 4):
+        raise DataError("expected [claims, labels, caption]", path=path, field=table)
+    texts, labels = entry[0], entry[-2]
+    if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
+        raise DataError("expected as many claims as labels", path=path, field=table)
+    for text, label in zip(texts, labels):
+        if not isinstance(text, str) or not text.strip():
+            raise DataError(f"expected a claim, found {text!r:.80}", path=path, field=table)
+        if isinstance(label, bool) or label not in LABELS:
+            raise DataError(f"expected a label 0 or 1, found {label!r:.80}", path=path, field=table)
+    return texts, labels
+
+
+def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
+    """The claims of one JSON file, of unknown kind, every table's."""
+    def read(w: Watch) -> Iterator[Claim]:
+        try:
+            entries = read_json(path, dict)
+        except DataError as error:
+            w.problem(error)
+            return
+        for table, entry in entries.items():
+            yield from _told_claims(path, table, entry, None, w)
+    return told(read, watch)
+
+
+def _told_claims(path: Path, table: str, entry: Any, kind: str | None, watch: Watch) -> Iterator[Claim]:
+    try:
+        table_id = check_id(titles.normal_form(table), path=path, field="table")
+        texts, labels = parse_entry(path, table, entry)
+    except DataError as error:
+        watch.problem(error)
+        return
+    for n, (text, label) in enumerate(zip(texts, labels)):
+        watch.where = (path, None)
+        yield Claim(f"{table_id}:{n}", titles.one_line(text), LABELS[label], ((table_id,),), kind=kind)
+
+
+# --- Tables ---------------------------------------------------------------------------------
+
+
+def read_tables(path: Path, captions: dict[str, str], pages: dict[str, Any], watch: Watch) -> Iterator[Table]:
+    """The tables of `all_csv/` by name, or of `all_csv.tar.gz` in its order, one in memory at a time."""
+    if path.is_dir():
+        files = ((file.name, file, file.read_bytes) for file in sorted(path.glob("*.csv")))
+    else:
+        files = ((name.name, path / name, lambda content=content: content)
+                 for name, content in archives.read_files(path) if _is_table(name))
+    count = 0
+    try:
+        for name, place, content in files:
+            count += 1
+            try:
+                table = parse_table(name, place, content(), captions.get(name, ""), pages.get(name), watch)
+            except DataError as error:
+                watch.problem(error)
+                continue
+            watch.where = (place, 1)
+            yield table
+    except DataError as error:
+        watch.problem(error)
+    if not count:
+        watch.problem(DataError("no table: expected files *.csv", path=path))
+
+
+def _is_table(name: PurePosixPath) -> bool:
+    return name.suffix == ".csv"
+
+
+def parse_table(name: str, place: Path, content: bytes, caption: str, page: Any, watch: Watch) -> Table:
+    """A `#`-separated file. Rows that are not as wide as the header are padded or cut, and counted."""
+    table_id = check_id(titles.normal_form(name), path=place, field="file name")
+    try:
+        lines = content.decode("utf-8").replace("\r\n", "\n").rstrip("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start + 1} is not UTF-8", path=place) from None
+    if lines == [""]:
+        raise DataError("the file is empty", path=place)
+    header, *rows = ([cell.strip() for cell in line.split("#")] for line in lines)
+    for number, row in enumerate(rows, start=2):
+        if len(row) < len(header):
+            watch.warn("rows with fewer cells than the header (padded)", place, number)
+            row += [""] * (len(header) - len(row))
+        elif len(row) > len(header):
+            watch.warn("rows with more cells than the header (cut)", place, number)
+            del row[len(header):]
+    title, address = page if isinstance(page, list) and len(page) == 2 else ("", "")
+    title = titles.one_line(str(title))
+    return Table(table_id, title, tuple(header), tuple(map(tuple, rows)), caption or title, _page(address),
+                 None if name == table_id else name)
+
+
+def _page(address: Any) -> str | None:
+    """`https://en.wikipedia.org/wiki/Turkish_Cup` -> `Turkish_Cup`."""
+    page = unquote(str(address)).partition("/wiki/")[2]
+    return titles.page_id(page) or None

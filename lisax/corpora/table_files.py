@@ -1,0 +1,83 @@
+"""A folder of tables as their owners happen to have them: CSV files, HTML pages, WikiTables' JSON Lines.
+
+    *.csv, *.tsv                one table each; its id is the file's path below the folder, `sales/2019.csv`
+    *.html, *.htm               the tables of a page, `page.html:0`, `page.html:1`, …
+    *.jsonl, *.json             WikiTables, a table a line, with their own ids
+
+White space in an id becomes an underscore. Files are read in the order of their paths; others are left alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.corpora import csv_tables, html_tables, wikitables
+from lisax.corpora.dataset import TableDataset
+from lisax.corpora.grid import LIMITS, Limits, Place
+from lisax.corpora.reading import Watch, told, unique_documents
+from lisax.records import DataError, Table, read_json_lines
+
+CSV, HTML, JSON = {".csv", ".tsv"}, {".html", ".htm"}, {".jsonl", ".json"}
+
+
+class TableFolder(TableDataset):
+    """Tables without claims."""
+
+    layout = "tables"
+
+    def __init__(self, folder: Path, limits: Limits = LIMITS):
+        super().__init__(folder, {})
+        self.limits = limits
+
+    def claims(self, split, watch=None):
+        self.claim_file(split)  # raises: there are none
+
+    def tables(self, watch=None):
+        return read_tables(self.folder, watch, self.limits)
+
+
+def table_files(folder: Path) -> Iterator[Path]:
+    """The files that hold tables, by path; a folder's JSON is looked into, as it may be anything."""
+    for path in sorted(folder.rglob("*")):
+        suffix = path.suffix.lower()
+        if path.is_file() and not path.name.startswith(".") and (
+                suffix in CSV | HTML or suffix in JSON and _is_wikitables(path)):
+            yield path
+
+
+def has_tables(folder: Path) -> bool:
+    return folder.is_dir() and any(True for _ in itertools.islice(table_files(folder), 1))
+
+
+def read_tables(folder: Path, watch: Watch | None = None, limits: Limits = LIMITS) -> Iterator[Table]:
+    """All tables below a folder, streamed; ids that occur twice are told at the end."""
+    def stream(w: Watch) -> Iterator[Table]:
+        for path in table_files(folder):
+            yield from _read_file(path, path.relative_to(folder).as_posix(), w, limits)
+    return told(lambda w: unique_documents(stream, w), watch)
+
+
+def _read_file(path: Path, name: str, watch: Watch, limits: Limits) -> Iterator[Table]:
+    place = Place(path, None, watch, limits)
+    try:
+        if path.suffix.lower() in CSV:
+            tables = iter((csv_tables.read_table(name, place),))
+        elif path.suffix.lower() in HTML:
+            tables = html_tables.read_tables(name, place)
+        else:
+            yield from wikitables.read_tables(path, watch, limits)
+            return
+        for number, table in enumerate(tables, start=1):
+            watch.where = (path, number)
+            yield table
+    except DataError as error:
+        watch.problem(error)
+
+
+def _is_wikitables(path: Path) -> bool:
+    try:
+        return wikitables.is_wikitables(next(read_json_lines(path))[1])
+    except DataError:
+        return False

@@ -1,0 +1,65 @@
+"""Verdicts over tables as JSON Lines: a FEVER submission whose evidence is table ids, best first.
+
+    {"id", "predicted_label", "predicted_evidence": ["table", ...], "label_probabilities"?: {label: probability},
+     "evidence_scores"?: [...], "sufficiency"?: number}
+
+`sufficiency` says how sure the system is that one of the tables decides the claim, see `lisax.metrics.tables`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told
+from lisax.records import LABELS, Claim, DataError, Verdict, write_json_lines
+
+
+class TableVerdict(NamedTuple):
+    """A verdict whose evidence is the tables that the system read, and its sufficiency where there is one."""
+
+    verdict: Verdict
+    sufficiency: float | None = None
+
+
+def write_predictions(path: str | os.PathLike, verdicts: Iterable[TableVerdict], claims: Mapping[str, Claim]) -> int:
+    """Writes verdicts atomically, claims under their owner's ids; returns their number."""
+    def rows() -> Iterator[dict]:
+        for verdict, sufficiency in verdicts:
+            if verdict.claim_id not in claims:
+                raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims", path=path)
+            claim = claims[verdict.claim_id]
+            row = {"id": claim.id if claim.original_id is None else claim.original_id,
+                   "predicted_label": str(verdict.label), "predicted_evidence": list(verdict.evidence)}
+            if not any(map(math.isnan, verdict.probabilities)):
+                row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
+            if verdict.evidence_scores:
+                row["evidence_scores"] = list(verdict.evidence_scores)
+            yield row if sufficiency is None else row | {"sufficiency": sufficiency}
+
+    return write_json_lines(path, rows())
+
+
+def read_predictions(path: str | os.PathLike, watch: Watch | None = None) -> Iterator[TableVerdict]:
+    """The verdicts of a file, anybody's; probabilities that are not given are NaN."""
+    return told(lambda w: read_records(path, parse_prediction, w, unique=lambda row: row.verdict.claim_id), watch)
+
+
+def parse_prediction(row: Row) -> TableVerdict:
+    claim_id, _ = row.id()
+    evidence = row.ids("predicted_evidence", row.get("predicted_evidence", list))
+    probabilities = (math.nan,) * len(LABELS)
+    if "label_probabilities" in row.value:
+        by_label = row.get("label_probabilities", dict)
+        probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
+    scores = tuple(row.each("evidence_scores", row.get("evidence_scores", list, []), float))
+    if scores and len(scores) != len(evidence):
+        raise row.error("evidence_scores", f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
+    sufficiency = row.get("sufficiency", (int, float), None)
+    if sufficiency is not None and not math.isfinite(sufficiency):
+        raise row.error("sufficiency", f"expected a finite number, found {sufficiency}")
+    verdict = Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)), evidence,
+                      tuple(map(float, scores)))
+    return TableVerdict(verdict, None if sufficiency is None else float(sufficiency))

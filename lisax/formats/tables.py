@@ -1,0 +1,155 @@
+"""Tables as text (open-domain table verification, section 4): the claim first, then row after row.
+
+    query: {q} table: {caption} . row 1 is : {h1} is {c1} ; … ; {hm} is {cm} . row 2 is : … relevant:
+    query: {q} table1: {caption} . row 1 is : … table2: {caption} . row 1 is : … relevant:
+
+The first is one table on its own, what the fusion model's encoder reads; the second all tables of a claim
+in one input, with the wording of LisT5's lists, so that the same label words answer it at the first step.
+
+Rows are numbered from 1 and every row repeats the header. What does not fit is dropped by whole rows from
+the end. A table of which no row is there keeps its header (`header is : {h1} ; … ; {hm} .`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import enum
+import heapq
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from lisax.formats.budget import EOS_TOKENS, CountTokens, fits, join, shorten, squeeze
+from lisax.formats.presets import PAPER, Preset
+from lisax.formats.ranking import titled
+from lisax.records import Label
+
+
+class TableLike(Protocol):
+    """A table cut to its chosen columns; `lisax.sampling.table_examples.TableView` is one."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class TableText(NamedTuple):
+    """An input, and how many rows of each table it leaves out."""
+
+    inputs: str
+    dropped: tuple[int, ...]
+
+
+class TableClass(enum.IntEnum):
+    """What a table is to a claim: the targets of the fusion model, one a table; 0 is a place without a table."""
+
+    NO_TABLE = 0
+    IRRELEVANT = 1
+    TRUE = 2
+    FALSE = 3
+
+
+def table_classes(label: Label | None, gold: Sequence[bool]) -> list[TableClass]:
+    """The class of each table: a gold table has the claim's truth, every other one is irrelevant.
+
+    A claim without enough information is decided by no table, not even by the one that it was written about.
+    Without a label nothing is known, and a class of 0 carries no loss.
+    """
+    if label is None:
+        return [TableClass.NO_TABLE] * len(gold)
+    truth = {Label.SUPPORTS: TableClass.TRUE, Label.REFUTES: TableClass.FALSE}.get(label, TableClass.IRRELEVANT)
+    return [truth if is_gold else TableClass.IRRELEVANT for is_gold in gold]
+
+
+def row_text(number: int, header: Sequence[str], row: Sequence[str]) -> str:
+    cells = " ; ".join(f"{name} is {cell}" for name, cell in zip(header, row, strict=True))
+    return squeeze(f"row {number} is : {cells} .")
+
+
+def header_text(header: Sequence[str]) -> str:
+    return squeeze(f"header is : {' ; '.join(header)} .") if header else ""
+
+
+def encode_table(claim: str, table: TableLike, *, preset: Preset = PAPER, max_tokens: int | None = None,
+                 count_tokens: CountTokens) -> TableText:
+    """The input for a claim and one table, at most `max_tokens` tokens with its EOS."""
+    return _encode(claim, [table], ["table:"], preset, max_tokens, count_tokens)
+
+
+def encode_tables(claim: str, tables: Sequence[TableLike], *, preset: Preset = PAPER,
+                  max_tokens: int | None = None, count_tokens: CountTokens) -> TableText:
+    """The input for a claim and its tables, best first, at most `max_tokens` tokens with its EOS.
+
+    Tables share the budget evenly: the next row always goes to the table that has the fewest tokens so far,
+    so what a small table leaves is the others'. One table is written as the first of a list, so that a model
+    reads one as it reads many.
+    """
+    markers = [f"table{i}:" for i in range(1, len(tables) + 1)]
+    return _encode(claim, tables, markers, preset, max_tokens, count_tokens)
+
+
+def _encode(claim: str, tables: Sequence[TableLike], markers: Sequence[str], preset: Preset,
+            max_tokens: int | None, count_tokens: CountTokens) -> TableText:
+    claim, captions = squeeze(claim), [squeeze(table.caption) for table in tables]
+    headers = [header_text(table.header) for table in tables]
+    sizes = [len(table.rows) for table in tables]
+
+    def render(claim: str, captions: Sequence[str], bodies: Sequence[str]) -> str:
+        parts = (join(marker, titled(caption, body, preset))
+                 for marker, caption, body in zip(markers, captions, bodies, strict=True))
+        return join(preset.claim_slot, claim, *parts, preset.label_closing)
+
+    if max_tokens is None:
+        rows = [[row_text(i, table.header, row) for i, row in enumerate(table.rows, start=1)] for table in tables]
+    else:
+        room = max_tokens - EOS_TOKENS - count_tokens(render(claim, captions, headers))
+        if room < 0:
+            return TableText(_without_rows(render, claim, captions, headers, max_tokens, count_tokens), tuple(sizes))
+        rows = _rows_that_fit(tables, headers, room, count_tokens)
+    while True:
+        text = render(claim, captions, [" ".join(kept) or header for kept, header in zip(rows, headers)])
+        # Row by row, tokens are counted on the assumption that counts add up over words. Where a vocabulary
+        # breaks that by a piece, the longest list gives a row back; without rows the text is known to fit.
+        if fits(text, max_tokens, count_tokens) or not any(rows):
+            return TableText(text, tuple(size - len(kept) for size, kept in zip(sizes, rows)))
+        max(rows, key=len).pop()
+
+
+def _rows_that_fit(tables: Sequence[TableLike], headers: Sequence[str], room: int,
+                   count_tokens: CountTokens) -> list[list[str]]:
+    """The first rows of each table that `room` tokens hold, beside the headers; only those and the next are read."""
+    rows: list[list[str]] = [[] for _ in tables]
+    waiting = [(0, i) for i, table in enumerate(tables) if table.rows]  # (tokens so far, table): a heap
+    while waiting:
+        used, i = heapq.heappop(waiting)
+        table, number = tables[i], len(rows[i])
+        text = row_text(number + 1, table.header, table.rows[number])
+        cost = count_tokens(" " + text)
+        if number == 0 and headers[i]:
+            cost -= count_tokens(" " + headers[i])  # the first row takes the header's place
+        if cost > room:
+            continue
+        room -= cost
+        rows[i].append(text)
+        if number + 1 < len(table.rows):
+            heapq.heappush(waiting, (used + cost, i))
+    return rows
+
+
+def _without_rows(render: Callable[[str, Sequence[str], Sequence[str]], str], claim: str, captions: Sequence[str],
+                  headers: Sequence[str], max_tokens: int, count_tokens: CountTokens) -> str:
+    """Where not even the headers fit: captions are cut, then headers, each to the same number of words; the claim
+    is cut last."""
+    nothing = [""] * len(captions)
+    for texts, cut in ((captions, lambda words: render(claim, _first_words(captions, words), headers)),
+                       (headers, lambda words: render(claim, nothing, _first_words(headers, words)))):
+        longest = max((len(text.split()) for text in texts), default=0)
+        too_long = bisect.bisect_left(range(longest + 1), True,
+                                      key=lambda words: not fits(cut(words), max_tokens, count_tokens))
+        if too_long > 0:
+            return cut(too_long - 1)
+    return shorten(lambda document, query, entities: render(query, nothing, nothing), "", claim, 0,
+                   max_tokens=max_tokens, count_tokens=count_tokens)
+
+
+def _first_words(texts: Sequence[str], words: int) -> list[str]:
+    return [" ".join(text.split(" ", words)[:words]) for text in texts]

@@ -1,0 +1,219 @@
+"""Figures of verification over tables: retrieval, accuracy by gold rank, and "is the gold table here at all?".
+
+- *Hits at k*: the share of claims with a gold table that have one among the first k of the run. With one gold
+  table a claim this is trec_eval's recall and success alike.
+- *Gold rank*: the best rank of a gold table in the run; past `DEPTH`, or not there, it is `missing`.
+- *Sufficiency*: how sure a model is that a table that decides the claim is among those it read, higher for
+  surer. The precision-recall curve is over its thresholds; the area under it is average precision, the sum of
+  (R_n - R_{n-1}) P_n over falling thresholds, as scikit-learn defines it (no interpolation).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lisax.metrics import fever, ranking
+from lisax.records import Claim, DataError, Hit, LisaxError, Verdict
+
+CUTOFFS = (1, 3, 5, 10)
+DEPTH = 10
+MISSING = "missing"
+# Groups of gold ranks, by their last rank.
+RANK_GROUPS = {"1": 1, "2-3": 3, "4-5": 5, "6-10": DEPTH}
+
+Claims = Mapping[str, Claim]
+Run = Mapping[str, Sequence[Hit]]
+
+
+# --- Retrieval and accuracy -----------------------------------------------------------------
+
+
+def hits(claims: Claims, run: Run, cutoffs: Sequence[int] = CUTOFFS) -> dict:
+    """`hits@k`, `mrr` and the number of `claims` counted (those with a gold table), and the same `by_kind`."""
+    def figures(members: Sequence[Claim]) -> dict:
+        found = ranking.complete_recall(members, run, cutoffs)
+        mrr = ranking.trec_measures(ranking.qrels_of(members), run, cutoffs)["mrr"]
+        return {**{f"hits@{k}": share for k, share in found.items()}, "mrr": mrr, "claims": len(members)}
+
+    judged = [claim for claim in claims.values() if claim.gold_ids]
+    if not judged:
+        raise DataError("there is nothing to find: no claim has a gold table")
+    return figures(judged) | {"by_kind": {kind: figures(members) for kind, members in _kinds(judged).items()}}
+
+
+def gold_rank(claim: Claim, ranked: Sequence[str]) -> str:
+    """The group of the claim's gold rank: a key of `RANK_GROUPS` or `MISSING`."""
+    gold = set(claim.gold_ids)
+    rank = next((rank for rank, table in enumerate(ranked, start=1) if table in gold), DEPTH + 1)
+    return next((name for name, last in RANK_GROUPS.items() if rank <= last), MISSING)
+
+
+def accuracy(claims: Iterable[Claim], verdicts: Mapping[str, Verdict]) -> dict:
+    """`accuracy` (None without a claim) and the number of `claims`."""
+    right = [verdicts[claim.id].label == claim.label for claim in claims]
+    return {"accuracy": sum(right) / len(right) if right else None, "claims": len(right)}
+
+
+def accuracy_by_gold_rank(claims: Claims, verdicts: Mapping[str, Verdict],
+                          ranked: Mapping[str, Sequence[str]]) -> dict[str, dict]:
+    """`accuracy` of each group of gold ranks, over claims with a gold table; `ranked` gives tables, best first."""
+    groups: dict[str, list[Claim]] = {name: [] for name in (*RANK_GROUPS, MISSING)}
+    for claim in claims.values():
+        if claim.gold_ids:
+            groups[gold_rank(claim, ranked.get(claim.id, ()))].append(claim)
+    return {name: accuracy(members, verdicts) for name, members in groups.items()}
+
+
+def evaluate(claims: Claims, verdicts: Mapping[str, Verdict], run: Run | None = None,
+             sufficiency: Mapping[str, float] | None = None) -> dict:
+    """All figures of a system's verdicts under stable names; what `lisax evaluate tables --json` prints.
+
+    Gold ranks are those of `run`, or without it those of each verdict's evidence. With the `sufficiency` of every
+    claim, `sufficiency` compares it with whether a gold table was among the verdict's evidence.
+    """
+    fever.check_pairs(claims, verdicts)
+    ranked = {i: verdict.evidence for i, verdict in verdicts.items()}
+    if run is not None:
+        ranked = {i: ranking.ordered_ids(run.get(i, ())) for i in claims}
+    matrix = fever.confusion(claims, verdicts)
+    figures = accuracy(claims.values(), verdicts) | {
+        "majority": max(Counter(claim.label for claim in claims.values()).values()) / len(claims),
+        "by_kind": {kind: accuracy(members, verdicts) for kind, members in _kinds(claims.values()).items()},
+        "by_gold_rank": accuracy_by_gold_rank(claims, verdicts, ranked),
+        "by_label": fever.by_label(matrix),
+        "confusion": {str(gold): dict(zip(map(str, fever.LABELS), row)) for gold, row in zip(fever.LABELS, matrix)},
+    }
+    if sufficiency is not None:
+        judged = [i for i, claim in claims.items() if claim.gold_ids]
+        found = [not set(claims[i].gold_ids).isdisjoint(verdicts[i].evidence) for i in judged]
+        figures["sufficiency"] = sufficiency_figures([sufficiency[i] for i in judged], found)
+    return figures
+
+
+def _kinds(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
+    """Claims by kind, those without one left out."""
+    kinds: dict[str, list[Claim]] = defaultdict(list)
+    for claim in claims:
+        if claim.kind is not None:
+            kinds[claim.kind].append(claim)
+    return dict(sorted(kinds.items()))
+
+
+# --- Sufficiency ----------------------------------------------------------------------------
+
+
+def ternary_sufficiency(irrelevant: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """From p(irrelevant) of each table, float [claims, k]: the maximum of 1 - p, float [claims].
+
+    `present` bool [claims, k] says where there is a table; a claim without any has 0.
+    """
+    return np.where(present, 1.0 - np.asarray(irrelevant, np.float64), 0.0).max(axis=1, initial=0.0)
+
+
+def joint_entropy(tables: np.ndarray) -> np.ndarray:
+    """From p(s), the probability that each table decides, float [claims, k]: its entropy in nats, float [claims].
+
+    Sufficiency is the negative of it. A claim without tables (all 0) is as uncertain as can be: log k.
+    """
+    shares = np.asarray(tables, np.float64)
+    totals = shares.sum(axis=1, keepdims=True)
+    shares = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), 1.0 / shares.shape[1])
+    return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+
+
+class Curve(NamedTuple):
+    """Float64 arrays over falling thresholds: what is at or above `thresholds` is called positive."""
+
+    thresholds: np.ndarray
+    precision: np.ndarray
+    recall: np.ndarray
+
+
+def precision_recall(scores: Sequence[float], positives: Sequence[bool]) -> Curve:
+    """The curve over all distinct scores. DataError where there is no positive, or a score is no number."""
+    thresholds, right, called = _at_thresholds(scores, positives)
+    return Curve(thresholds, right / called, right / right[-1])
+
+
+def average_precision(curve: Curve) -> float:
+    """The area under a curve, see the module."""
+    return float(np.sum(np.diff(curve.recall, prepend=0.0) * curve.precision))
+
+
+class Threshold(NamedTuple):
+    """`value`: what is at or above it is called positive. `reached`: the measure that it has there."""
+
+    value: float
+    reached: float
+
+
+def choose_threshold(scores: Sequence[float], positives: Sequence[bool], measure: str = "f1") -> Threshold:
+    """The score that as a threshold has the greatest F1 of the positives (`f1`) or `accuracy`.
+
+    Of equal ones the highest, which calls the fewest positive; where it is best to call nothing positive, the next
+    number above all scores. For "no table here decides this" as the positive class, give negated sufficiencies.
+    """
+    thresholds, right, called = _at_thresholds(scores, positives)
+    thresholds = np.append(np.nextafter(thresholds[0], np.inf), thresholds)
+    right, called = np.append(0, right), np.append(0, called)
+    if measure == "f1":
+        values = 2 * right / (called + right[-1])
+    elif measure == "accuracy":
+        values = (right + (len(scores) - called) - (right[-1] - right)) / len(scores)
+    else:
+        raise LisaxError(f"a threshold is chosen by 'f1' or 'accuracy', found {measure!r}")
+    best = int(np.argmax(values))
+    return Threshold(float(thresholds[best]), float(values[best]))
+
+
+def at_threshold(scores: Sequence[float], positives: Sequence[bool], threshold: float) -> dict[str, float | None]:
+    """`precision`, `recall`, `f1` and `accuracy` of calling positive what is at or above `threshold`; None where a
+    figure divides by zero."""
+    called, positives = np.asarray(scores, np.float64) >= threshold, np.asarray(positives, bool)
+    right, claimed, there = int((called & positives).sum()), int(called.sum()), int(positives.sum())
+    return {
+        "precision": right / claimed if claimed else None,
+        "recall": right / there if there else None,
+        "f1": 2 * right / (claimed + there) if claimed + there else None,
+        "accuracy": float((called == positives).mean()) if len(called) else None,
+    }
+
+
+def most_frequent(positives: Sequence[bool]) -> dict[str, float]:
+    """The line that always gives the most frequent class: its `accuracy`, and the `precision` of calling everything
+    positive, at any recall."""
+    share = sum(positives) / len(positives)
+    return {"accuracy": max(share, 1 - share), "precision": share}
+
+
+def sufficiency_figures(scores: Sequence[float], found: Sequence[bool]) -> dict:
+    """Figures of both classes, `found` and `missing`: `average_precision` and `best_f1` of any threshold (None where all
+    claims are of one class), and beside them `most_frequent`; with the number of `claims`."""
+    scores, found = np.asarray(scores, np.float64), np.asarray(found, bool)
+    figures: dict = {"claims": len(found)}
+    for name, values, positives in (("found", scores, found), ("missing", -scores, ~found)):
+        both = positives.any() and not positives.all()
+        figures[name] = {
+            "average_precision": average_precision(precision_recall(values, positives)) if both else None,
+            "best_f1": choose_threshold(values, positives).reached if both else None,
+            "most_frequent": most_frequent(positives.tolist()) if len(positives) else None,
+        }
+    return figures
+
+
+def _at_thresholds(scores: Sequence[float], positives: Sequence[bool]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct scores, falling, and at each of them how many are called positive rightly and in all."""
+    scores, positives = np.asarray(scores, np.float64), np.asarray(positives, bool)
+    if scores.shape != positives.shape or scores.ndim != 1:
+        raise LisaxError(f"expected a score and a class for each claim, found {scores.shape} and {positives.shape}")
+    if np.isnan(scores).any():
+        raise DataError("a score is no number (NaN)")
+    if not positives.any():
+        raise DataError("there is no positive example: precision and recall say nothing")
+    order = np.argsort(-scores, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
+    return scores[order][ends], np.cumsum(positives[order])[ends], ends + 1

@@ -1,0 +1,249 @@
+"""Entity-to-cell retrieval of tables: score(q, t) = Σ_i max_j z(e_i)·z(c_j), exact, from a memory-mapped folder.
+
+z is scikit-learn's `TfidfVectorizer` (lower case, smooth idf, l2 norm) fitted on every cell of every table, its
+header's and its caption among them. `cell_builder.py` says what is on disk, `cell_blocks.py` how scores are computed.
+Scores are sums of float32 products, always in the same order: they depend neither on threads nor on how the tables
+are cut into blocks or were added. Of tables with equal scores the one that was indexed earlier comes first.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from lisax.records import DataError, LisaxError, Table
+from lisax.retrieval.folder import open_component, writing
+from lisax.retrieval.strings import StringTable
+
+NAME = "cells"
+# Distinct entities scored together: with a block's tables, what bounds the memory of a search (64 MiB a thread).
+ENTITIES = 1 << 13
+CACHED_IDS = 1 << 20
+
+
+class Strategy(enum.StrEnum):
+    """The rows of the paper's table: what is matched with cells, and by which features."""
+
+    QUERY_WORD = "query-word"
+    QUERY_CHAR_23 = "query-char-2-3"
+    ENTITY_EXACT = "entity-exact"
+    ENTITY_WORD = "entity-word"
+    ENTITY_CHAR_23 = "entity-char-2-3"
+    ENTITY_CHAR_123 = "entity-char-1-2-3"
+
+    @property
+    def whole_query(self) -> bool:
+        """Whether the whole claim stands as its only entity."""
+        return self in (Strategy.QUERY_WORD, Strategy.QUERY_CHAR_23)
+
+    @property
+    def analyzer(self):
+        from lisax.retrieval.cell_features import TOKENS, WHOLE, character_ngrams
+
+        if self is Strategy.ENTITY_EXACT:
+            return WHOLE
+        if self in (Strategy.QUERY_WORD, Strategy.ENTITY_WORD):
+            return TOKENS
+        return character_ngrams(1 if self is Strategy.ENTITY_CHAR_123 else 2, 3)
+
+
+def cells_of(table: Table) -> list[str]:
+    """The strings of a table that are matched: caption, header, rows."""
+    return [table.caption or table.title, *table.header, *(cell for row in table.rows for cell in row)]
+
+
+def build(tables: Iterable[Table], folder: str | os.PathLike, strategy: Strategy) -> CellIndex:
+    """Indexes tables into a folder; its former index of cells, if any, is replaced at the end."""
+    from lisax.retrieval.cell_builder import CellsBuilder
+
+    with writing(folder) as state:
+        builder = CellsBuilder(state, NAME, strategy.analyzer, {"strategy": str(strategy)})
+        for table in tables:
+            builder.add(table.id, cells_of(table))
+        state.commit({NAME: builder.finish()})
+    return CellIndex.open(folder)
+
+
+class _Asked(NamedTuple):
+    """Distinct entities of some queries, as features; and which of them each query has."""
+
+    keys: np.ndarray  # uint64, ascending: the features of all entities
+    pointers: np.ndarray  # int64 [entities + 1]
+    terms: np.ndarray  # int64: places in keys
+    weights: np.ndarray  # float32: z(e)[g] · idf(g)
+    members: np.ndarray  # int64: entities, query by query
+    query_pointers: np.ndarray  # int64 [queries + 1]
+
+
+class CellIndex:
+    """An open index. `settings` has strategy, tables, cells; `digest` names the content."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._load()
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike) -> CellIndex:
+        return cls(Path(folder))
+
+    def _load(self) -> None:
+        from lisax.retrieval.cell_builder import Part, inverse_document_frequency, norms_name, read_vocabulary
+
+        manifest = open_component(self.folder, NAME)
+        self.settings: dict = manifest["settings"]
+        self.digest: str = manifest["digest"]
+        parts = [self.folder / part for part in manifest["parts"]]
+        try:
+            self.strategy = Strategy(self.settings["strategy"])
+            self._parts = [Part(part, norms_name(self.settings)) for part in parts]
+            self._ids = [StringTable(part / "ids") for part in parts]
+            self._keys, self._frequencies = read_vocabulary(self.folder / manifest["vocabulary"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"the index of cells is damaged ({error}); build the index again",
+                            path=self.folder) from None
+        self._analyzer = self.strategy.analyzer
+        self._idf_of = lambda frequencies: inverse_document_frequency(frequencies, self.settings["cells"])
+        self._starts = np.cumsum([0, *map(len, self._ids)]).tolist()
+        self._windows = [(part, start, *window) for part, start in zip(self._parts, self._starts)
+                         for window in part.windows()]
+        self._names: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def table_id(self, number: int) -> str:
+        """The id of the table that was the `number`-th (from 0) to be indexed."""
+        part = bisect_right(self._starts, number) - 1
+        return self._ids[part][number - self._starts[part]]
+
+    def add(self, tables: Iterable[Table]) -> None:
+        """Adds tables, atomically; the index becomes that of a full build. New ids only."""
+        from lisax.retrieval.cell_builder import CellsBuilder
+
+        with writing(self.folder) as state:
+            builder = CellsBuilder(state, NAME, self._analyzer, {}, extend=True)
+            for table in tables:
+                builder.add(table.id, cells_of(table))
+            state.commit({NAME: builder.finish()})
+            self._load()
+
+    def search(self, queries: Sequence[Sequence[str]], k: int, *,
+               threads: int | None = None) -> list[list[tuple[str, float]]]:
+        """Up to `k` (table id, score) a query, best first; of equal scores the earlier table first.
+
+        A query is its entities; one that it repeats counts again. Tables with score 0 are not given.
+        `threads`: None for one a core; results do not depend on it.
+        """
+        if k < 1:
+            raise LisaxError(f"expected k >= 1, found {k}")
+        if isinstance(queries, str) or any(isinstance(query, str) for query in queries):
+            raise LisaxError("search takes a list of lists of entities, found a string for a list")
+        threads = min(threads or len(os.sched_getaffinity(0)), len(self._windows))
+        with ThreadPoolExecutor(threads) as pool:
+            return [hits for batch in _batches(queries) for hits in self._search_batch(batch, k, pool, threads)]
+
+    def _search_batch(self, queries: Sequence[Sequence[str]], k: int, pool: ThreadPoolExecutor,
+                      threads: int) -> Iterator[list[tuple[str, float]]]:
+        from lisax.retrieval import topk
+
+        asked = self._ask(queries)
+        k = min(k, len(self))
+        windows = iter(self._windows)  # shared: a thread takes the next when it is free
+        heaps = list(pool.map(lambda _: self._search_windows(asked, windows, k), range(threads)))
+        scores, tables, sizes = heaps[0]
+        for others in heaps[1:]:
+            topk.merge(scores, tables, sizes, *others)
+        topk.sort_heaps(scores, tables, sizes)
+        for query, size in enumerate(sizes.tolist()):
+            yield [(self._names.get(number) or self._name_of(number), score) for number, score in
+                   zip(tables[query, :size].tolist(), scores[query, :size].tolist())]
+
+    def _ask(self, queries: Sequence[Sequence[str]]) -> _Asked:
+        entities: dict[str, int] = {}
+        members = [[entities.setdefault(entity, len(entities)) for entity in query] for query in queries]
+        return _Asked(*self._weigh(list(entities)), np.array([entity for some in members for entity in some], np.int64),
+                      np.cumsum([0, *map(len, members)]))
+
+    def _weigh(self, entities: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """keys, pointers, terms and weights of entities; features that no cell has do not count, in the norm neither."""
+        from lisax.retrieval.cell_features import bags
+
+        found = bags(entities, self._analyzer)
+        keys, terms = np.unique(found.keys, return_inverse=True)
+        idf = self._idf(keys)
+        known = (idf > 0)[terms]
+        whose = np.repeat(np.arange(len(entities)), np.diff(found.starts))[known]
+        terms = terms[known]
+        values = found.counts[known] * idf[terms]
+        norms = np.sqrt(np.bincount(whose, values ** 2, minlength=len(entities)))
+        pointers = np.searchsorted(whose, np.arange(len(entities) + 1))
+        return keys, pointers, terms, (values * idf[terms] / norms[whose]).astype(np.float32)
+
+    def _idf(self, keys: np.ndarray) -> np.ndarray:
+        """float64 [keys]: 0 for those that no cell has."""
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[places] == keys, self._idf_of(self._frequencies[places]), 0.0)
+
+    def _search_windows(self, asked: _Asked, windows: Iterator, k: int):
+        """The heaps of one thread: scores float32 [queries, k], tables int64 [queries, k], sizes int64 [queries]."""
+        from lisax.retrieval import cell_blocks, topk
+
+        queries = len(asked.query_pointers) - 1
+        scores, found = np.empty((queries, k), np.float32), np.empty((queries, k), np.int64)
+        sizes = np.zeros(queries, np.int64)
+        sums = np.zeros(cell_blocks.CELLS, np.float32)
+        space = np.empty(0, np.float32)
+        entities = len(asked.pointers) - 1
+        for part, start, first, last, blocks in windows:
+            if len(space) < entities * (last - first):
+                space = np.empty(entities * (last - first), np.float32)
+            best = space[:entities * (last - first)].reshape(entities, last - first)
+            best[:] = 0
+            for number in blocks:
+                cell_blocks.score(part.block(number), part.norms(number), asked.keys, asked.pointers, asked.terms,
+                                  asked.weights, sums, first, best)
+            topk.add_up(best, asked.members, asked.query_pointers, start + first, scores, found, sizes)
+        return scores, found, sizes
+
+    def columns(self, table: Table, entities: Sequence[str], count: int = 3) -> tuple[int, ...]:
+        """The `count` best columns of a table, in its order: those with the highest Σ_i max_j z(e_i)·z(c_j) over their
+        own cells and header (ours: the paper says columns whose cells scored highest); of equals the first."""
+        from lisax.retrieval import cell_blocks
+
+        width = len(table.header)
+        if width <= count or not entities:
+            return tuple(range(min(width, count)))
+        weighed = self._weigh(list(entities))
+        best = np.zeros((len(entities), width), np.float32)
+        sums = np.zeros(cell_blocks.CELLS, np.float32)
+        for block in cell_blocks.blocks_of(([name, *(row[at] for row in table.rows)]
+                                            for at, name in enumerate(table.header)), self._analyzer):
+            norms = cell_blocks.inverse_norms(block.sizes, block.postings, self._idf(block.features), block.cells)
+            cell_blocks.score(block, norms, *weighed, sums, 0, best)
+        order = np.argsort(-best.sum(axis=0, dtype=np.float64), kind="stable")
+        return tuple(sorted(order[:count].tolist()))
+
+    def _name_of(self, number: int) -> str:
+        # Many queries share their tables: reading an id from its file each time would take longer than searching.
+        if len(self._names) >= CACHED_IDS:
+            self._names.clear()
+        return self._names.setdefault(number, self.table_id(number))
+
+
+def _batches(queries: Sequence[Sequence[str]]) -> Iterator[Sequence[Sequence[str]]]:
+    """Runs of queries with not many more than `ENTITIES` distinct entities together."""
+    start, entities = 0, set()
+    for number, query in enumerate(queries):
+        entities.update(query)
+        if len(entities) >= ENTITIES:
+            yield queries[start:number + 1]
+            start, entities = number + 1, set()
+    if start < len(queries):
+        yield queries[start:]

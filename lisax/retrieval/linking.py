@@ -1,0 +1,207 @@
+"""The entities of a claim about a table: linked against its gold table, or found in the claim alone.
+
+`link` is TabFact's entity linking as a rule: spans of the claim are grown word by word while a single cell (of the
+header, the rows, or the caption) has all of their words, and kept if they make up a cell or enough of it. It needs the
+gold table, so what it retrieves reproduces published figures and is no open setting. `spans` sees only the claim.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable, Iterator
+
+from lisax.records import Claim, Table
+from lisax.retrieval.entities import COMMON_WORDS
+from lisax.retrieval.tokens import STOP_WORDS
+
+MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+          "november", "december")
+SHORT_MONTHS = {month: month[:3] for month in MONTHS}
+ORDINALS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th"}
+CROWD = ("people", "audience")
+CAPTION = (-1, -1)
+SOME_CELL = -2  # the row of a link to a column where several cells fit
+# Never an entity alone, though a column be called so.
+UNLINKED = STOP_WORDS | frozenset("team time date school from 's".split())
+# Say little where they are only a part of a cell.
+FREQUENT = COMMON_WORDS | UNLINKED | frozenset("""
+air america american area august australia away award back bill book building bus business canada car championship
+china city club code college company country countries day december direct directed district draft education
+election england english episode european february football foreign france french game general german germany golf
+government governor great group home house india indian international issue italy japan join jump language law list
+local london manager market mean member military month mountain museum musical name nation national news north
+number october office official open park party people person place plan play president production public racing
+radio rail real receive record region report representative river road second senate series service set show song
+south spell station story street student study system television texas title total tour town train two university
+value washington water week west white woman word work world year
+""".split())
+PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
+TENSES = (("ied", "y"), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""))
+
+Place = tuple[int, int]
+
+
+def link(claim: Claim, table: Table) -> tuple[str, ...]:
+    """The claim's spans that are cells of the table or name them, in the claim's order, repetitions included.
+
+    A word that the cell has in another form stands as in the cell (`players` for `player`).
+    """
+    words = claim.text.lower().split()
+    places = _Places(table)
+    found = _grow(words, places, 1.0)
+    if not any(span.place for span in found):
+        found = _grow(words, places, 0.0)
+    return tuple(span.text for span in _join(found) if span.place)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Span:
+    text: str
+    place: Place | None
+
+
+class _Places:
+    """Where a table has which words."""
+
+    def __init__(self, table: Table):
+        self.cells: dict[Place, str] = {CAPTION: (table.caption or table.title).lower()}
+        for number, row in enumerate((table.header, *table.rows)):
+            for column, text in enumerate(row):
+                self.cells[number, column] = text.lower()
+        self._of: dict[str, dict[Place, str]] = {}
+        self._repeated: set[str] = set()
+        for place, text in self.cells.items():
+            seen: set[str] = set()
+            for word in text.split():
+                if word in seen:
+                    self._repeated.add(word)
+                seen.add(word)
+                for form in _cell_forms(word, text):
+                    self._of.setdefault(form, {}).setdefault(place, word)
+
+    def of(self, word: str) -> dict[Place, str]:
+        """Places with a word in any form, and how it is written there."""
+        found: dict[Place, str] = {}
+        for form in _forms(word):
+            for place, written in self._of.get(form, {}).items():
+                found.setdefault(place, written)
+        return found
+
+    def repeats(self, word: str) -> bool:
+        """Whether some cell has the word twice."""
+        return word in self._repeated
+
+
+def _grow(words: list[str], places: _Places, threshold: float) -> list[_Span]:
+    """The claim as spans, longest first from the left; those that are linked have a place."""
+    spans: list[_Span] = []
+    grown: list[tuple[str, dict[Place, str]]] = []
+    shared: set[Place] = set()
+
+    def close() -> None:
+        if grown:
+            spans.append(_choose(grown, shared, places, threshold))
+            grown.clear()
+
+    for word in words:
+        found = places.of(word)
+        if not found or any(word == before for before, _ in grown) and not places.repeats(word):
+            close()
+            spans.append(_Span(word, None))
+            continue
+        if grown and not shared & found.keys():
+            close()
+        shared = shared & found.keys() if grown else set(found)
+        grown.append((word, found))
+    close()
+    return spans
+
+
+def _choose(grown: list[tuple[str, dict[Place, str]]], shared: set[Place], places: _Places,
+            threshold: float) -> _Span:
+    """A span with its place: the cells nearest in length compete, and a cell of just these words always wins."""
+    words = [word for word, _ in grown]
+    plain = " ".join(words)
+    if plain in UNLINKED or not any(c.isalnum() for c in plain):
+        return _Span(plain, None)
+    bare = _bare(plain)
+    length = len(bare.split())
+    cells = {place: _bare(places.cells[place]) for place in sorted(shared)}
+    distances = {place: abs(len(cell.split()) - length) for place, cell in cells.items()}
+    distance = min(distances.values())
+    nearest = [place for place in cells if distances[place] == distance]
+    place = nearest[0]
+    written = " ".join(word if word in places.cells[place] else found[place] for word, found in grown)
+    if distance == 0:
+        return _Span(written, place)
+    if _weight(bare, length, distance, cells[place], len(shared) == 1, place) <= threshold:
+        return _Span(plain, None)
+    return _Span(written, place if len(nearest) == 1 or place[0] <= 0 else (SOME_CELL, place[1]))
+
+
+def _weight(bare: str, length: int, distance: int, cell: str, is_only: bool, place: Place) -> float:
+    """How much speaks for linking a span of `length` words to a cell that has `distance` words more."""
+    words = bare.split()
+    weight = length - 4 * distance / (length + distance)
+    if not any(word.isdigit() and int(word) < 100 for word in words):
+        weight += -1 if all(word in FREQUENT for word in words) else 4
+    weight += (length > 1) + is_only + (length > distance)
+    weight += 2 * ("(" in cell and ")" in cell) + 2 * (place[0] == 0)
+    weight += 5 * any(word in MONTHS or word in SHORT_MONTHS.values() for word in words)
+    return weight - 5 * (bare not in cell)
+
+
+def _join(spans: list[_Span]) -> list[_Span]:
+    """Two spans of one cell with one word between are one span, without that word."""
+    joined: list[_Span] = []
+    for span in spans:
+        while span.place and len(joined) > 1 and (before := joined[-2]).place and not joined[-1].place:
+            same = before.place in (span.place, (SOME_CELL, span.place[1]))
+            if not same or _is_number(before.text) and _is_number(span.text):
+                break
+            del joined[-2:]
+            span = _Span(f"{before.text} {span.text}", span.place)
+        joined.append(span)
+    return joined
+
+
+def _bare(text: str) -> str:
+    return text.replace(",", "").replace(".", "").replace("/", "")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _forms(word: str) -> tuple[str, ...]:
+    """A word and what it may be an inflection of."""
+    found = [word]
+    if word.isascii() and word.isalpha():
+        for suffixes in (PLURALS, TENSES):
+            for suffix, instead in suffixes:
+                if word.endswith(suffix) and len(word) - len(suffix) >= 2 and not word.endswith("ss"):
+                    found.append(word[:len(word) - len(suffix)] + instead)
+    return tuple(dict.fromkeys(found))
+
+
+def _cell_forms(word: str, cell: str) -> Iterator[str]:
+    """The forms under which claims may name a word of a cell."""
+    yield from _forms(word)
+    if word in ORDINALS:
+        yield ORDINALS[word]
+    if len(word) == 2 and word[0] == "0" and word.isdigit():
+        yield word[1]
+    if word in ("crowd", "attendance"):
+        yield from CROWD
+    if word in SHORT_MONTHS:
+        yield SHORT_MONTHS[word]
+    yield from (month for month, short in SHORT_MONTHS.items() if short == word)
+    if word.isdigit() and len(word) <= 2 and any(month in cell for month in SHORT_MONTHS.values()):
+        yield word + {"1": "st", "2": "nd", "3": "rd"}.get(word[-1], "th")

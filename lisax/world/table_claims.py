@@ -1,0 +1,247 @@
+"""Claims that one table of the world decides: its id is their evidence.
+
+`simple` claims look up one cell. `complex` ones need two at least: a superlative, a count, a comparison of two rows,
+a conjunction. A claim over a series names its owner, one over a list names the list or one of its entities. Facts that
+stand in two tables are left to neither, so no other table decides the claim; nor are facts that decide in which lists
+an entity stands, which would be claimed of some objects only where they are false.
+
+The words of a claim do not tell its label. A claim is drawn with two fillings, one true and one false, that are
+equally likely to have been the other way round; where they agree nothing is claimed. Only then is one chosen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable, Sequence
+
+from lisax.records import Claim, Label
+from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
+from lisax.world.pages import capitalise
+from lisax.world.tables import LISTS, WorldTable
+
+LOOKUP, SUPERLATIVE, COUNT, COMPARE, CONJUNCTION = "lookup", "superlative", "count", "compare", "conjunction"
+SHARES = {LOOKUP: 0.4, SUPERLATIVE: 0.15, COUNT: 0.15, COMPARE: 0.15, CONJUNCTION: 0.15}
+CLAIMS_PER_TABLE = 4
+SIMPLE, COMPLEX = "simple", "complex"
+
+# Column of a series -> (how its number is said, verb, noun). A place is not compared: the first is the lowest number.
+_COLUMNS = {
+    "place": ("reached place {o}", "", ""),
+    "points": ("won {o} points", "won", "points"), "goals": ("scored {o} goals", "scored", "goals"),
+    "spectators": ("drew {o} spectators", "drew", "spectators"), "sales": ("had sales of {o}", "had", "sales"),
+    "profit": ("made a profit of {o}", "made", "profit"), "branches": ("had {o} branches", "had", "branches"),
+    "guests": ("counted {o} guests", "counted", "guests"), "hotels": ("had {o} hotels", "had", "hotels"),
+    "concerts": ("gave {o} concerts", "gave", "concerts"), "listeners": ("had {o} listeners", "had", "listeners"),
+}
+_LISTED_BY = frozenset((kind, relation) for kind, relation, _ in LISTS)
+_PLURAL = {"has": "have", "is": "are", "was": "were"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pair:
+    """A text with a place for `{x}`, and what makes it true and false there."""
+
+    text: str
+    true: str
+    false: str
+
+
+class TableClaimWriter:
+    """Writes the claims of one neighbourhood's tables; `rng` is its own stream."""
+
+    def __init__(self, geography: Geography, place: Neighbourhood, tables: Sequence[WorldTable], rng: random.Random):
+        self.geography, self.place, self.rng = geography, place, rng
+        self._entities = {entity.title: entity for entity in place.entities}
+        self._tables_of: dict[int, set[str]] = {}
+        for table in tables:
+            for fact in table.cells:
+                self._tables_of.setdefault(fact, set()).add(table.id)
+        self._supported = 0  # how many more claims are supported than refuted
+
+    def claims(self, table: WorldTable, count: int = CLAIMS_PER_TABLE) -> list[Claim]:
+        """`count` different claims, rarely fewer, their ids still empty, the labels balanced."""
+        write = self._of_series if table.series is not None else self._of_list
+        written: dict[str, Claim] = {}
+        for _ in range(4 * count):
+            if len(written) == count:
+                break
+            kind = self.rng.choices(tuple(SHARES), tuple(SHARES.values()))[0]
+            pair = write(table)[kind](table)
+            if pair is None or pair.true == pair.false:
+                continue
+            supported = self._supported < 0 or self._supported == 0 and self.rng.random() < 0.5
+            text = capitalise(pair.text.replace("{x}", pair.true if supported else pair.false)) + "."
+            if text not in written:
+                self._supported += 1 if supported else -1
+                written[text] = Claim("", text, Label.SUPPORTS if supported else Label.REFUTES, ((table.id,),),
+                                      kind=SIMPLE if kind == LOOKUP else COMPLEX)
+        return list(written.values())
+
+    # --- Series: numbers by year, all from the same draw --------------------------------------
+
+    def _of_series(self, table: WorldTable) -> dict[str, Callable[[WorldTable], Pair | None]]:
+        return {LOOKUP: self._series_lookup, SUPERLATIVE: self._series_superlative, COUNT: self._series_count,
+                COMPARE: self._series_compare, CONJUNCTION: self._series_conjunction}
+
+    def _series_lookup(self, table: WorldTable) -> Pair:
+        i, j = self.rng.randrange(len(table.rows)), self.rng.randrange(1, len(table.header))
+        return Pair(f"{table.owner.mention} {self._cell_phrase(table, i, j, '{x}')}", table.rows[i][j],
+                    self._other_number(table, i, j))
+
+    def _series_conjunction(self, table: WorldTable) -> Pair:
+        cells = [(i, j) for i in range(len(table.rows)) for j in range(1, len(table.header))]
+        asked, other = self.rng.sample(cells, 2)
+        halves = [self._cell_phrase(table, *asked, "{x}"), self._cell_phrase(table, *other, table.rows[other[0]][other[1]])]
+        self.rng.shuffle(halves)
+        return Pair(f"{table.owner.mention} {halves[0]} and {halves[1]}", table.rows[asked[0]][asked[1]],
+                    self._other_number(table, *asked))
+
+    def _series_superlative(self, table: WorldTable) -> Pair | None:
+        j, verb, noun = self._compared_column(table)
+        most = self.rng.random() < 0.5
+        numbers = self._numbers(table, j)
+        extreme = (max if most else min)(numbers)
+        others = [i for i, number in enumerate(numbers) if number != extreme]
+        if len(others) != len(numbers) - 1:
+            return None
+        return Pair(f"{table.owner.mention} {verb} the {self._word(most, noun, 'most')} {noun} in {{x}}",
+                    table.rows[numbers.index(extreme)][0], table.rows[self.rng.choice(others)][0])
+
+    def _series_compare(self, table: WorldTable) -> Pair | None:
+        j, verb, noun = self._compared_column(table)
+        first, second = self.rng.sample(range(len(table.rows)), 2)
+        numbers = self._numbers(table, j)
+        if numbers[first] == numbers[second]:
+            return None
+        more = numbers[first] > numbers[second]
+        return Pair(f"{table.owner.mention} {verb} {{x}} {noun} in {table.rows[first][0]} than in "
+                    f"{table.rows[second][0]}", self._word(more, noun, "more"), self._word(not more, noun, "more"))
+
+    def _series_count(self, table: WorldTable) -> Pair:
+        j, verb, noun = self._compared_column(table)
+        values = range(*self._range(table, j))
+        bound = self.rng.choice(values[len(values) // 4:-len(values) // 4])
+        other = [self.rng.choice(values) for _ in table.rows]
+        text = f"{table.owner.mention} {verb} more than {format_number(bound)} {noun} in exactly {{x}} of " \
+               f"{len(table.rows)} years"
+        return Pair(text, *(str(sum(number > bound for number in numbers))
+                            for numbers in (self._numbers(table, j), other)))
+
+    @staticmethod
+    def _word(more: bool, noun: str, degree: str) -> str:
+        less = {"more": "fewer", "most": "fewest"} if noun != "profit" else {"more": "less", "most": "least"}
+        return degree if more else less[degree]
+
+    @staticmethod
+    def _numbers(table: WorldTable, j: int) -> list[int]:
+        return [int(row[j].replace(",", "")) for row in table.rows]
+
+    @staticmethod
+    def _range(table: WorldTable, j: int) -> tuple[int, int, int]:
+        _, low, high, step, _ = table.series.columns[j - 1]
+        return low, high + 1, step
+
+    @staticmethod
+    def _cell_phrase(table: WorldTable, i: int, j: int, value: str) -> str:
+        return f"{_COLUMNS[table.header[j]][0].replace('{o}', value)} in {table.rows[i][0]}"
+
+    def _compared_column(self, table: WorldTable) -> tuple[int, str, str]:
+        j = self.rng.choice([j for j, name in enumerate(table.header) if j and _COLUMNS[name][1]])
+        return j, *_COLUMNS[table.header[j]][1:]
+
+    def _other_number(self, table: WorldTable, i: int, j: int) -> str:
+        """As likely as the cell's own number: that of another row half the time, else a new draw."""
+        if self.rng.random() < 0.5:
+            return table.rows[self.rng.choice([k for k in range(len(table.rows)) if k != i])][j]
+        return format_number(self.rng.randrange(*self._range(table, j)))
+
+    # --- Lists: facts of several entities -----------------------------------------------------
+
+    def _of_list(self, table: WorldTable) -> dict[str, Callable[[WorldTable], Pair | None]]:
+        return {LOOKUP: self._list_lookup, SUPERLATIVE: self._list_superlative, COUNT: self._list_count,
+                COMPARE: self._list_compare, CONJUNCTION: self._list_conjunction}
+
+    def _list_lookup(self, table: WorldTable) -> Pair | None:
+        facts = [fact for facts in self._own_facts(table) for fact in facts]
+        if not facts:
+            return None
+        fact = self.rng.choice(facts)
+        return Pair(f"{fact.subject.mention} {self._phrase(fact, '{x}')}", fact.text, self._other_object(fact))
+
+    def _list_conjunction(self, table: WorldTable) -> Pair | None:
+        rows = [facts for facts in self._own_facts(table) if len(facts) > 1]
+        if not rows:
+            return None
+        asked, other = self.rng.sample(self.rng.choice(rows), 2)
+        halves = [self._phrase(asked, "{x}"), self._phrase(other, other.text)]
+        self.rng.shuffle(halves)
+        return Pair(f"{asked.subject.mention} {halves[0]} and {halves[1]}", asked.text, self._other_object(asked))
+
+    def _list_superlative(self, table: WorldTable) -> Pair | None:
+        facts = self._compared_facts(table)
+        most = self.rng.random() < 0.5
+        extreme = (max if most else min)(fact.number for fact in facts)
+        best = [fact for fact in facts if fact.number == extreme]
+        others = [fact for fact in facts if fact.number != extreme]
+        if len(best) > 1:
+            return None
+        relation = best[0].relation
+        phrase = (relation.more if most else relation.less).replace("{o}", f"any other of the {self._topic(table)}")
+        return Pair(f"{{x}} {phrase}", best[0].subject.mention, self.rng.choice(others).subject.mention)
+
+    def _list_compare(self, table: WorldTable) -> Pair | None:
+        first, second = self.rng.sample(self._compared_facts(table), 2)
+        if first.number == second.number or self._where(first) & self._where(second) != {table.id}:
+            return None
+        relation = first.relation
+        more, less = (phrase.replace("{o}", second.subject.mention) for phrase in (relation.more, relation.less))
+        phrases = (more, less) if first.number > second.number else (less, more)
+        return Pair(f"{first.subject.mention} {{x}}", *phrases)
+
+    def _list_count(self, table: WorldTable) -> Pair:
+        facts = self._compared_facts(table)
+        relation = facts[0].relation
+        bound = self.rng.choice(relation.values[len(relation.values) // 4:-len(relation.values) // 4])
+        said = str(bound) if relation.draw == "year" else format_number(bound)
+        counts = (sum(number > bound for number in numbers) for numbers in
+                  ([fact.number for fact in facts], [self.rng.choice(relation.values) for _ in facts]))
+        verb, _, rest = relation.more_than.replace("{o}", said).partition(" ")
+        return Pair(f"exactly {{x}} of the {len(facts)} {self._topic(table)} {_PLURAL.get(verb, verb)} {rest}",
+                    *map(str, counts))
+
+    def _own_facts(self, table: WorldTable) -> list[list[Fact]]:
+        """The facts of each row that stand in no other table and put nothing in a list."""
+        rows = ([self.place.facts[entity.index][name] for name in table.header[1:]
+                 if (entity.kind, name) not in _LISTED_BY] for entity in self._members(table))
+        return [[fact for fact in facts if self._where(fact) == {table.id}] for facts in rows]
+
+    def _compared_facts(self, table: WorldTable) -> list[Fact]:
+        """A column of numbers, drawn among those that can be compared; every kind that is listed has one."""
+        members = self._members(table)
+        names = [name for name in table.header[1:] if self.place.facts[members[0].index][name].relation.more]
+        name = self.rng.choice(names)
+        return [self.place.facts[member.index][name] for member in members]
+
+    def _members(self, table: WorldTable) -> list[Entity]:
+        return [self._entities[row[0]] for row in table.rows]
+
+    def _where(self, fact: Fact) -> set[str]:
+        return self._tables_of.get(id(fact), set())
+
+    @staticmethod
+    def _topic(table: WorldTable) -> str:
+        """`Novels of Mara Velin (novelist)` as running text: `novels of the novelist Mara Velin`."""
+        caption = table.caption.replace(table.owner.title, table.owner.mention)
+        return ("members of the " if caption.startswith("Family") else "") + caption[0].lower() + caption[1:]
+
+    def _phrase(self, fact: Fact, value: str) -> str:
+        return self.rng.choice(fact.relation.claim).replace("{o}", value)
+
+    def _other_object(self, fact: Fact) -> str:
+        """As likely as the fact's own object: the companion's half the time, else a new draw."""
+        if self.rng.random() < 0.5:
+            other = self.place.facts[fact.subject.companion][fact.relation.name]
+            if other.target is not fact.subject:
+                return other.text
+        return self.geography.draw(fact.relation, fact.subject, self.place.entities, self.rng)[0]

@@ -1,0 +1,145 @@
+"""What a user says of claims of his own, and the claims, pages and tables that it names; for `tasks.register`."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lisax.corpora import open_folder, plain, read_claims, table_files
+from lisax.corpora.reading import Watch
+from lisax.records import Claim, DataError, Document, Label, LisaxError, Table
+
+PATHS = ("folder", "corpus", "tables", "vocabulary", "run", "reranked", "out")
+EVIDENCE = ("sentences", "tables")
+
+
+@dataclasses.dataclass(frozen=True)
+class ClaimDataset:
+    """What a user says of his data. Paths in a JSON file are relative to it.
+
+    name: prefix of the tasks. folder: a dataset folder; or else claims ({split: file} or one file, which is
+    "train"; any layout) and corpus (pages, plain layout) or tables (tables.jsonl or a folder of tables). evidence:
+    what decides the claims of a folder, "sentences" or "tables"; None for sentences where it has pages.
+    vocabulary: a SentencePiece model, "bytes", "train" (one is trained on the corpus), or None for the one that
+    `tasks.locations` finds. run, reranked: TREC runs of sentence ids, before and after a ranker; without a run a
+    claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands in
+    for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. preset: "paper",
+    "released" or None for gin's. out: where the example files go, by default `{name}_tasks` beside the data.
+    """
+
+    name: str
+    folder: str | os.PathLike | None = None
+    claims: str | os.PathLike | Mapping[str, str | os.PathLike] | None = None
+    corpus: str | os.PathLike | None = None
+    tables: str | os.PathLike | None = None
+    evidence: str | None = None
+    vocabulary: str | os.PathLike | None = None
+    run: str | os.PathLike | None = None
+    reranked: str | os.PathLike | None = None
+    preset: str | None = None
+    seed: int = 0
+    out: str | os.PathLike | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise LisaxError(f"a dataset's name must be letters, digits and underscores, found {self.name!r}")
+        files = self.claims.values() if isinstance(self.claims, Mapping) else [self.claims]
+        for field, value in [(field, getattr(self, field)) for field in PATHS] + [("claims", file) for file in files]:
+            if value is not None and not isinstance(value, (str, os.PathLike)):
+                raise LisaxError(f"dataset '{self.name}': `{field}` must be a path, found {value!r:.80}")
+        if type(self.seed) is not int:
+            raise LisaxError(f"dataset '{self.name}': `seed` must be an integer, found {self.seed!r:.80}")
+        beside = (self.corpus is not None) + (self.tables is not None)
+        if (self.folder is None) == (self.claims is None) or beside != (self.claims is not None):
+            raise LisaxError(f"dataset '{self.name}': give either `folder`, or `claims` and `corpus`, or `claims` "
+                             "and `tables`")
+        if self.evidence not in (None, *EVIDENCE) or self.claims is not None and self.evidence is not None:
+            raise LisaxError(f"dataset '{self.name}': `evidence` is sentences or tables and told of a folder only, "
+                             f"found {self.evidence!r:.80}")
+        if self.reranked is not None and self.over_tables:
+            raise LisaxError(f"dataset '{self.name}': `reranked` is for sentences; give the run of tables as `run`")
+
+    @functools.cached_property
+    def over_tables(self) -> bool:
+        """Whether tables, not sentences, decide the claims."""
+        if self.claims is not None or self.evidence is not None:
+            return self.tables is not None or self.evidence == "tables"
+        dataset = open_folder(self.folder)
+        return bool(dataset.table_claim_splits) and next(iter(dataset.documents()), None) is None
+
+    @property
+    def claim_files(self) -> dict[str, Path]:
+        if self.folder is not None:
+            dataset = open_folder(self.folder)
+            if self.over_tables and not dataset.table_claim_splits:
+                raise DataError("the folder has no claims over tables", path=self.folder)
+            if self.over_tables:
+                return dict.fromkeys(dataset.table_claim_splits, Path(self.folder))
+            return {split: dataset.claim_file(split) for split in dataset.splits}
+        if not isinstance(self.claims, Mapping):
+            return {"train": Path(self.claims)}
+        return {split: Path(path) for split, path in self.claims.items()}
+
+    @property
+    def out_folder(self) -> Path:
+        if self.out is not None:
+            return Path(self.out)
+        beside = Path(self.folder) if self.folder is not None else Path(self.corpus or self.tables).parent
+        return beside / f"{self.name}_tasks"
+
+    def read_claims(self, split: str, watch: Watch) -> Iterator[Claim]:
+        if self.folder is not None:
+            dataset = open_folder(self.folder)
+            return dataset.table_claims(split, watch) if self.over_tables else dataset.claims(split, watch)
+        return read_claims(self.claim_files[split], watch)
+
+    def read_pages(self) -> Iterator[Document]:
+        return open_folder(self.folder).documents() if self.folder is not None else plain.read_pages(self.corpus)
+
+    def read_tables(self) -> Iterator[Table]:
+        if self.folder is not None:
+            return open_folder(self.folder).tables()
+        path = Path(self.tables)
+        return table_files.read_tables(path) if path.is_dir() else plain.read_tables(path)
+
+    def fingerprint(self) -> str:
+        """Changes when a file it reads or a setting that shapes the examples does."""
+        named = [Path(path) for path in (self.folder, self.corpus, self.tables, self.run, self.reranked) if path]
+        paths = [*self.claim_files.values(), *named]
+        for folder in filter(Path.is_dir, named):
+            paths += sorted(path for path in folder.rglob("*") if self.out_folder not in path.parents)
+        stats = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
+        settings = [stats, self.seed, str(self.vocabulary), self.over_tables]
+        return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
+
+
+def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
+    """The claims of a split; one that cannot be trained on is an error with its place."""
+    watch, claims = Watch(), []
+    for claim in dataset.read_claims(split, watch):
+        path, line = watch.where or (dataset.claim_files[split], None)
+        if claim.label is None and split == "train":
+            raise DataError(f"claim '{claim.id}' has no label and is in train", path=path, line=line,
+                            field="label")
+        if claim.label in (Label.SUPPORTS, Label.REFUTES) and not claim.evidence_sets:
+            raise DataError(f"claim '{claim.id}' is {claim.label} but has no evidence", path=path, line=line,
+                            field="evidence")
+        claims.append(claim)
+    return claims
+
+
+def check_evidence(dataset: ClaimDataset, missing: set[str], what: str) -> None:
+    """Raises for the first claim whose evidence is not in the corpus; its line is found by reading again."""
+    for split in dataset.claim_files if missing else ():
+        watch = Watch()
+        for claim in dataset.read_claims(split, watch):
+            for unit in claim.gold_ids:
+                if unit in missing:
+                    path, line = watch.where or (dataset.claim_files[split], None)
+                    raise DataError(f"'{unit}' of claim '{claim.id}' is not {what}",
+                                    path=path, line=line, field="evidence")

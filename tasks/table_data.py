@@ -1,0 +1,53 @@
+"""The example files of a user's claims over tables, for `tasks.register`: retrieval, three columns, gold tables.
+
+Without the user's own run, tables are found by entity-to-cell retrieval with the spans of the claim alone, as
+they are where no gold table is known. The same index weighs the columns that a claim keeps of a table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from lisax.formats.tables import header_text, row_text
+from lisax.records import Claim, DataError
+from lisax.sampling import examples, table_examples
+from tasks.claim_dataset import ClaimDataset, check_evidence
+
+
+def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]],
+          skipped: Counter) -> dict[str, dict[str, int]]:
+    """Writes `{stem}.{split}.jsonl` for every stem of `table_examples.write_all`; returns {stem: {split: examples}}."""
+    from lisax.retrieval import cells, linking, runs
+
+    out, depth = dataset.out_folder, max(table_examples.DEPTHS)
+    every = [claim for of_split in claims.values() for claim in of_split]
+    index = cells.build(dataset.read_tables(), out / "tables.cells", cells.Strategy.ENTITY_CHAR_23)
+    entities = {claim.id: linking.spans(claim) for claim in every}
+    if dataset.run is not None:
+        run = examples.ranked_ids(runs.read_run(dataset.run))
+    else:
+        found = index.search([entities[claim.id] for claim in every], depth)
+        run = {claim.id: [table for table, _ in hits] for claim, hits in zip(every, found, strict=True)}
+    gold = {table for claim in every for table in claim.gold_ids}
+    wanted = gold.union(*(ranked[:depth] for ranked in run.values()))
+    tables = {table.id: table for table in dataset.read_tables() if table.id in wanted}
+    check_evidence(dataset, gold - tables.keys(), "a table of the collection")
+    if dataset.run is not None and tables.keys().isdisjoint(table for ranked in run.values() for table in ranked):
+        raise DataError("none of its ids is a table of the collection", path=dataset.run)
+    counts: dict[str, dict[str, int]] = {}
+    for split, of_split in claims.items():
+        written = table_examples.write_all(
+            out, split, of_split, run, tables.get, lambda table, claim: index.columns(table, entities[claim.id]),
+            in_training=split == "train", skipped=skipped)
+        for stem, number in written.items():
+            counts.setdefault(stem, {})[split] = number
+    return counts
+
+
+def texts(dataset: ClaimDataset, claims: Iterable[Claim]) -> Iterator[str]:
+    """What a vocabulary is trained on: the claims, and the tables as the model reads them."""
+    yield from (claim.text for claim in claims)
+    for table in dataset.read_tables():
+        yield f"{table.caption or table.title} . {header_text(table.header)}"
+        yield from (row_text(i, table.header, row) for i, row in enumerate(table.rows, start=1))

@@ -1,0 +1,123 @@
+"""Tasks over tables, from `examples/tables_*.{split}.jsonl` in the data folder (`sampling.table_examples`).
+
+Text-to-text, all tables of a claim in one input and a label word as the answer: `tables_closed` (the gold table),
+`tables_one` (the first retrieved), `tables_top3`, `tables_top5`, `tables_top10`; and `tables_claim_only`.
+
+For the fusion model, from the files of retrieved tables: `tables_fusion_top1`, `…top3`, `…top5`, `…top10`, whose
+features are a row of encoder inputs for each table, see `encode_fusion`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import seqio
+import tensorflow as tf
+
+from lisax.formats.families import Family, encode_each_table
+from lisax.formats.presets import Preset
+from lisax.formats.tables import TableClass, table_classes
+from lisax.formats.vocabulary import EOS_ID
+from lisax.records import LisaxError
+from lisax.sampling.table_examples import CLOSED, DEPTHS, TableExample, file_name
+from tasks import families, metrics
+from tasks.locations import FileOf, in_data_folder
+from tasks.vocabularies import default_vocabulary
+
+CLAIM_ONLY = "tables_claim_only"
+# The text-to-text tasks, with the stem of the file that each reads.
+TEXT_TASKS = {CLAIM_ONLY: CLOSED} | {file_name(k): file_name(k) for k in (None, *DEPTHS)}
+FUSION_TASKS = {f"tables_fusion_top{k}": file_name(k) for k in DEPTHS}
+
+
+def add_all() -> None:
+    for name, stem in TEXT_TASKS.items():
+        add_text(name, in_data_folder("examples/" + stem + ".{split}.jsonl"))
+    for name, stem in FUSION_TASKS.items():
+        add_fusion(name, in_data_folder("examples/" + stem + ".{split}.jsonl"))
+
+
+def add_text(name: str, file_of: FileOf, **options) -> seqio.Task:
+    """Registers a text-to-text task over a file of table examples; options as in `families.add`."""
+    family = Family.CLAIM_ONLY if name.endswith(CLAIM_ONLY) else Family.TABLES
+    return families.add(name, family, file_of, read=TableExample.from_row, **options)
+
+
+def add_fusion(name: str, file_of: FileOf, *, splits: Sequence[str] = ("train", "dev"),
+               vocabulary: seqio.Vocabulary | None = None, preset: Preset | None = None) -> seqio.Task:
+    """Registers a fusion task over a file of table examples; a vocabulary or preset as in `families.add`."""
+    classes = seqio.PassThroughVocabulary(len(TableClass))
+    return seqio.TaskRegistry.add(
+        name,
+        source=families.LineSource(name, file_of, splits),
+        preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(encode_fusion, task=name, preset=preset)],
+        output_features={"inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
+                         "targets": seqio.Feature(classes, add_eos=False)},
+        postprocess_fn=with_tables,
+        metric_fns=[metrics.fusion_accuracy, metrics.dropped_rows])
+
+
+def encode_fusion(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
+                  sequence_length: Mapping[str, int] | None, *, task: str, preset: Preset | None) -> tf.data.Dataset:
+    """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k], with ids and texts beside.
+
+    The tables' tokens, each with its EOS and filled with 0 to L, stand end to end; a target is the table's
+    `TableClass`, 0 with no tokens where a claim has fewer than k tables. k is the length of the targets and
+    k * L that of the inputs; an example with more than k tables is an error.
+
+    `inputs_pretokenized` (a line a table), `targets_pretokenized`, `claim_id`, `table_ids` (joined by spaces)
+    and `label` are strings, `gold` bool [k], `dropped_rows` int32.
+    """
+    lengths = sequence_length or {}
+    k, tokens = lengths.get("targets"), lengths.get("inputs")
+    if not k or not tokens or tokens % k:
+        raise LisaxError(f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k}} for k tables "
+                         f"of L tokens, found {dict(lengths) or None}")
+    wording, to_ids = families.wording_of(output_features, preset, Family.TABLE_FUSION)
+    ids_of = families.remembering(to_ids)
+
+    def one(line: bytes) -> tuple:
+        example = families.parsed(line, TableExample.from_row, task)
+        if len(example.tables) > k:
+            raise LisaxError(f"task '{task}': claim '{example.claim_id}' has {len(example.tables)} tables, "
+                             f"TASK_FEATURE_LENGTHS has room for {k}: give `targets` as many")
+        inputs, targets, gold = np.zeros((k, tokens // k), np.int32), np.zeros(k, np.int32), np.zeros(k, bool)
+        texts = encode_each_table(example, preset=wording, max_tokens=tokens // k,
+                                  count_tokens=lambda text: len(ids_of(text)))
+        for i, text in enumerate(texts):
+            ids = [*ids_of(text.inputs), EOS_ID]
+            inputs[i, :len(ids)] = ids
+        classes = table_classes(example.label, example.gold)
+        targets[:len(classes)], gold[:len(classes)] = classes, example.gold
+        return (inputs.reshape(-1), targets, gold, sum(sum(text.dropped) for text in texts),
+                "\n".join(text.inputs for text in texts), " ".join(TableClass(c).name.lower() for c in classes),
+                example.claim_id, " ".join(example.unit_ids), example.label or "")
+
+    def many(lines: np.ndarray) -> tuple:
+        inputs, targets, gold, dropped, *texts = zip(*map(one, lines))
+        return (np.stack(inputs), np.stack(targets), np.stack(gold), np.array(dropped, np.int32),
+                *map(families.encoded, texts))
+
+    names = ("inputs", "targets", "gold", "dropped_rows", "inputs_pretokenized", "targets_pretokenized", "claim_id",
+             "table_ids", "label")
+    shapes = [[None, tokens], [None, k], [None, k], *[[None]] * 6]
+
+    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        kinds = [tf.int32, tf.int32, tf.bool, tf.int32, *[tf.string] * 5]
+        columns = tf.numpy_function(many, [batch["line"]], kinds)
+        for column, shape in zip(columns, shapes, strict=True):
+            column.set_shape(shape)
+        return dict(zip(names, columns, strict=True))
+
+    return dataset.batch(families.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+
+
+def with_tables(output, example: Mapping | None = None, is_target: bool = False):
+    """What metrics see: the model's probabilities as they are, or of the target the record's ids, label and gold."""
+    if not is_target or example is None:
+        return output
+    tables = example["table_ids"].decode().split()
+    return {"claim_id": example["claim_id"].decode(), "label": example["label"].decode(), "tables": tables,
+            "gold": example["gold"].tolist()[:len(tables)], "dropped_rows": int(example["dropped_rows"])}

@@ -1,0 +1,233 @@
+"""Folders of tables in CSV, HTML and WikiTables' JSON, and claims beside them."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lisax.corpora import csv_tables, html_tables, open_folder
+from lisax.corpora.check import check
+from lisax.corpora.grid import Limits, Place
+from lisax.corpora.reading import Watch
+from lisax.corpora.table_files import TableFolder
+from lisax.records import DataError, Table
+
+
+def read_csv(path: Path, content: str | bytes, **limits):
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    watch = Watch()
+    table = csv_tables.read_table(path.name, Place(path, None, watch, Limits(**limits)))
+    return table, [warning.partition(", first")[0] for warning in watch.warnings]
+
+
+def read_html(path: Path, content: str | bytes, **limits):
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    watch = Watch()
+    tables = list(html_tables.read_tables(path.name, Place(path, None, watch, Limits(**limits))))
+    return tables, [warning.partition(", first")[0] for warning in watch.warnings]
+
+
+def grid(table: Table) -> list[tuple[str, ...]]:
+    return [table.header, *table.rows]
+
+
+# --- CSV ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|", "#"])
+def test_separators_and_quotes(tmp_path, separator):
+    text = separator.join(["name", "note"]) + "\r\n" + separator.join(["אורי 🦁", '"a, b; c\n""d"""']) + "\r\n\r\n"
+    table, warnings = read_csv(tmp_path / "big_cats.csv", text)
+    assert table == Table("big_cats.csv", "big cats", ("name", "note"), (("אורי 🦁", 'a, b; c "d"'),))
+    assert warnings == []
+
+
+def test_commas_inside_cells_do_not_win():
+    assert csv_tables.separator("a;b\n1,5;2,5\n3,5;4\n") == ";"
+    assert csv_tables.separator("one column\nof text, with a comma\n") == ","
+    assert csv_tables.separator("") == ","
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_marked_encodings(tmp_path, encoding):
+    assert grid(read_csv(tmp_path / "a.csv", "é,b\n1,2\n".encode(encoding))[0]) == [("é", "b"), ("1", "2")]
+
+
+def test_ragged_and_empty_tables(tmp_path):
+    table, warnings = read_csv(tmp_path / "a.csv", "a,b\n1\n1,2,3\n1,2\n")
+    assert grid(table) == [("a", "b", ""), ("1", "", ""), ("1", "2", "3"), ("1", "2", "")]
+    assert warnings == ["columns without a name, past the end of the header: 1",
+                        "rows that are shorter than the others (padded): 2"]
+    assert grid(read_csv(tmp_path / "a.csv", "a,b\n")[0]) == [("a", "b")]
+
+
+def test_limits_are_told(tmp_path):
+    table, warnings = read_csv(tmp_path / "a.csv", "aaaa,b,c\n" + "1,2,3\n" * 7, rows=4, columns=2, characters=3)
+    assert grid(table) == [("aaa", "b"), *[("1", "2")] * 4]
+    assert warnings == ["columns beyond the 2 of a table (left out): 1",
+                        "rows beyond the 4 or the 2,000,000 cells of a table (left out): 3",
+                        "cells of more than 3 characters (cut): 1"]
+    assert len(read_csv(tmp_path / "a.csv", "a,b\n" + "1,2\n" * 7, cells=6)[0].rows) == 3
+
+
+def test_large_tables_are_ordinary(tmp_path):
+    table, warnings = read_csv(tmp_path / "long.csv", "a,b\n" + "1,2\n" * 5000)
+    assert (len(table.rows), warnings) == (5000, [])
+    table, warnings = read_csv(tmp_path / "wide.csv", ",".join(map(str, range(300))) + "\n" + ",x" * 299)
+    assert (len(table.header), len(table.rows), warnings) == (300, 1, [])
+
+
+@pytest.mark.parametrize("content, said", [
+    (b"", "a.csv: the file is empty"), (b"\n \n", "a.csv: the file is empty"),
+    (b"a,b\n\xe9,2\n", "a.csv: not UTF-8 .*iconv -f latin1"),
+    (b'a,b\n"' + b"x" * (1 << 24) + b"x", "a.csv:2: not separated values: field larger"),
+])
+def test_files_that_hold_no_table(tmp_path, content, said):
+    with pytest.raises(DataError, match=said):
+        read_csv(tmp_path / "a.csv", content)
+
+
+# --- HTML -----------------------------------------------------------------------------------
+
+
+def test_spans_header_rows_and_captions(tmp_path):
+    (table,), warnings = read_html(tmp_path / "page.html", """
+        <html><head><title>Lions &amp; more</title></head><body><table><caption>Of <b>cats</b></caption>
+        <thead><tr><th rowspan=2>Name<th colspan=2>Weight</tr><tr><th>kg<th>lb</tr></thead>
+        <tr><th rowspan="2">Leo</th><td>190</td><td>419</td></tr>
+        <tr><td colspan="2">unknown<br>so far<script>x</script></td></tr></table>""")
+    assert table == Table("page.html:0", "Lions & more", ("Name", "Weight kg", "Weight lb"),
+                          (("Leo", "190", "419"), ("Leo", "unknown so far", "unknown so far")), "Of cats")
+    assert warnings == []
+
+
+def test_nested_tables_stand_on_their_own(tmp_path):
+    tables, _ = read_html(tmp_path / "p.html", "<h2>Outside</h2><table><tr><td>a<table><tr><td>in</td></tr></table> b</td>"
+                                               "<td>c</td></tr></table>")
+    assert [(t.id, t.caption, grid(t)) for t in tables] == [
+        ("p.html:0", "Outside", [("a b", "c")]), ("p.html:1", "Outside", [("in",)])]
+
+
+@pytest.mark.parametrize("markup", [
+    "<table><tr><td>a<td>b<tr><td>1<td>2",
+    "<table><td>a</td><td>b</td></tr><tr><td>1</td></td><td>2</tr></table></table>",
+    "<TABLE><TBODY><TR><TD>a</TD><TD>b</TR></TBODY><TR><TD>1<TD>2</TABLE><p>after",
+    "<![if x]><table border=<tr><tr><td>a</td><td>b<![endif]></td></tr><tr><td>1<!-- c --><td>2</table>",
+])
+def test_malformed_markup(tmp_path, markup):
+    tables, _ = read_html(tmp_path / "p.html", markup)
+    assert grid(tables[0]) == [("a", "b"), ("1", "2")]
+
+
+def test_spans_cannot_claim_memory(tmp_path):
+    bomb = "<table>" + "<tr><td rowspan=65534 colspan=1000>x</td></tr>" * 50 + "</table>"
+    (table,), warnings = read_html(tmp_path / "p.html", bomb, columns=20, cells=400)
+    assert len(table.header) == 20 and len(table.rows) * 20 <= 400
+    assert any("columns beyond the 20" in warning for warning in warnings)
+    assert any("left out" in warning and "rows" in warning for warning in warnings)
+    (table,), warnings = read_html(tmp_path / "p.html", "<table>" + "<tr><td>x" * 10, rows=4)
+    assert (len(table.rows), warnings) == (4, ["rows beyond the 4 or the 2,000,000 cells of a table (left out): 5"])
+
+
+def test_odd_spans_encodings_and_empty_tables(tmp_path):
+    (table,), warnings = read_html(tmp_path / "p.html", "<table></table><table><tr><td colspan=0>a<td rowspan=0>b"
+                                   "<tr><td colspan=two>c<tr><td>d</table>")
+    assert (table.id, grid(table)) == ("p.html:1", [("a", "b"), ("c", "b"), ("d", "b")])
+    assert warnings == ["tables without a cell (left out): 1"]
+    declared = "<meta charset=iso-8859-1><table><tr><td>é</table>".encode("latin-1")
+    assert grid(read_html(tmp_path / "p.html", declared)[0][0]) == [("é",)]
+    (table,), warnings = read_html(tmp_path / "p.html", declared[declared.index(b"<table"):])
+    assert grid(table) == [("é",)] and "read as Latin-1" in warnings[0]
+    (table,), _ = read_html(tmp_path / "p.html", "<table><tr><td>שלום</td><td>🦁</table>")
+    assert grid(table) == [("שלום", "🦁")]
+
+
+PIECES = st.lists(st.sampled_from(["<table>", "</table>", "<tr>", "</tr>", "<td>", "<td colspan=3>", "</td>", "<th>",
+                                   "<td rowspan=2>", "<caption>", "<![x", "<!--", "-->", "<script>", "</script>", "x",
+                                   "<h2>", "<p>", "&amp", "<", ">", "<?", "<!", "\x00", "ש"]) | st.text(max_size=5))
+
+
+@settings(max_examples=300, deadline=None)
+@given(PIECES)
+def test_no_page_makes_the_reader_fail(pieces):
+    _, tables = html_tables.parse("".join(pieces), 10)
+    for table in tables:
+        header, rows = html_tables.split_header(*html_tables.expand(table, Place(Path("p"), 1, Watch())))
+        assert all(isinstance(cell, str) for row in (header, *rows) for cell in row)
+
+
+# --- WikiTables and folders -----------------------------------------------------------------
+
+WIKI = {"_id": "10-1", "pgTitle": "Big cats", "sectionTitle": "List", "tableCaption": "",
+        "tableHeaders": [[{"text": "Name"}, {"text": "Size"}], [{"text": "Name"}, {"text": "kg"}]],
+        "tableData": [[{"text": "lion\n(m)", "surfaceLinks": []}, {"text": "190"}], [{"text": "tiger"}]]}
+
+
+def test_a_folder_of_everything(tmp_path, caplog):
+    (tmp_path / "b sub").mkdir()
+    (tmp_path / "b sub/a b.tsv").write_text("x\ty\n1\t2\n")
+    (tmp_path / "page.html").write_text("<table><tr><td>1</table><table><tr><td>2</table>")
+    (tmp_path / "wiki.jsonl").write_text(json.dumps(WIKI) + "\n")
+    (tmp_path / "other.json").write_text("[1]\n")
+    (tmp_path / "notes.txt").write_text("no table")
+    with caplog.at_level(logging.WARNING):
+        tables = list(open_folder(tmp_path).tables())
+    assert [t.id for t in tables] == ["b_sub/a_b.tsv", "page.html:0", "page.html:1", "10-1"]
+    assert tables[0] == Table("b_sub/a_b.tsv", "a b", ("x", "y"), (("1", "2"),), original_id="b sub/a b.tsv")
+    assert tables[3] == Table("10-1", "Big cats", ("Name", "Size kg"), (("lion (m)", "190"), ("tiger", "")), "List",
+                              "Big_cats")
+    assert caplog.messages == [f"rows that are shorter than the others (padded): 1, first at {tmp_path}/wiki.jsonl:1"]
+    summary = check(tmp_path)
+    assert summary.sound and summary.counts == {"tables": 4}
+
+
+def test_problems_have_their_place(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"")
+    (tmp_path / "wiki.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (
+        WIKI, WIKI, WIKI | {"_id": 2, "tableData": [[3]]}, WIKI | {"_id": None})))
+    assert [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems] == [
+        "/a.csv: the file is empty",
+        "/wiki.jsonl:3: field 'tableData[0][0]': expected a cell with a text, found 3",
+        "/wiki.jsonl:4: field '_id': expected str or int, found null",
+        "/wiki.jsonl:2: field 'id': duplicate id '10-1', first at /wiki.jsonl:1"]
+
+
+def test_a_user_s_claims_over_a_folder_of_tables(tmp_path):
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables/cats.csv").write_text("name,kg\nlion,190\n")
+    (tmp_path / "claims.dev.jsonl").write_text(
+        '{"id": 1, "claim": "A lion weighs 190 kg.", "label": "SUPPORTS", "evidence": [["cats.csv"]]}\n')
+    dataset = open_folder(tmp_path)
+    assert (dataset.layout, dataset.table_claim_splits) == ("plain", ("dev",))
+    assert [claim.gold_ids for claim in dataset.table_claims("dev")] == [("cats.csv",)]
+    assert [table.id for table in dataset.tables()] == ["cats.csv"] and not list(dataset.documents())
+    assert check(tmp_path).sound
+    with pytest.raises(DataError, match="no claims over tables for split 'test'; there are dev"):
+        dataset.table_claims("test")
+    (tmp_path / "tables/cats.csv").unlink()
+    assert not check(tmp_path).sound
+
+
+def test_claims_over_tables_jsonl_beside_claims_over_pages(tmp_path):
+    claim = '{{"id": {0}, "claim": "c", "label": "SUPPORTS", "evidence": [["{1}"]]}}\n'
+    (tmp_path / "pages.jsonl").write_text('{"id": "P", "title": "P", "sentences": ["a"]}\n')
+    (tmp_path / "tables.jsonl").write_text('{"id": "T", "title": "", "header": ["h"], "rows": [["c"]]}\n')
+    (tmp_path / "claims.dev.jsonl").write_text(claim.format(1, "P_0"))
+    assert open_folder(tmp_path).table_claim_splits == ()
+    (tmp_path / "table_claims.dev.jsonl").write_text(claim.format(2, "T"))
+    dataset = open_folder(tmp_path)
+    assert [c.id for c in dataset.claims("dev")] == ["1"] and [c.id for c in dataset.table_claims("dev")] == ["2"]
+    summary = check(tmp_path)
+    assert summary.sound and summary.counts["table claims in dev"] == 1
+
+
+def test_a_folder_of_tables_has_no_claims(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    assert TableFolder(tmp_path).splits == ()
+    with pytest.raises(DataError, match="no claims for split 'dev'"):
+        open_folder(tmp_path).claims("dev")

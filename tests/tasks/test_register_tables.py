@@ -1,0 +1,132 @@
+"""A user's claims over tables as tasks, in one call or from one JSON file, with errors that name the line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import seqio
+
+from lisax.records import DataError, Hit, LisaxError
+from lisax.retrieval import runs
+from lisax.sampling import table_examples
+from tasks.register import TABLE_TASKS, register, register_file
+
+CLUBS = ["Tirol", "Varn", "Keld", "Ostra", "Mirra", "Lund", "Pell", "Quay", "Rask", "Sorn", "Ulme", "Vetra"]
+TABLES = [{"id": f"T{i}", "title": f"Seasons of {club} United", "header": ["year", "place", "coach", "goals"],
+           "rows": [[str(1900 + i + r), str(r + 1), f"{club} Coach {r}", str(40 + i)] for r in range(3)]}
+          for i, club in enumerate(CLUBS)]
+CLAIMS = [{"id": i, "claim": f"{club} United scored {40 + i} goals under {club} Coach 1 .", "label": label,
+           "evidence": [[f"T{i}"]]}
+          for i, (club, label) in enumerate(zip(CLUBS, ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] * 4))]
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    lines(folder / "tables.jsonl", TABLES)
+    lines(folder / "claims.train.jsonl", CLAIMS[:9])
+    lines(folder / "claims.dev.jsonl", CLAIMS[9:])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    before = set(seqio.TaskRegistry.names())
+    yield
+    for name in set(seqio.TaskRegistry.names()) - before:
+        seqio.TaskRegistry.remove(name)
+
+
+def read(name, lengths, split="train"):
+    task = seqio.get_mixture_or_task(name)
+    return list(task.get_dataset(lengths, split=split, shuffle=False, seed=0).as_numpy_iterator())
+
+
+def test_a_folder_gives_every_task_over_tables(folder):
+    mine = register("mine", folder=folder, vocabulary="train")
+    assert mine.tasks == {variant: f"mine_{variant}" for variant in TABLE_TASKS}
+    assert mine.counts["tables_top5"] == mine.counts["tables_closed"] == {"train": 9, "dev": 3}
+    examples = list(table_examples.read(folder / "mine_tasks/tables_top3.train.jsonl"))
+    assert all(any(example.gold) and len(example.tables) == 3 for example in examples)
+    headers = {table.header for example in examples for table in example.tables if table.id == f"T{example.claim_id}"}
+    assert all(len(header) == 3 and "coach" in header for header in headers)
+    rows = read("mine_tables_fusion_top3", {"inputs": 300, "targets": 3})
+    assert sorted(rows[0]["targets"].tolist()) == [1, 1, 2] and sorted(rows[1]["targets"].tolist()) == [1, 1, 3]
+    assert rows[2]["targets"].tolist() == [1, 1, 1]
+    (closed, *_) = read("mine_tables_closed", {"inputs": 200, "targets": 2}, "dev")
+    assert closed["inputs_pretokenized"].startswith(b"query: Sorn United")
+    assert b"table1: Seasons of Sorn United . row 1 is : " in closed["inputs_pretokenized"]
+    assert closed["targets_pretokenized"] == b"true" and closed["dropped_rows"] == 0
+    claim_only = read("mine_tables_claim_only", {"inputs": 64, "targets": 2})
+    assert claim_only[0]["inputs_pretokenized"].decode() == f"query: {CLAIMS[0]['claim']} relevant:"
+
+
+def test_files_with_a_run_from_json(folder, tmp_path):
+    run = [Hit(str(c["id"]), f"T{(c['id'] + r) % 12}", r, -r) for c in CLAIMS for r in range(1, 11)]
+    runs.write_run(tmp_path / "run.trec", run, "test")
+    (tmp_path / "task.json").write_text(json.dumps({
+        "name": "theirs", "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
+        "tables": "mine/tables.jsonl", "run": "run.trec", "vocabulary": "bytes", "out": "built"}))
+    theirs = register_file(tmp_path / "task.json")
+    (first, *_) = table_examples.read(tmp_path / "built/tables_top3.train.jsonl")
+    assert first.unit_ids == ["T1", "T2", "T0"] and first.gold == (False, False, True)
+    (first, *_) = table_examples.read(tmp_path / "built/tables_top3.dev.jsonl")
+    assert first.unit_ids == ["T10", "T11", "T0"] and not any(first.gold)
+    theirs.write_gin(tmp_path / "theirs.gin", "tables_fusion_top5")
+    text = (tmp_path / "theirs.gin").read_text()
+    assert "TASK_FEATURE_LENGTHS = {'inputs': 2560, 'targets': 5}" in text and "models/table_fusion.gin" in text
+    assert "9 training examples" in text
+    theirs.write_gin(tmp_path / "theirs.gin")
+    text = (tmp_path / "theirs.gin").read_text()
+    assert "MIXTURE_OR_TASK_NAME = 'theirs_tables_top5'" in text and "'targets': 2" in text
+    for name in theirs.tasks.values():
+        seqio.TaskRegistry.remove(name)
+    assert register_file(tmp_path / "theirs.json").counts == theirs.counts
+
+
+def test_a_folder_of_both_kinds_is_told_by_evidence(folder):
+    lines(folder / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
+    for split in ("train", "dev"):
+        (folder / f"claims.{split}.jsonl").rename(folder / f"table_claims.{split}.jsonl")
+    lines(folder / "claims.train.jsonl", [{"id": "s", "claim": "c", "label": "SUPPORTS", "evidence": [["P_0"]]}])
+    assert "label_listwise" in register("mine", folder=folder, vocabulary="bytes").tasks
+    both = register("tables", folder=folder, vocabulary="bytes", evidence="tables")
+    assert both.counts["tables_one"] == {"train": 9, "dev": 3}
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"label": "MAYBE"}, r"claims.train.jsonl:2: field 'label'"),
+    ({"evidence": []}, r"claims.train.jsonl:2: field 'evidence': claim '1' is REFUTES but has no evidence"),
+    ({"evidence": [["T99"]]}, r"claims.train.jsonl:2: field 'evidence': 'T99' of claim '1' is not a table"),
+])
+def test_bad_claims_are_named(folder, change, message):
+    lines(folder / "claims.train.jsonl", [CLAIMS[0], CLAIMS[1] | change])
+    with pytest.raises(DataError, match=message):
+        register("mine", folder=folder, vocabulary="bytes")
+    assert not [name for name in seqio.TaskRegistry.names() if name.startswith("mine_")]
+
+
+def test_bad_tables_and_calls_are_named(folder, tmp_path):
+    claims = folder / "claims.train.jsonl"
+    with pytest.raises(LisaxError, match="`claims` and `corpus`, or `claims` and `tables`"):
+        register("mine", claims=claims, tables="t", corpus="p")
+    with pytest.raises(LisaxError, match="`evidence` is sentences or tables and told of a folder only, found 'cells'"):
+        register("mine", folder=folder, evidence="cells")
+    (tmp_path / "pages").mkdir()
+    lines(tmp_path / "pages/pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
+    with pytest.raises(DataError, match="pages: the folder has no claims over tables"):
+        register("mine", folder=tmp_path / "pages", evidence="tables")
+    with pytest.raises(LisaxError, match="`reranked` is for sentences"):
+        register("mine", folder=folder, reranked="r.trec")
+    runs.write_run(tmp_path / "other.trec", [Hit("0", "X", 1, 1.0)], "test")
+    with pytest.raises(DataError, match="other.trec: none of its ids is a table"):
+        register("mine", claims=claims, tables=folder / "tables.jsonl", vocabulary="bytes", run=tmp_path / "other.trec")
+    lines(folder / "tables.jsonl", [TABLES[0], TABLES[1] | {"rows": [["1"]]}])
+    with pytest.raises(DataError, match=r"tables.jsonl:2: field 'rows\[0\]': expected 4 cells"):
+        register("mine", folder=folder, vocabulary="bytes")

@@ -1,0 +1,151 @@
+"""The tasks over tables: their texts, the features of the fusion model, and what a batch of them looks like."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import seqio
+
+import tasks.tables
+from lisax.formats.tables import encode_table
+from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.records import Label
+from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches
+from lisax.sampling import table_examples
+from lisax.sampling.table_examples import TableExample, TableView
+
+VIEWS = [TableView(f"t{i}", f"Table {i}", ("year", "goals"), tuple((str(1900 + r), str(r)) for r in range(3 * i)))
+         for i in range(4)]
+LABELS = [Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO, None]
+# Three tables a claim, but for the last claims, which have two and none.
+EXAMPLES = [TableExample(str(i), f"claim {i}", tuple(VIEWS[:3]), label, (False, True, False))
+            for i, label in enumerate(LABELS)]
+EXAMPLES += [TableExample("few", "claim", tuple(VIEWS[2:]), Label.SUPPORTS, (True, False)),
+             TableExample("none", "claim", (), Label.REFUTES, ())]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    train_vocabulary(["claim query table row is year goals relevant Table"] * 20, folder / "spiece.model", 90)
+    for stem, examples in (("tables_closed", [TableExample(e.claim_id, e.claim, VIEWS[1:2], e.label, (True,))
+                                              for e in EXAMPLES if e.label]),
+                           ("tables_one", [TableExample(e.claim_id, e.claim, e.tables[:1], e.label, e.gold[:1])
+                                           for e in EXAMPLES if e.label]),
+                           ("tables_top3", EXAMPLES), ("tables_top5", EXAMPLES), ("tables_top10", EXAMPLES)):
+        table_examples.write(folder / f"examples/{stem}.train.jsonl", examples)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def data(folder, monkeypatch):
+    monkeypatch.setenv("LISAX_DATA", str(folder))
+    monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
+
+
+def read(name, lengths):
+    task = seqio.get_mixture_or_task(name)
+    return list(task.get_dataset(lengths, split="train", shuffle=False, seed=0).as_numpy_iterator())
+
+
+@pytest.mark.parametrize("name", tasks.tables.TEXT_TASKS)
+def test_text_tasks_encode_what_they_print(name, folder):
+    vocabulary = Vocabulary(folder / "spiece.model")
+    rows = [row for row in read(name, {"inputs": 80, "targets": 2}) if row["targets_pretokenized"]]
+    assert len(rows) == 5
+    for row in rows:
+        text = row["inputs_pretokenized"].decode()
+        assert row["inputs"].tolist() == [*vocabulary.encode(text), 1] and len(row["inputs"]) <= 80
+        assert row["targets"].tolist() == [vocabulary.piece_id(row["targets_pretokenized"].decode()), 1]
+        assert text.startswith("query: claim") and text.endswith("relevant:")
+        assert ("table1:" in text) == (name != tasks.tables.CLAIM_ONLY and bool(row["sentence_ids"]))
+    assert [row["targets_pretokenized"] for row in rows[:3]] == [b"true", b"false", b"weak"]
+
+
+def test_dropped_rows_are_counted_and_told():
+    name = "tables_top3"
+    task = seqio.get_mixture_or_task(name)
+    for length in (40, 1000):
+        rows = read(name, {"inputs": length, "targets": 2})
+        texts = [row["inputs_pretokenized"].decode() for row in rows]
+        there = sum(text.count("row ") for text in texts)
+        targets = [task.postprocess_fn(row["targets_pretokenized"].decode(), example=row, is_target=True)
+                   for row in rows]
+        figures = {k: v for function in task.predict_metric_fns for k, v in function(targets, ["true"] * 6).items()}
+        assert figures["dropped_rows"] == 4 * (0 + 3 + 6) + (6 + 9) - there and (there == 51) == (length == 1000)
+        assert figures["label_accuracy"] == 2 / 6
+
+
+def test_fusion_features(folder):
+    vocabulary = Vocabulary(folder / "spiece.model")
+    k, length = 3, 70
+    rows = read("tables_fusion_top3", {"inputs": k * length, "targets": k})
+    assert [row["targets"].tolist() for row in rows] == [[1, 2, 1], [1, 3, 1], [1, 1, 1], [0, 0, 0], [2, 1, 0],
+                                                         [0, 0, 0]]
+    for row, example in zip(rows, EXAMPLES, strict=True):
+        assert row["inputs"].dtype == row["targets"].dtype == np.int32 and row["inputs"].shape == (k * length,)
+        texts = [encode_table(example.claim, table, max_tokens=length, count_tokens=vocabulary.count)
+                 for table in example.tables]
+        expected = np.zeros((k, length), np.int32)
+        for i, text in enumerate(texts):
+            ids = [*vocabulary.encode(text.inputs), 1]
+            expected[i, :len(ids)] = ids
+        assert (row["inputs"].reshape(k, length) == expected).all()
+        assert row["inputs_pretokenized"].decode().split("\n") == ([text.inputs for text in texts] or [""])
+        assert row["dropped_rows"] == sum(sum(text.dropped) for text in texts)
+        assert row["table_ids"].decode().split() == example.unit_ids and row["label"].decode() == (example.label or "")
+    assert rows[0]["targets_pretokenized"] == b"irrelevant true irrelevant" and any(row["dropped_rows"] for row in rows)
+
+
+def test_a_batch_has_weight_where_there_is_a_class():
+    config = DatasetConfig("tables_fusion_top3", {"inputs": 210, "targets": 3}, batch_size=8, module="tasks")
+    check_dataset(config, 400, "train")
+    (batch,) = eval_batches(config)
+    assert batch["encoder_input_tokens"].shape == (8, 210) and batch["decoder_target_tokens"].shape == (8, 3)
+    assert (batch["decoder_loss_weights"] == (batch["decoder_target_tokens"] > 0)).all()
+    assert batch["decoder_target_tokens"].tolist()[:2] == [[1, 2, 1], [1, 3, 1]]
+    assert not batch["encoder_input_tokens"].reshape(8, 3, 70)[4, 2].any()
+
+
+def test_lengths_that_do_not_fit_are_told():
+    for lengths in (None, {"inputs": 200, "targets": 3}, {"inputs": 200}):
+        with pytest.raises(Exception, match=r"must be \{'inputs': k \* L, 'targets': k\}"):
+            read("tables_fusion_top3", lengths)
+    with pytest.raises(Exception, match="claim '0' has 3 tables, TASK_FEATURE_LENGTHS has room for 2"):
+        read("tables_fusion_top3", {"inputs": 200, "targets": 2})
+
+
+def test_fusion_figures():
+    task = seqio.get_mixture_or_task("tables_fusion_top3")
+    rows = read("tables_fusion_top3", {"inputs": 210, "targets": 3})
+    targets = [task.postprocess_fn("", example=row, is_target=True) for row in rows]
+    assert targets[4]["gold"] == [True, False] and targets[4]["tables"] == ["t2", "t3"]
+    joint = np.array([[.1, .1], [.5, .1], [.1, .1]])  # the second table, true
+    ternary = np.array([[.8, .1, .1], [.4, .1, .5], [.9, .1, 0.]])  # the second table, false
+    first = np.array([[.6, .4], [0, 0], [0, 0]])
+    predictions = [joint, ternary, joint, joint, first, np.zeros((3, 2))]
+    figures = {k: v for function in task.predict_metric_fns for k, v in function(targets, predictions).items()}
+    # Of the four claims that are true or false, the last has no table.
+    assert figures["label_accuracy"] == 1 and figures["table_accuracy"] == 1
+    predictions[0], predictions[4] = ternary, np.array([[0, 0], [.9, .1], [0, 0]])
+    figures = task.predict_metric_fns[0](targets, predictions)
+    assert figures == {"label_accuracy": 0.75, "table_accuracy": pytest.approx(2 / 3)}
+
+
+def test_records_are_cached_before_lengths_are_known():
+    for name in (*tasks.tables.TEXT_TASKS, *tasks.tables.FUSION_TASKS):
+        task = seqio.get_mixture_or_task(name)
+        assert task.supports_caching and not task.requires_caching
+        records = list(task.preprocess_precache(task.source.get_dataset("train", shuffle=False)).as_numpy_iterator())
+        assert records and all(set(record) == {"line"} and json.loads(record["line"]) for record in records)
+
+
+def test_a_bad_line_names_its_field(folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("LISAX_VOCABULARY", str(folder / "spiece.model"))
+    monkeypatch.setenv("LISAX_DATA", str(tmp_path))
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples/tables_closed.train.jsonl").write_text('{"claim_id": "1", "claim": "c", "tables": [3]}\n')
+    with pytest.raises(Exception, match=r"'tables_closed': a line is not an example of it: field 'tables\[0\]'"):
+        read("tables_closed", {"inputs": 80, "targets": 2})
