@@ -11,6 +11,7 @@ LOGICAL_AXES = {
     **{(name, "kernel"): ("embed", "joined_kv") for name in ("query", "key", "value")},
     ("out", "kernel"): ("joined_kv", "embed"),
     **{(name, "kernel"): ("embed", "mlp") for name in ("wi", "wi_0", "wi_1")}, ("wo", "kernel"): ("mlp", "embed"),
+    ("hidden", "kernel"): ("embed", "mlp"), ("classes", "kernel"): ("mlp", "classes"),  # of table fusion
 }
 
 

@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-STACKS = ("encoder", "decoder")
+STACKS = {"encoder", "decoder"}
 LAYER = re.compile(r"layers_(\d+)")
 
 
 def stack(parameters: dict[str, Any]) -> dict[str, Any]:
     """`encoder/layers_0/…` [in, out], … -> `encoder/encoder/…` [in, layers, out]; numpy stays numpy."""
     stacked = dict(parameters)
-    for name in STACKS:
+    for name in STACKS & parameters.keys():
         layers = {int(match[1]): tree for key, tree in parameters[name].items() if (match := LAYER.fullmatch(key))}
         rest = {key: tree for key, tree in parameters[name].items() if not LAYER.fullmatch(key)}
         ordered = [layers[i] for i in range(len(layers))]
@@ -27,7 +27,7 @@ def stack(parameters: dict[str, Any]) -> dict[str, Any]:
 def unstack(parameters: dict[str, Any]) -> dict[str, Any]:
     """The inverse of `stack`; numpy's slices share memory with the stack."""
     separate = dict(parameters)
-    for name in STACKS:
+    for name in STACKS & parameters.keys():
         tree = dict(parameters[name])
         whole = tree.pop(name)
         count = jax.tree.leaves(whole)[0].shape[1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import flax.linen as nn
 import jax
@@ -71,6 +72,21 @@ class T5Config:
         """The same model without what only training needs, for parameters with a name for each layer."""
         return dataclasses.replace(self, scan_layers=False, remat="none", attention_chunk=None)
 
+    # What `lisax.models.architectures.Model` asks of every model.
+
+    @property
+    def t5(self) -> T5Config:
+        return self
+
+    def replaced(self, **fields: Any) -> T5Config:
+        return dataclasses.replace(self, **fields)
+
+    def network(self) -> Transformer:
+        return Transformer(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return (jax.ShapeDtypeStruct((1, 2), jnp.int32),) * 3
+
 
 def cast_kernels(config: T5Config, parameters: dict) -> dict:
     """The parameters with the layers' matrices in the type of activations, in which they are used anyway.
@@ -80,7 +96,8 @@ def cast_kernels(config: T5Config, parameters: dict) -> dict:
 
     def cast(path, leaf):
         names = [entry.key for entry in path]
-        return leaf.astype(config.dtype) if names[-1] == "kernel" and "logits_dense" not in names else leaf
+        of_layers = names[0] in ("encoder", "decoder") and "logits_dense" not in names
+        return leaf.astype(config.dtype) if names[-1] == "kernel" and of_layers else leaf
 
     return jax.tree_util.tree_map_with_path(cast, parameters)
 
@@ -450,7 +467,7 @@ class TokenEmbedder(nn.Module):
         return constrain(embedding[tokens], "batch", "length", "embed")
 
 
-def _pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) -> Array:
+def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) -> Array:
     """[batch, length], [batch, keys] -> bool [batch, 1, length, keys]."""
     return compare(queries[:, None, :, None], keys[:, None, None, :])
 
@@ -469,9 +486,9 @@ class Transformer(nn.Module):
                enable_dropout: bool = False) -> Array:
         """[batch, length] -> [batch, length, emb]. Segments are those of packed examples."""
         valid = encoder_input_tokens > 0
-        mask = _pair_mask(valid, valid)
+        mask = pair_mask(valid, valid)
         if encoder_segment_ids is not None:
-            mask &= _pair_mask(encoder_segment_ids, encoder_segment_ids, jnp.equal)
+            mask &= pair_mask(encoder_segment_ids, encoder_segment_ids, jnp.equal)
         return self.encoder(self.token_embedder(encoder_input_tokens), mask, dropout=enable_dropout)
 
     def decode(self, encoded: Array, encoder_input_tokens: Array, decoder_input_tokens: Array,
@@ -481,11 +498,11 @@ class Transformer(nn.Module):
         """Logits float32 [batch, target length, vocab or len(pieces)] given `encoded` inputs."""
         valid = decoder_target_tokens > 0
         length = decoder_input_tokens.shape[1]
-        self_mask = _pair_mask(valid, valid) & np.tril(np.ones((length, length), bool))
-        cross_mask = _pair_mask(valid, encoder_input_tokens > 0)
+        self_mask = pair_mask(valid, valid) & np.tril(np.ones((length, length), bool))
+        cross_mask = pair_mask(valid, encoder_input_tokens > 0)
         if decoder_segment_ids is not None:
-            self_mask &= _pair_mask(decoder_segment_ids, decoder_segment_ids, jnp.equal)
-            cross_mask &= _pair_mask(decoder_segment_ids, encoder_segment_ids, jnp.equal)
+            self_mask &= pair_mask(decoder_segment_ids, decoder_segment_ids, jnp.equal)
+            cross_mask &= pair_mask(decoder_segment_ids, encoder_segment_ids, jnp.equal)
         hidden = self.decoder(self.token_embedder(decoder_input_tokens), encoded, self_mask, cross_mask,
                               dropout=enable_dropout)
         return self.decoder.logits(hidden, self.token_embedder.embedding, pieces)
@@ -526,8 +543,8 @@ class Transformer(nn.Module):
         return self.decode(encoded, encoder_input_tokens, start, start + 1, pieces=pieces)[:, 0]
 
 
-def initialize(config: T5Config, seed: int = 0) -> dict:
-    """Fresh float32 parameters, a nested dict in T5X's layout."""
-    tokens = jnp.ones((1, 2), jnp.int32)
-    variables = jax.jit(Transformer(config).init)(jax.random.key(seed), tokens, tokens, tokens)
+def initialize(config: Any, seed: int = 0) -> dict:
+    """Fresh float32 parameters of a model (a T5's are in T5X's layout), a nested dict."""
+    inputs = [jnp.ones(leaf.shape, leaf.dtype) for leaf in config.example()]
+    variables = jax.jit(config.network().init)(jax.random.key(seed), *inputs)
     return jax.tree.map(lambda x: x, dict(variables["params"]))

@@ -130,7 +130,7 @@ def describe_vocabulary(config: DatasetConfig, name: str) -> dict[str, Any]:
 
 
 def _vocabulary(config: DatasetConfig) -> Any:
-    return provider_of(config).output_features["targets"].vocabulary
+    return provider_of(config).output_features["inputs"].vocabulary
 
 
 def digest(path: str | os.PathLike) -> str:

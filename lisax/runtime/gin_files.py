@@ -160,14 +160,16 @@ def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
     from lisax.models.decoding import Decoding
     from lisax.models.t5 import T5Config
-    from lisax.runtime import checkpoints, data, inference, optimizers, partitioning, schedules, step, train
+    from lisax.models.table_fusion import FusionConfig
+    from lisax.runtime import checkpoints, data, inference, objectives, optimizers, partitioning, schedules, train
 
     register("train_script", "train", train.TrainConfig)
     register("eval_script", "eval", inference.EvalConfig)
     register("infer_script", "infer", inference.InferConfig)
     register("network", "T5Config", T5Config)
+    register("table_fusion", "FusionConfig", FusionConfig)
     register("decoding", "Decoding", Decoding)
-    register("losses", "Loss", step.Loss)
+    register("losses", "Loss", objectives.Loss)
     register("utils", "DatasetConfig", data.DatasetConfig)
     register("utils", "CheckpointConfig", checkpoints.CheckpointConfig)
     register("utils", "SaveCheckpointConfig", checkpoints.SaveCheckpointConfig)

@@ -21,16 +21,21 @@ import numpy as np
 from jax import Array
 
 from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
-from lisax.models.t5 import T5Config, Transformer
+from lisax.models.architectures import Model
+from lisax.models.t5 import T5Config
+from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError, write_json
 from lisax.runtime import data
 from lisax.runtime.batching import BATCHES_IN_WINDOW, bucket_width, bucket_widths, by_length, in_order, windows
 from lisax.runtime.checkpoints import RestoreCheckpointConfig, resolve_checkpoint
+from lisax.runtime.fusion_scoring import FusionScorer
+from lisax.runtime.interop.architecture import parameter_shapes
+from lisax.runtime.objectives import Loss, apply_model, objective_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.shapes import check_parameters
 from lisax.runtime.resumable import fingerprint, resumable_groups
-from lisax.runtime.step import Loss, apply_model, make_eval_step
+from lisax.runtime.step import make_eval_step
 from lisax.runtime.train import evaluate_batches
 
 
@@ -38,7 +43,7 @@ from lisax.runtime.train import evaluate_batches
 class EvalConfig:
     """Evaluates `restore` on `dataset` and writes `{task}-{split}.json` to `output_dir`."""
 
-    model: T5Config
+    model: Model
     dataset: data.DatasetConfig
     restore: RestoreCheckpointConfig
     output_dir: str
@@ -64,6 +69,8 @@ class InferConfig:
     def __post_init__(self):
         if self.mode not in ("predict", "score"):
             raise LisaxError(f"infer.mode must be 'predict' or 'score', found '{self.mode}'")
+        if self.mode == "score" and not isinstance(self.model, T5Config):
+            raise LisaxError("infer.mode 'score' is the likelihood of target tokens, which only a T5 has: give 'predict'")
         if not 0 <= self.shard_id < self.num_shards:
             raise LisaxError(f"infer.shard_id must be from 0 to {self.num_shards - 1}, found {self.shard_id}")
 
@@ -103,12 +110,10 @@ class _Loaded:
         self.partitioner = Partitioner.over_all_devices()
         self.folder = resolve_checkpoint(config.restore.path, config.restore.mode)
         self.partitioner.check_batch_size(config.dataset.batch_size, 1)
-        data.check_dataset(config.dataset, config.model.vocab_size, "dataset")
+        data.check_dataset(config.dataset, config.model.t5.vocab_size, "dataset")
         model = config.model.for_inference()
         parameters = load_parameters(self.folder)
-        tokens = jnp.zeros((1, 2), jnp.int32)
-        expected = jax.eval_shape(Transformer(model).init, jax.random.key(0), tokens, tokens, tokens)
-        check_parameters(expected["params"], parameters, self.folder)
+        check_parameters(parameter_shapes(model), parameters, self.folder)
         self.parameters = self.partitioner.place_state(parameters)
         self.model, self.batch_size = model, config.dataset.batch_size
         self.dataset = config.dataset
@@ -119,7 +124,11 @@ class _Loaded:
 
     def predictions(self, examples: Iterable[tuple[int, dict]], decoding: Decoding) -> Iterator[list[dict]]:
         """Of each window of (number, example), in order: {"prediction": "…"} and, with beams, "hypotheses":
-        [{"prediction", "score"}], best first."""
+        [{"prediction", "score"}], best first.
+
+        Of table fusion a prediction is its probabilities [k, classes], with "attention" [heads, k, k] beside."""
+        if isinstance(self.model, FusionConfig):
+            return self._fused(examples)
         predict = make_predictor(self.model, self.lengths["targets"], decoding, self.partitioner)
 
         def run(batch):
@@ -132,6 +141,15 @@ class _Loaded:
                 yield {"prediction": texts[0]} | ({"hypotheses": several} if len(texts) > 1 else {})
 
         return in_order(self._windows(examples), self._input_batches, run, readable)
+
+    def _fused(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
+        tables, length = self.lengths["targets"], self.lengths["inputs"] // self.lengths["targets"]
+        scorer = FusionScorer(self.model, self.parameters, tables=tables, max_tokens=length)
+        for window in self._windows(examples):
+            claims = [[row[:np.count_nonzero(row)] for row in np.reshape(example["inputs"], (tables, length))]
+                      for _, example in window]
+            yield [{"prediction": probabilities.tolist(), "attention": attention.tolist()}
+                   for probabilities, attention in zip(*scorer.scores(claims))]
 
     def scores(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
         """Of each window of (number, example), in order: {"score": log-likelihood of the targets}."""
@@ -221,7 +239,8 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
     first = next(batches, None)
     if first is None:
         raise LisaxError(f"'{config.dataset.mixture_or_task_name}' has no examples in '{config.dataset.split}'")
-    metrics = evaluate_batches(eval_step, loaded.parameters, itertools.chain([first], batches), loaded.partitioner)
+    metrics = evaluate_batches(eval_step, loaded.parameters, itertools.chain([first], batches), loaded.partitioner,
+                               objective_of(loaded.model).metrics)
     tasks = data.import_seqio().get_subtasks(data.provider_of(config.dataset))
     for task in tasks:
         if config.dataset.split not in task.splits:

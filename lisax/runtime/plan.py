@@ -17,9 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lisax.models.t5 import Transformer
+from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import parameter_count
+from lisax.runtime.interop.architecture import parameter_shapes
+from lisax.runtime.objectives import objective_of
 from lisax.runtime.partitioning import Partitioner, bytes_on_device
 from lisax.runtime.step import TrainState, make_train_step
 from lisax.runtime.train_config import TrainConfig
@@ -44,13 +46,13 @@ class Setting:
 
     @classmethod
     def of(cls, config: TrainConfig) -> Setting:
-        model = config.model
+        model = config.model.t5
         return cls(config.partitioner.parameter_partitioning_dims == 2, model.scan_layers, model.remat,
                    model.attention_chunk, config.trainer.num_microbatches or 1)
 
     def applied(self, config: TrainConfig) -> TrainConfig:
-        model = dataclasses.replace(config.model, scan_layers=self.scan_layers, remat=self.remat,
-                                    attention_chunk=self.attention_chunk)
+        model = config.model.replaced(scan_layers=self.scan_layers, remat=self.remat,
+                                      attention_chunk=self.attention_chunk)
         partitioner = dataclasses.replace(config.partitioner,
                                           parameter_partitioning_dims=2 if self.fully_sharded else 1)
         trainer = dataclasses.replace(config.trainer, num_microbatches=self.microbatches)
@@ -139,7 +141,7 @@ def plan(config: TrainConfig, program: str, devices: list[Any]) -> Plan:
     known = dataclasses.replace(
         known, fits=True, compile_seconds=time.perf_counter() - started, temporaries=memory.temp_size_in_bytes,
         peak=getattr(memory, "peak_memory_in_bytes", None) or None)
-    loops = config.model.scan_layers or (program == "train" and microbatches > 1)
+    loops = config.model.t5.scan_layers or (program == "train" and microbatches > 1)
     flops, seconds = _unrolled_cost(config, program, partitioner) if loops else _cost(compiled)
     return dataclasses.replace(known, flops=flops, step_seconds=seconds)
 
@@ -159,8 +161,8 @@ def search(config: TrainConfig, devices: list[Any], tell: Callable[[Setting, Pla
 
 def _settings(config: TrainConfig, devices: int) -> Iterator[Setting]:
     """From the fastest when there is room to the smallest. Deep models are scanned, or they compile for minutes."""
-    length = config.train_data.task_feature_lengths["inputs"]
-    scan = config.model.num_encoder_layers > 12
+    length = objective_of(config.model).text_length(config.train_data.task_feature_lengths)
+    scan = config.model.t5.num_encoder_layers > 12
     shards = devices // config.partitioner.num_partitions
     rows = _batch_size(config) // shards
     for fully_sharded in (False, True):
@@ -191,6 +193,14 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
         targets = {name: tokens(lengths["targets"]) for name in
                    ("decoder_input_tokens", "decoder_target_tokens", "decoder_loss_weights")}
         return step.lower(placed, {"encoder_input_tokens": tokens(lengths["inputs"]), **targets}).compile()
+    if isinstance(config.model, FusionConfig):
+        if program == "generate":
+            raise LisaxError("table fusion generates nothing: plan --program=score")
+        from lisax.runtime.fusion_scoring import compiled_fusion
+
+        tables = lengths["targets"]
+        texts = jax.ShapeDtypeStruct((rows, tables, lengths["inputs"] // tables), jnp.int32, sharding=partitioner.batch)
+        return compiled_fusion(config.model, partitioner).lower(placed, texts).compile()
     if program == "score":
         from lisax.runtime.scoring import compiled_scorer
 
@@ -210,16 +220,15 @@ def _unrolled_cost(config: TrainConfig, program: str, partitioner: Partitioner) 
     rows = _batch_size(config) // microbatches
 
     def cost(encoder: int, decoder: int) -> np.ndarray:
-        model = dataclasses.replace(config.model, num_encoder_layers=encoder, num_decoder_layers=decoder,
-                                    scan_layers=False)
+        model = config.model.replaced(num_encoder_layers=encoder, num_decoder_layers=decoder, scan_layers=False)
         part = dataclasses.replace(
             config, model=model, trainer=dataclasses.replace(config.trainer, num_microbatches=1),
             train_data=dataclasses.replace(config.train_data, batch_size=rows))
         return np.array(_cost(_compiled(part, program, partitioner)), dtype=float)
 
     base = cost(1, 1)
-    whole = (base + (config.model.num_encoder_layers - 1) * (cost(2, 1) - base)
-             + (config.model.num_decoder_layers - 1) * (cost(1, 2) - base))
+    whole = (base + (config.model.t5.num_encoder_layers - 1) * (cost(2, 1) - base)
+             + (config.model.t5.num_decoder_layers - 1) * (cost(1, 2) - base))
     flops, seconds = (float(value) * microbatches for value in whole)
     return (flops if np.isfinite(flops) else None), (seconds if np.isfinite(seconds) else None)
 
@@ -231,15 +240,11 @@ def _cost(compiled: Any) -> tuple[float | None, float | None]:
 
 
 def _state_shapes(config: TrainConfig, program: str) -> Any:
-    tokens = jnp.ones((1, 2), jnp.int32)
-
-    def fresh() -> Any:
-        parameters = Transformer(config.model).init(jax.random.key(0), tokens, tokens, tokens)["params"]
-        if program != "train":
-            return parameters
-        return TrainState(jnp.int32(0), parameters, config.optimizer.init(parameters))
-
-    return jax.eval_shape(fresh)
+    parameters = parameter_shapes(config.model)
+    if program != "train":
+        return parameters
+    slots = jax.eval_shape(config.optimizer.init, parameters)
+    return TrainState(jax.ShapeDtypeStruct((), jnp.int32), parameters, slots)
 
 
 def _parameters(state: Any) -> Any:

@@ -6,6 +6,7 @@ that names parameters and not a failure inside a model.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,9 @@ from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, nested, 
 from lisax.runtime.interop.t5x_orbax import index_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.shapes import check_parameters, check_same, differences
+
+# Other parameters are those of a model that is built on a T5.
+T5_PARTS = {"token_embedder", "encoder", "decoder"}
 
 if TYPE_CHECKING:  # parameters are checked without flax, which the model imports
     from lisax.runtime.step import TrainState
@@ -76,17 +80,26 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
                     optimizer: bool | None) -> tuple[TrainState, bool]:
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
-    Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit."""
+    Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model
+    that is built on a T5 starts from a plain one, the parameters are those that both have."""
     from lisax.runtime.step import TrainState
 
     checkpoint = open_checkpoint(folder)
+    built_on_t5 = expected.parameters.keys() - T5_PARTS
+    if built_on_t5 and not built_on_t5 & set(map(_part, checkpoint.parameters)):
+        shared = {name: tree for name, tree in expected.parameters.items() if name in T5_PARTS}
+        expected = expected._replace(parameters=shared)
+        checkpoint = dataclasses.replace(
+            checkpoint, parameters=tuple(piece for piece in checkpoint.parameters if _part(piece) in shared))
     step = np.int32(checkpoint.step or 0)
     stacks = "encoder" in expected.parameters["encoder"]  # the model scans its layers
     index = index_of(folder) if checkpoint.kind is Kind.ORBAX else {}
-    as_is = bool(index) and differences(expected.parameters, index["target"]) == ""
+    parts = set(map(_part, checkpoint.parameters))
+    found = {name: tree for name, tree in index.get("target", {}).items() if name in parts}
+    as_is = bool(index) and differences(expected.parameters, found) == ""
     if not as_is:
-        parts = jax.eval_shape(unstack, expected.parameters) if stacks else expected.parameters
-        check_parameters(parts, shape_tree(checkpoint.parameters), folder)
+        unrolled = jax.eval_shape(unstack, expected.parameters) if stacks else expected.parameters
+        check_parameters(unrolled, shape_tree(checkpoint.parameters), folder)
     slots = index.get("state", {}).get("param_states", {}) if as_is else shape_tree(checkpoint.slots)
     fits = optimizer is not False and differences(expected.slots, slots) == ""
     if optimizer and not fits:
@@ -100,6 +113,11 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
         return TrainState(step, partitioner.place_state(parameters), None), False
     return TrainState(step, _placed(checkpoint, checkpoint.parameters, partitioner),
                       _placed(checkpoint, checkpoint.slots, partitioner) if fits else None), fits
+
+
+def _part(piece: Piece) -> str:
+    """"encoder" of a piece that holds encoder/…"""
+    return next(iter(piece.shapes)).split("/")[0]
 
 
 def _whole_orbax(folder: Path, expected: TrainState, partitioner: Partitioner, *,

@@ -67,21 +67,31 @@ class LabelScorer:
 
     def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         """(indices, int32 [rows, width]): longest first; of a width, only the last batch may have fewer rows."""
-        devices = self._partitioner.batch_shards
-        lengths = np.array([len(ids) for ids in tokens])
-        if len(lengths) and lengths.max() > self._max_tokens:
-            raise LisaxError(f"an input of {lengths.max()} tokens was given to a scorer of at most "
-                             f"{self._max_tokens}: shorten it with its format")
-        order = np.argsort(-lengths, kind="stable")
-        while len(order):
-            width = bucket_width(int(lengths[order[0]]), self._max_tokens)
-            largest = max(1, self._tokens_per_batch // width // devices) * devices
-            rows, order = order[:largest], order[largest:]
-            batch = np.zeros((_rows_for(len(rows), largest, devices), width), np.int32)
+        lengths = [len(ids) for ids in tokens]
+        for rows, count, width in batches_by_length(lengths, self._max_tokens, self._tokens_per_batch,
+                                                    self._partitioner.batch_shards):
+            batch = np.zeros((count, width), np.int32)
             for i, row in enumerate(rows):
                 batch[i, :lengths[row]] = tokens[row]
             batch[len(rows):, 0] = EOS_ID  # empty rows attend to something
             yield rows, batch
+
+
+def batches_by_length(lengths: Sequence[int], longest: int, tokens_per_batch: int, devices: int
+                      ) -> Iterable[tuple[np.ndarray, int, int]]:
+    """(indices, rows, width) of batches: longest first; of a width, only the last batch may have fewer rows.
+
+    A length above `longest` is an error."""
+    lengths = np.array(lengths)
+    if len(lengths) and lengths.max() > longest:
+        raise LisaxError(f"an input of {lengths.max()} tokens was given to a scorer of at most {longest}: shorten it "
+                         "with its format")
+    order = np.argsort(-lengths, kind="stable")
+    while len(order):
+        width = bucket_width(int(lengths[order[0]]), longest)
+        largest = max(1, tokens_per_batch // width // devices) * devices
+        rows, order = order[:largest], order[largest:]
+        yield rows, _rows_for(len(rows), largest, devices), width
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

@@ -11,7 +11,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from lisax.models.t5 import Transformer, initialize
+from lisax.models.architectures import describe
+from lisax.models.t5 import initialize
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, MODEL_JSON, VOCABULARY_NAME, checkpoint_folder, complete_steps,
                                        native_checkpoints, read_model_json, remove_incomplete)
@@ -51,6 +52,13 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
         return Start(state, _total(config, training["first_step"]), new)
     folder, restore = initial_folder(config), config.checkpoint.restore
     state, with_slots = restore_initial(folder, expected, partitioner, optimizer=restore.restore_optimizer)
+    if own := expected.parameters.keys() - state.parameters.keys():
+        def draw():
+            parameters = initialize(config.model, config.random_seed or 0)
+            return {name: parameters[name] for name in own}
+
+        say(f"{folder} is a plain T5: {', '.join(own)} begins fresh")
+        state = state._replace(parameters=state.parameters | partitioner.place_state(jax.jit(draw)()))
     step = int(state.step) if restore.restore_step else 0
     slots_first_step = step
     if with_slots:
@@ -73,9 +81,8 @@ def _fresh(config: TrainConfig, partitioner: Partitioner) -> TrainState:
     if jax.default_backend() != "cpu":
         fresh = functools.partial(_initial, config)
         return jax.jit(fresh, out_shardings=partitioner.state(jax.eval_shape(fresh)))()
-    tokens = jax.ShapeDtypeStruct((1, 2), jnp.int32)
     key = jax.random.key(config.random_seed or 0)
-    parameters = dict(Transformer(config.model).lazy_init(key, tokens, tokens, tokens)["params"])
+    parameters = dict(config.model.network().lazy_init(key, *config.model.example())["params"])
     return partitioner.place_state(TrainState(jnp.int32(0), parameters, config.optimizer.init(parameters)))
 
 
@@ -93,7 +100,7 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
         vocabulary = data.describe_vocabulary(dataset, VOCABULARY_NAME)
     return {
         "format": 1,
-        "architecture": dataclasses.asdict(config.model),
+        "architecture": describe(config.model),
         "vocabulary": vocabulary,
         "optimizer": {"name": type(config.optimizer).__name__, **dataclasses.asdict(config.optimizer)},
         "training": {"first_step": first_step, "slots_first_step": slots_first_step,

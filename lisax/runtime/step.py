@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax import Array
 
-from lisax.models.t5 import T5Config, Transformer, cast_kernels
-from lisax.records import LisaxError
+from lisax.models.architectures import Model
+from lisax.models.t5 import cast_kernels
+from lisax.runtime.objectives import Batch, Loss, objective_of
 from lisax.runtime.optimizers import Optimizer
 from lisax.runtime.partitioning import Partitioner
-
-Batch = dict[str, Array]  # arrays [rows, length] int32, named as seqio's EncDecFeatureConverter names them
-
-MODEL_FEATURES = ("encoder_input_tokens", "decoder_input_tokens", "decoder_target_tokens", "encoder_segment_ids",
-                  "decoder_segment_ids", "encoder_positions", "decoder_positions")
-PER_REAL_TOKEN = "NUM_REAL_TARGET_TOKENS"
-PER_TOKEN = "NUM_TOTAL_TARGET_TOKENS"
 
 
 class TrainState(NamedTuple):
@@ -31,91 +23,26 @@ class TrainState(NamedTuple):
     slots: Any
 
 
-@dataclasses.dataclass(frozen=True)
-class Loss:
-    """Token cross-entropy plus `z_loss` * log(Z)^2, summed and divided by `normalizing_factor`.
-
-    The factor is a number, NUM_REAL_TARGET_TOKENS (of the batch), NUM_TOTAL_TARGET_TOKENS (padding too) or
-    None for the plain sum."""
-
-    z_loss: float = 1e-4
-    label_smoothing: float = 0.0
-    normalizing_factor: float | str | None = PER_REAL_TOKEN
-
-    def __post_init__(self):
-        if isinstance(self.normalizing_factor, str) and self.normalizing_factor not in (PER_REAL_TOKEN, PER_TOKEN):
-            raise LisaxError(f"LOSS_NORMALIZING_FACTOR is '{self.normalizing_factor}': expected a number, None, "
-                             f"'{PER_REAL_TOKEN}' or '{PER_TOKEN}'")
-
-    def normalizer(self, weights: Array) -> Array | float:
-        if self.normalizing_factor == PER_REAL_TOKEN:
-            return jnp.maximum(jnp.sum(weights), 1.0)
-        if self.normalizing_factor == PER_TOKEN:
-            return float(np.prod(weights.shape))
-        return 1.0 if self.normalizing_factor is None else float(self.normalizing_factor)
-
-    def per_token(self, logits: Array, targets: Array) -> Array:
-        """logits [rows, length, vocab] float32, targets [rows, length] -> loss [rows, length] float32.
-
-        With smoothing the lowest reachable loss is subtracted, so that a perfect model still reaches zero."""
-        log_z = jax.nn.logsumexp(logits, axis=-1)
-        loss = log_z - jnp.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
-        if self.label_smoothing:
-            vocabulary = logits.shape[-1]
-            right, wrong = 1.0 - self.label_smoothing, self.label_smoothing / (vocabulary - 1)
-            of_all = vocabulary * log_z - jnp.sum(logits, axis=-1)
-            lowest = -(right * np.log(right) + (vocabulary - 1) * wrong * np.log(wrong + 1e-20))
-            loss = right * loss + wrong * (of_all - loss) - lowest
-        return loss + self.z_loss * jnp.square(log_z)
-
-
-def apply_model(model: T5Config, parameters: Any, batch: Batch, dropout_key: Array | None = None) -> Array:
-    """Teacher-forced logits float32 [rows, target length, vocab]; dropout only where a key is given."""
-    features = {name: batch[name] for name in MODEL_FEATURES if name in batch}
-    return Transformer(model).apply({"params": parameters}, **features, enable_dropout=dropout_key is not None,
-                                    rngs={} if dropout_key is None else {"dropout": dropout_key})
-
-
-def sums(loss: Array, logits: Array, batch: Batch) -> dict[str, Array]:
-    """Float32 sums over a batch: of loss (given per token), tokens, right tokens, sequences, right sequences."""
-    targets = batch["decoder_target_tokens"]
-    weights = batch["decoder_loss_weights"].astype(jnp.float32)
-    wrong = (jnp.argmax(logits, axis=-1) != targets) * weights
-    real = jnp.sum(weights, axis=-1) > 0
-    segments = batch.get("decoder_segment_ids")
-    examples = jnp.sum(real) if segments is None else jnp.sum(jnp.max(segments, axis=-1))
-    return {
-        "loss": jnp.sum(loss * weights),
-        "target_tokens": jnp.sum(weights),
-        "input_tokens": jnp.sum(batch["encoder_input_tokens"] > 0).astype(jnp.float32),
-        "right_tokens": jnp.sum(weights) - jnp.sum(wrong),
-        "rows": jnp.sum(real).astype(jnp.float32),
-        "right_rows": jnp.sum(real & (jnp.sum(wrong, axis=-1) == 0)).astype(jnp.float32),
-        "examples": examples.astype(jnp.float32),
-    }
-
-
-def make_train_step(model: T5Config, loss: Loss, optimizer: Optimizer, learning_rate: Callable, *, seed: int,
+def make_train_step(model: Model, loss: Loss, optimizer: Optimizer, learning_rate: Callable, *, seed: int,
                     microbatches: int, slots_first_step: int, partitioner: Partitioner) -> Callable:
     """The compiled (state, batch) -> (state, metrics). The state given is donated: do not use it again.
 
-    Dropout depends on (seed, step) alone, so that a resumed run repeats it. Metrics are `sums` with
+    Dropout depends on (seed, step) alone, so that a resumed run repeats it. Metrics are the objective's sums with
     `learning_rate` and `gradient_norm`."""
+    objective = objective_of(model)
 
     def gradients_and_sums(parameters, batch, normalizer, key):
-        def objective(parameters):
-            logits = apply_model(model, parameters, batch, key)
-            per_token = loss.per_token(logits, batch["decoder_target_tokens"])
-            weights = batch["decoder_loss_weights"].astype(jnp.float32)
-            return jnp.sum(per_token * weights) / normalizer, sums(per_token, logits, batch)
+        def normalized_loss(parameters):
+            sums = objective(model, parameters, batch, loss, key)
+            return sums["loss"] / normalizer, sums
 
-        gradients, metrics = jax.grad(objective, has_aux=True)(cast_kernels(model, parameters))
+        gradients, metrics = jax.grad(normalized_loss, has_aux=True)(cast_kernels(model.t5, parameters))
         # Each device keeps its part of the sum only.
         return jax.lax.with_sharding_constraint(gradients, partitioner.state(gradients)), metrics
 
     def train_step(state: TrainState, batch: Batch) -> tuple[TrainState, dict[str, Array]]:
-        key = jax.random.fold_in(jax.random.key(seed), state.step) if model.dropout_rate else None
-        normalizer = loss.normalizer(batch["decoder_loss_weights"].astype(jnp.float32))
+        key = jax.random.fold_in(jax.random.key(seed), state.step) if model.t5.dropout_rate else None
+        normalizer = loss.normalizer(objective.weights(model, batch))
         with partitioner.constraints():
             if microbatches == 1:
                 gradients, metrics = gradients_and_sums(state.parameters, batch, normalizer, key)
@@ -152,12 +79,12 @@ def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbat
     return jax.lax.scan(body, zeros, (jnp.arange(microbatches), slices))[0]
 
 
-def make_eval_step(model: T5Config, loss: Loss, partitioner: Partitioner) -> Callable:
-    """The compiled (parameters, batch) -> `sums`, without dropout."""
+def make_eval_step(model: Model, loss: Loss, partitioner: Partitioner) -> Callable:
+    """The compiled (parameters, batch) -> the objective's sums, without dropout."""
+    objective = objective_of(model)
 
     def eval_step(parameters, batch):
         with partitioner.constraints():
-            logits = apply_model(model, parameters, batch)
-            return sums(loss.per_token(logits, batch["decoder_target_tokens"]), logits, batch)
+            return objective(model, parameters, batch, loss, None)
 
     return jax.jit(eval_step, out_shardings=partitioner.replicated)

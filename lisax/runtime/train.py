@@ -6,7 +6,7 @@ import dataclasses
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from lisax.records import LisaxError, atomic_write
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, CheckpointWriter, best_checkpoint, checkpoint_folder,
                                        latest_checkpoint, parameter_count, read_metrics)
+from lisax.runtime.objectives import objective_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.start import begin, side_files
 from lisax.runtime.step import TrainState, make_eval_step, make_train_step
@@ -72,7 +73,7 @@ def train(config: TrainConfig) -> TrainResult:
     if config.gin is not None and hosts.is_first():
         with atomic_write(model_dir / GIN_NAME) as file:
             file.write(config.gin)
-    log, meter = TrainLog(model_dir, first_step), Meter()
+    log, meter = TrainLog(model_dir, first_step), Meter(objective_of(config.model).metrics)
     save = config.checkpoint.save
     step, metrics, saved = first_step, {}, None
 
@@ -147,7 +148,8 @@ class _Evaluator:
                 self._batches = [batch for _, batch in zip(_limit(config.eval_steps), batches)]
                 if not self._batches:
                     raise LisaxError("the dev data is empty")
-            metrics = evaluate_batches(self._step, parameters, self._batches, self._partitioner)
+            metrics = evaluate_batches(self._step, parameters, self._batches, self._partitioner,
+                                       objective_of(config.model).metrics)
         if config.evaluate is not None:
             metrics |= {name: float(value) for name, value in config.evaluate(parameters, step).items()}
         wanted = config.checkpoint.save.best_metric
@@ -158,11 +160,11 @@ class _Evaluator:
 
 
 def evaluate_batches(eval_step: Callable, parameters: Any, batches: Iterable[data.HostBatch],
-                     partitioner: Partitioner) -> dict[str, float]:
-    """Loss, token accuracy and sequence accuracy on teacher-forced targets over all batches."""
+                     partitioner: Partitioner, ratios: Mapping[str, tuple[str, str]]) -> dict[str, float]:
+    """The metrics of an objective, `ratios` of its sums, over all batches."""
     pending = [eval_step(parameters, partitioner.place_batch(batch)) for batch in batches]
     fetched = jax.device_get(pending)
-    return means({name: float(sum(part[name] for part in fetched)) for name in fetched[0]})
+    return means({name: float(sum(part[name] for part in fetched)) for name in fetched[0]}, ratios)
 
 
 def _limit(steps: int | None) -> Iterable[int]:

@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import Model
 from lisax.records import LisaxError
 from lisax.runtime import data
 from lisax.runtime.checkpoints import (MODEL_JSON, VOCABULARY_NAME, CheckpointConfig, latest_checkpoint,
                                        read_model_json, resolve_checkpoint)
+from lisax.runtime.objectives import Loss, objective_of
 from lisax.runtime.optimizers import Adafactor, Optimizer
 from lisax.runtime.partitioning import Partitioner, PjitPartitioner
 from lisax.runtime.schedules import Schedule
-from lisax.runtime.step import Loss
-
-OWN_METRICS = ("loss", "accuracy", "sequence_accuracy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +37,7 @@ class TrainConfig:
     parameters. `card` is written into `model.json`; `files` (name -> bytes) beside it.
     """
 
-    model: T5Config
+    model: Model
     model_dir: str
     train_data: data.DatasetConfig | data.BatchSource
     total_steps: int | None = None
@@ -72,29 +70,30 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
     microbatches = config.trainer.num_microbatches
     if microbatches is not None and microbatches < 1:
         raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")
-    wanted = config.checkpoint.save.best_metric
-    if wanted and config.evaluate is None and (config.dev_data is None or wanted not in OWN_METRICS):
+    objective, wanted = objective_of(config.model), config.checkpoint.save.best_metric
+    if wanted and config.evaluate is None and (config.dev_data is None or wanted not in objective.metrics):
         raise LisaxError(f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
-                         f"gives {', '.join(OWN_METRICS) if config.dev_data else 'nothing without a dev split'}")
+                         f"gives {', '.join(objective.metrics) if config.dev_data else 'nothing without a dev split'}")
     if config.checkpoint.restore.path and latest_checkpoint(config.model_dir) is None:
         initial_folder(config)
     if isinstance(config.train_data, data.DatasetConfig):
         partitioner.check_batch_size(config.train_data.batch_size, microbatches or 1)
-        data.check_dataset(config.train_data, config.model.vocab_size, "train")
+        data.check_dataset(config.train_data, config.model.t5.vocab_size, "train")
         if config.train_data.task_feature_lengths is None:
             raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
+        objective.check(config.model, config.loss, config.train_data.task_feature_lengths, config.train_data.pack)
     if isinstance(config.dev_data, data.DatasetConfig):
         partitioner.check_batch_size(config.dev_data.batch_size, 1, "the batch size of evaluation")
-        data.check_dataset(config.dev_data, config.model.vocab_size, "dev")
+        data.check_dataset(config.dev_data, config.model.t5.vocab_size, "dev")
 
 
 def check_batch(batch: data.HostBatch, config: TrainConfig, partitioner: Partitioner, microbatches: int) -> None:
     partitioner.check_batch_size(len(batch["encoder_input_tokens"]), microbatches)
     for name in ("encoder_input_tokens", "decoder_target_tokens"):
         highest = int(batch[name].max())
-        if highest >= config.model.vocab_size:
+        if highest >= config.model.t5.vocab_size:
             raise LisaxError(f"the first batch has token {highest} in '{name}', but the model's vocabulary has "
-                             f"{config.model.vocab_size} entries")
+                             f"{config.model.t5.vocab_size} entries")
 
 
 def initial_folder(config: TrainConfig) -> Path:

@@ -92,11 +92,9 @@ def read_train_log(model_dir: str | os.PathLike) -> list[dict[str, Any]]:
     return rows
 
 
-def means(totals: Mapping[str, float]) -> dict[str, float]:
-    """Scalars a token and a sequence from the sums of `step.sums`."""
-    tokens, rows = max(totals["target_tokens"], 1.0), max(totals["rows"], 1.0)
-    return {"loss": totals["loss"] / tokens, "accuracy": totals["right_tokens"] / tokens,
-            "sequence_accuracy": totals["right_rows"] / rows}
+def means(totals: Mapping[str, float], ratios: Mapping[str, tuple[str, str]]) -> dict[str, float]:
+    """Metrics, each the ratio of two of an objective's sums."""
+    return {name: totals[part] / max(totals[whole], 1.0) for name, (part, whole) in ratios.items()}
 
 
 class Meter:
@@ -105,7 +103,8 @@ class Meter:
     The host waits for the device only in `flush`, and in `add` for the step before last: that much
     run-ahead keeps the device busy and bounds what is queued."""
 
-    def __init__(self):
+    def __init__(self, ratios: Mapping[str, tuple[str, str]]):
+        self._ratios = ratios
         self._pending: list[dict[str, jax.Array]] = []
         self._seconds = 0.0
         self._started: float | None = None
@@ -149,7 +148,7 @@ class Meter:
                     f"the last checkpoint was saved. Lower the learning rate, lengthen the warm-up, or use float32 "
                     f"activations (ACTIVATION_DTYPE='float32'), and run the same command again")
         totals = {name: float(sum(m[name] for m in fetched)) for name in fetched[0]}
-        scalars = means(totals) | {
+        scalars = means(totals, self._ratios) | {
             "learning_rate": float(fetched[-1]["learning_rate"]),
             "gradient_norm": totals["gradient_norm"] / len(fetched)}
         timed = fetched[self._untimed:]

@@ -10,7 +10,7 @@ import pytest
 
 from lisax.models.decoding import Decoding, generate
 from lisax.models.t5 import T5Config, Transformer, initialize
-from lisax.runtime.step import Loss, apply_model, sums
+from lisax.runtime.objectives import Loss, apply_model, sums
 from tests.models.reference import torch_t5
 
 torch = pytest.importorskip("torch")

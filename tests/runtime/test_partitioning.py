@@ -22,39 +22,45 @@ LAYOUTS = """
 import dataclasses, json, jax, jax.numpy as jnp, numpy as np
 from lisax.models.stacking import stack, unstack
 from lisax.models.t5 import T5Config, initialize
+from lisax.models.table_fusion import FusionConfig
 from lisax.runtime.optimizers import Adafactor, AdamW
 from lisax.runtime.partitioning import PjitPartitioner, bytes_on_device
 from lisax.runtime.step import Loss, TrainState, make_train_step
+import fusion_task
 from memory_task import batch_of
 
-model = T5Config(vocab_size=64, emb_dim=32, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
+t5 = T5Config(vocab_size=64, emb_dim=32, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
                  mlp_dim=64, mlp_activations=("gelu", "linear"))
-initial = jax.tree.map(np.asarray, initialize(model))
 batch = batch_of(3, rows=16)
 batch["decoder_loss_weights"][:8, 2:] = 0
+fusion_batch = fusion_task.batch_of(3, rows=16)
+fusion_batch["decoder_target_tokens"][:8, 2] = 0  # some tables, and some gold ones, are absent
+batches = {T5Config: batch, FusionConfig: fusion_batch}
+initial = {model: jax.tree.map(np.asarray, initialize(model)) for model in (t5, FusionConfig(t5))}
 
-def run(devices, microbatches=1, layout={}, optimizer=None, **options):
-    config = dataclasses.replace(model, **options)
+def run(model, devices, microbatches=1, layout={}, optimizer=None, **options):
+    config, batch = model.replaced(**options), batches[type(model)]
     partitioner = PjitPartitioner(**layout).over(devices)
-    parameters = stack(initial) if config.scan_layers else initial
+    parameters = stack(initial[model]) if config.t5.scan_layers else initial[model]
     state = TrainState(jnp.int32(0), parameters, optimizer.init(parameters))
     held = bytes_on_device(state, partitioner.state(state))
     step = make_train_step(config, Loss(), optimizer, lambda _: jnp.float32(1.0), seed=0, microbatches=microbatches,
                            slots_first_step=0, partitioner=partitioner)
     state, metrics = step(partitioner.place_state(state), partitioner.place_batch(batch))
     parameters = jax.tree.map(np.asarray, state.parameters)
-    return unstack(parameters) if config.scan_layers else parameters, metrics, held
+    return unstack(parameters) if config.t5.scan_layers else parameters, metrics, held
 
 adamw, adafactor = AdamW(epsilon=1.0, global_norm_clip_threshold=None), Adafactor(min_dim_size_to_factor=16)
 everything = dict(scan_layers=True, remat="full", attention_chunk=4)
 results = {}
-for name, optimizer, layouts in (
-        ("adamw", adamw, [(1, 1, 1, {}), (1, 2, 1, {}), (4, 2, 1, {}), (8, 1, 1, {}), (2, 1, 2, everything)]),
-        ("adafactor", adafactor, [(4, 1, 1, {}), (1, 2, 1, everything), (2, 2, 2, everything)])):
-    expected, expected_metrics, whole = run(jax.devices()[:1], optimizer=optimizer)
+for name, model, optimizer, layouts in (
+        ("fusion", FusionConfig(t5), adamw, [(1, 2, 1, {}), (4, 1, 1, {}), (2, 2, 2, everything | dict(attention_chunk=3))]),
+        ("adamw", t5, adamw, [(1, 1, 1, {}), (1, 2, 1, {}), (4, 2, 1, {}), (8, 1, 1, {}), (2, 1, 2, everything)]),
+        ("adafactor", t5, adafactor, [(4, 1, 1, {}), (1, 2, 1, everything), (2, 2, 2, everything)])):
+    expected, expected_metrics, whole = run(model, jax.devices()[:1], optimizer=optimizer)
     for partitions, dims, microbatches, options in layouts:
         layout = dict(num_partitions=partitions, parameter_partitioning_dims=dims)
-        found, metrics, held = run(jax.devices(), microbatches, layout, optimizer, **options)
+        found, metrics, held = run(model, jax.devices(), microbatches, layout, optimizer, **options)
         worst = max(float(np.abs(a - b).max()) for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(found)))
         relative = max(abs(float(metrics[k]) / float(v) - 1) for k, v in expected_metrics.items() if float(v))
         results[f"{name} {partitions} {dims} {microbatches}"] = dict(parameters=worst, metrics=relative, held=held / whole)
@@ -68,7 +74,7 @@ def test_all_layouts_equal_one_device():
     done = subprocess.run([sys.executable, "-c", LAYOUTS], env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads(done.stdout)
-    assert len(results) == 8
+    assert len(results) == 11
     for name, found in results.items():
         assert found["parameters"] < 1e-5 and found["metrics"] < 1e-5, (name, found)
     # Fully sharded, a device holds about an eighth; as replicas, all.

@@ -16,7 +16,7 @@ from lisax.runtime.checkpoints import CheckpointConfig, RestoreCheckpointConfig,
 from lisax.runtime.interop.convert import export_checkpoint
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.restore import load_parameters
-from lisax.runtime.step import Loss, apply_model
+from lisax.runtime.objectives import Loss, apply_model
 from lisax.runtime.train import train
 from memory_task import config
 

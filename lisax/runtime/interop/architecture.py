@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import jax
-import numpy as np
 
-from lisax.models.t5 import T5Config, Transformer
+from lisax.models.architectures import Model
+from lisax.models.t5 import T5Config
 from lisax.records import LisaxError
 from lisax.runtime.interop.pieces import Shape
 
@@ -41,9 +41,8 @@ def _layers(shapes: Mapping[str, Shape], stack: str) -> int:
     return len({name.split("/")[1] for name in shapes if name.startswith(f"{stack}/layers_")})
 
 
-def parameter_shapes(config: T5Config) -> dict:
+def parameter_shapes(config: Model) -> dict:
     """The nested tree of float32 `jax.ShapeDtypeStruct` that `config` has."""
-    tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
     # The key is made inside, so that no device is asked for.
-    return jax.eval_shape(lambda *batch: Transformer(config).init(jax.random.key(0), *batch),
-                          tokens, tokens, tokens)["params"]
+    return jax.eval_shape(lambda *inputs: config.network().init(jax.random.key(0), *inputs),
+                          *config.example())["params"]

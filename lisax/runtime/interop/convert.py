@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import Model, describe
 from lisax.records import LisaxError, write_json
 from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME
 from lisax.runtime.data import digest
@@ -46,6 +46,8 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
     checkpoint, architecture = opened(source)
     card = card_of(checkpoint, architecture)
     if kind is Kind.HUGGINGFACE:
+        if architecture.t5 is not architecture:
+            raise LisaxError(f"{checkpoint.folder} is no plain T5, and has no place in Hugging Face's layout of one")
         with new_folder(out) as folder:
             write_huggingface(folder, checkpoint, architecture)
             _copy_beside(checkpoint, folder, (VOCABULARY_NAME,))
@@ -54,7 +56,7 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
 
 
 def opened(source: str | os.PathLike, gin_files: Sequence[str] = (),
-           bindings: Sequence[str] = ()) -> tuple[Checkpoint, T5Config]:
+           bindings: Sequence[str] = ()) -> tuple[Checkpoint, Model]:
     """The checkpoint with the architecture that gin files, the source itself, or its shapes give.
 
     Parameters that are not, name for name and shape for shape, those of that architecture are an error."""
@@ -70,16 +72,16 @@ def opened(source: str | os.PathLike, gin_files: Sequence[str] = (),
     return checkpoint, architecture
 
 
-def card_of(checkpoint: Checkpoint, architecture: T5Config) -> dict[str, Any]:
+def card_of(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any]:
     """The content of `model.json`: the source's own, completed."""
     step = checkpoint.step or 0
     card = dict(checkpoint.card or {"format": 1, "training": {
         "first_step": step, "slots_first_step": 0 if checkpoint.slots else step, "random_seed": None, "data": None}})
-    return card | {"architecture": dataclasses.asdict(architecture), "step": step,
+    return card | {"architecture": describe(architecture), "step": step,
                    "vocabulary": _describe(checkpoint, architecture) or card.get("vocabulary")}
 
 
-def _describe(checkpoint: Checkpoint, architecture: T5Config) -> dict[str, Any] | None:
+def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | None:
     """What `model.json` says of the vocabulary file; one of more pieces than the embedding has rows is refused."""
     if checkpoint.vocabulary is None:
         return None
@@ -93,9 +95,9 @@ def _describe(checkpoint: Checkpoint, architecture: T5Config) -> dict[str, Any] 
     except RuntimeError:
         raise LisaxError(f"{path} is not a SentencePiece model") from None
     pieces = processor.GetPieceSize() + extra_ids
-    if pieces > architecture.vocab_size:
+    if pieces > architecture.t5.vocab_size:
         raise LisaxError(f"{path} has {pieces} pieces (with {extra_ids} sentinels), but the embedding of "
-                         f"{checkpoint.folder} has {architecture.vocab_size} rows: it is another model's vocabulary")
+                         f"{checkpoint.folder} has {architecture.t5.vocab_size} rows: it is another model's vocabulary")
     return {"kind": "sentencepiece", "pieces": pieces, "extra_ids": extra_ids, "file": VOCABULARY_NAME,
             "sha256": digest(path)}
 

@@ -7,7 +7,7 @@ import os
 from itertools import accumulate
 from pathlib import Path
 
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import from_description
 from lisax.records import DataError, LisaxError
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
 from lisax.runtime.interop.huggingface import open_huggingface
@@ -35,7 +35,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
         return checkpoint
     card = read_card(folder)
     try:
-        architecture = checkpoint.architecture or T5Config(**card["architecture"])
+        architecture = checkpoint.architecture or from_description(card["architecture"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"`architecture` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
     step = card.get("step") if checkpoint.step is None else checkpoint.step

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import Model
 from lisax.records import LisaxError
 from lisax.runtime.interop.kinds import Kind
 
@@ -57,7 +57,7 @@ class Checkpoint:
     step: int | None
     parameters: tuple[Piece, ...]
     slots: tuple[Piece, ...] = ()
-    architecture: T5Config | None = None
+    architecture: Model | None = None
     card: Mapping[str, Any] | None = None
     vocabulary: Path | None = None
     scanned: bool = False

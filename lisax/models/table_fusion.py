@@ -1,0 +1,199 @@
+"""Table fusion: a T5 encoder reads a claim with each of k tables, and self-attention across the tables decides.
+
+Every (claim, table) text is encoded on its own and pooled to one vector f; one multi-head self-attention lets the
+k vectors of a claim see each other; from f and the heads' outputs side by side an MLP gives the table's logits.
+The network has no order of tables: permuted tables have permuted outputs. Parameters are T5X's of the encoder and
+the embedding, so that a T5 checkpoint starts them, and a `fusion` head that is computed in float32.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from lisax.models.t5 import MASKED, Dense, Encoder, T5Config, TokenEmbedder, constrain, pair_mask
+
+OBJECTIVES, POOLINGS = ("joint", "uniform", "ternary"), ("attention", "mean")
+# Classes of a table in `targets`; NO_TABLE is that of a place without one. Logits are of the last two or three.
+NO_TABLE, IRRELEVANT, TRUE, FALSE = range(4)
+
+
+@dataclasses.dataclass(frozen=True)
+class FusionConfig:
+    """Architecture: a T5, whose decoder is not used, and what is put on its encoder.
+
+    `objective` is what training maximises. "joint": the probability of the right pair of table and truth, of all
+    pairs; "uniform": that of the right truth where every table has the same weight; "ternary": that of each table's
+    own class of true, false and irrelevant."""
+
+    t5: T5Config
+    objective: str = "joint"
+    # Heads of the attention across tables, each emb_dim / heads wide; with 0 no table sees another.
+    heads: int = 2
+    # One vector of a text: "mean" of its tokens, or their "attention" by a learned query.
+    pooling: str = "attention"
+
+    def __post_init__(self):
+        if isinstance(self.t5, dict):  # as it stands in `model.json`
+            object.__setattr__(self, "t5", T5Config(**self.t5))
+        if self.objective not in OBJECTIVES:
+            raise ValueError(f"objective must be {', '.join(map(repr, OBJECTIVES))}, found '{self.objective}'")
+        if self.pooling not in POOLINGS:
+            raise ValueError(f"pooling must be {', '.join(map(repr, POOLINGS))}, found '{self.pooling}'")
+        if self.heads < 0 or self.heads and self.t5.emb_dim % self.heads:
+            raise ValueError(f"heads is {self.heads}, which must divide emb_dim {self.t5.emb_dim}, or be 0")
+
+    @property
+    def classes(self) -> int:
+        return 3 if self.objective == "ternary" else 2
+
+    def replaced(self, **fields: Any) -> FusionConfig:
+        """The same model with other fields of its T5."""
+        return dataclasses.replace(self, t5=self.t5.replaced(**fields))
+
+    def for_inference(self) -> FusionConfig:
+        return dataclasses.replace(self, t5=self.t5.for_inference())
+
+    def network(self) -> TableFusion:
+        return TableFusion(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return (jax.ShapeDtypeStruct((1, 2, 2), jnp.int32),)
+
+
+class Fused(NamedTuple):
+    logits: Array  # float32 [rows, k, classes]: true and false, before them irrelevant of the ternary objective
+    present: Array  # bool [rows, k]: whether there is a table
+    attention: Array  # float32 [rows, heads, k, k]: of each table to each; 0 to absent ones
+
+
+class TableFusion(nn.Module):
+    """Logits and attention of the k tables of each claim; token 0 is padding, a table without tokens is absent."""
+
+    config: FusionConfig
+
+    def setup(self):
+        self.token_embedder = TokenEmbedder(self.config.t5)
+        self.encoder = Encoder(self.config.t5)
+        self.fusion = FusionHead(self.config)
+
+    def __call__(self, tokens: Array, *, enable_dropout: bool = False) -> Fused:
+        """tokens int32 [rows, k, length]; all tables of all rows are one batch of the encoder."""
+        rows, tables, length = tokens.shape
+        texts = constrain(tokens.reshape(rows * tables, length), "batch", "length")
+        valid = texts > 0
+        encoded = self.encoder(self.token_embedder(texts), pair_mask(valid, valid), dropout=enable_dropout)
+        return self.fusion(encoded, valid, tables, dropout=enable_dropout)
+
+
+class FusionHead(nn.Module):
+    """What follows the encoder, in float32."""
+
+    config: FusionConfig
+
+    @nn.compact
+    def __call__(self, encoded: Array, valid: Array, tables: int, *, dropout: bool) -> Fused:
+        """encoded [rows * tables, length, emb], valid bool [rows * tables, length]."""
+        config, emb_dim = self.config, encoded.shape[-1]
+        vectors = self._pooled(encoded.astype(jnp.float32), valid).reshape(-1, tables, emb_dim)
+        present = valid.any(axis=-1).reshape(-1, tables)
+        rows = vectors.shape[0]
+        mixed, attention = jnp.zeros((rows, tables, 0)), jnp.zeros((rows, 0, tables, tables))
+        if config.heads:
+            mixed, attention = self._across(vectors, present)
+        x = jnp.concatenate([vectors, mixed], axis=-1)  # [rows, tables, 2 emb]
+        x = nn.Dropout(config.t5.dropout_rate)(x, deterministic=not dropout)
+        x = jnp.tanh(Dense(emb_dim, "float32", _kernel_init, ("embed", "mlp"), name="hidden")(x))
+        logits = Dense(config.classes, "float32", _kernel_init, ("mlp", "classes"), name="classes")(x)
+        return Fused(logits, present, attention)
+
+    def _pooled(self, x: Array, valid: Array) -> Array:
+        """[texts, length, emb] -> [texts, emb]"""
+        scores = jnp.zeros(x.shape[:2])
+        if self.config.pooling == "attention":
+            query = self.param("pooling", nn.initializers.normal(1.0), (x.shape[-1],), jnp.float32)
+            scores = x @ query / np.sqrt(x.shape[-1])
+        weights = jax.nn.softmax(jnp.where(valid, scores, MASKED))
+        return jnp.einsum("tl,tle->te", weights, x)
+
+    def _across(self, vectors: Array, present: Array) -> tuple[Array, Array]:
+        """vectors [rows, tables, emb] -> what each table's heads gather [rows, tables, emb], and their weights."""
+        rows, tables, emb_dim = vectors.shape
+        heads = self.config.heads
+
+        def project(name: str) -> Array:
+            dense = Dense(emb_dim, "float32", _kernel_init, ("embed", "joined_kv"), name=name)
+            return dense(vectors).reshape(rows, tables, heads, emb_dim // heads)
+
+        query, key, value = project("query"), project("key"), project("value")
+        logits = jnp.einsum("rihd,rjhd->rhij", query, key) / np.sqrt(emb_dim // heads)
+        weights = jax.nn.softmax(jnp.where(present[:, None, None], logits, MASKED))
+        weights = jnp.where(present[:, None, :, None] & present[:, None, None], weights, 0.0)
+        return jnp.einsum("rhij,rjhd->rihd", weights, value).reshape(vectors.shape), weights
+
+
+_kernel_init = nn.initializers.variance_scaling(1.0, "fan_in", "normal")
+
+
+# --- Probabilities and losses --------------------------------------------------------------
+
+
+def log_probabilities(objective: str, fused: Fused) -> Array:
+    """Log-probabilities float32 [rows, k, classes]: of (table, truth) pairs, which sum to one over a row, or, of the
+    ternary objective, of each table's classes. Absent tables have MASKED or less."""
+    present, logits = fused.present[..., None], fused.logits
+    if objective == "joint":
+        pairs = jnp.where(present, logits, MASKED)
+        return pairs - jax.nn.logsumexp(pairs, axis=(-2, -1), keepdims=True)
+    own = jax.nn.log_softmax(logits)
+    if objective == "uniform":
+        own -= jnp.log(jnp.maximum(jnp.sum(present, axis=-2, keepdims=True), 1))
+    return jnp.where(present, own, MASKED)
+
+
+def probabilities(objective: str, fused: Fused) -> Array:
+    """float32 [rows, k, classes]; absent tables have none."""
+    return jnp.where(fused.present[..., None], jnp.exp(log_probabilities(objective, fused)), 0.0)
+
+
+def example_loss(objective: str, log_probabilities: Array, targets: Array) -> Array:
+    """Loss float32 [rows] of `targets` int32 [rows, k], classes of tables; see `example_weights` for rows without.
+
+    Joint: -log p(gold table, truth). Uniform: -log of the mean over tables of p(truth | table). Ternary: the mean
+    over tables of -log p(class of the table)."""
+    if objective == "ternary":
+        there = targets != NO_TABLE
+        chosen = jnp.take_along_axis(log_probabilities, jnp.maximum(targets - IRRELEVANT, 0)[..., None], axis=-1)[..., 0]
+        return -jnp.sum(jnp.where(there, chosen, 0.0), axis=-1) / jnp.maximum(jnp.sum(there, axis=-1), 1)
+    right = targets[..., None] == jnp.array([TRUE, FALSE])  # the gold table's truth, [rows, k, 2]
+    if objective == "uniform":
+        right = jnp.any(right, axis=-2, keepdims=True)  # the same of every table
+    return -jax.nn.logsumexp(jnp.where(right, log_probabilities, MASKED), axis=(-2, -1))
+
+
+def example_weights(objective: str, targets: Array) -> Array:
+    """float32 [rows]: 1 where there is something to learn: a gold table, or any for the ternary objective."""
+    least = IRRELEVANT if objective == "ternary" else TRUE
+    return jnp.any(targets >= least, axis=-1).astype(jnp.float32)
+
+
+def truth(probabilities: Any) -> Any:
+    """(p(true), p(false)) [..., 2] of a claim from [..., k, classes], over its tables; numpy stays numpy."""
+    return _normalized(probabilities[..., -2:].sum(-2))
+
+
+def relevance(probabilities: Any) -> Any:
+    """p(table) [..., k] from [..., k, classes], over both truths; numpy stays numpy."""
+    return _normalized(probabilities[..., -2:].sum(-1))
+
+
+def _normalized(shares: Any) -> Any:
+    """Over the last axis; zeros, of a claim without tables, stay zeros."""
+    total = shares.sum(-1, keepdims=True)
+    return shares / (total + (total == 0))

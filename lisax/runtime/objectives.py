@@ -1,0 +1,191 @@
+"""What models learn by: from parameters and a batch to losses and metrics. Everything here runs inside `jit`.
+
+An `Objective` is all that the training and evaluation steps know of a kind of model; `objective_of` finds it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from lisax.models import table_fusion
+from lisax.models.architectures import Model
+from lisax.models.t5 import T5Config, Transformer
+from lisax.models.table_fusion import NO_TABLE, TRUE, FusionConfig
+from lisax.records import LisaxError
+
+Batch = dict[str, Array]  # arrays [rows, length] int32, named as seqio's EncDecFeatureConverter names them
+
+MODEL_FEATURES = ("encoder_input_tokens", "decoder_input_tokens", "decoder_target_tokens", "encoder_segment_ids",
+                  "decoder_segment_ids", "encoder_positions", "decoder_positions")
+PER_REAL_TOKEN = "NUM_REAL_TARGET_TOKENS"
+PER_TOKEN = "NUM_TOTAL_TARGET_TOKENS"
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+    """Token cross-entropy plus `z_loss` * log(Z)^2, summed and divided by `normalizing_factor`.
+
+    The factor is a number, NUM_REAL_TARGET_TOKENS (of the batch), NUM_TOTAL_TARGET_TOKENS (padding too) or
+    None for the plain sum."""
+
+    z_loss: float = 1e-4
+    label_smoothing: float = 0.0
+    normalizing_factor: float | str | None = PER_REAL_TOKEN
+
+    def __post_init__(self):
+        if isinstance(self.normalizing_factor, str) and self.normalizing_factor not in (PER_REAL_TOKEN, PER_TOKEN):
+            raise LisaxError(f"LOSS_NORMALIZING_FACTOR is '{self.normalizing_factor}': expected a number, None, "
+                             f"'{PER_REAL_TOKEN}' or '{PER_TOKEN}'")
+
+    def normalizer(self, weights: Array) -> Array | float:
+        if self.normalizing_factor == PER_REAL_TOKEN:
+            return jnp.maximum(jnp.sum(weights), 1.0)
+        if self.normalizing_factor == PER_TOKEN:
+            return float(np.prod(weights.shape))
+        return 1.0 if self.normalizing_factor is None else float(self.normalizing_factor)
+
+    def per_token(self, logits: Array, targets: Array) -> Array:
+        """logits [rows, length, vocab] float32, targets [rows, length] -> loss [rows, length] float32.
+
+        With smoothing the lowest reachable loss is subtracted, so that a perfect model still reaches zero."""
+        log_z = jax.nn.logsumexp(logits, axis=-1)
+        loss = log_z - jnp.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+        if self.label_smoothing:
+            vocabulary = logits.shape[-1]
+            right, wrong = 1.0 - self.label_smoothing, self.label_smoothing / (vocabulary - 1)
+            of_all = vocabulary * log_z - jnp.sum(logits, axis=-1)
+            lowest = -(right * np.log(right) + (vocabulary - 1) * wrong * np.log(wrong + 1e-20))
+            loss = right * loss + wrong * (of_all - loss) - lowest
+        return loss + self.z_loss * jnp.square(log_z)
+
+
+class Objective(Protocol):
+    """What training asks of a kind of model. A target is what has a loss and a weight of its own."""
+
+    # Name of a metric -> the two of `sums` whose ratio it is.
+    metrics: Mapping[str, tuple[str, str]]
+
+    def weights(self, model: Any, batch: Batch) -> Array:
+        """Float32 of any shape, one of each target of the batch; what the loss is normalised by."""
+
+    def __call__(self, model: Any, parameters: Any, batch: Batch, loss: Loss,
+                 dropout_key: Array | None) -> dict[str, Array]:
+        """Float32 sums over the batch: `loss`, that of `metrics`, and of `input_tokens`, `target_tokens` and
+        `examples`. Dropout only where a key is given."""
+
+    def check(self, model: Any, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
+        """Raises where the model cannot learn from such batches or by such a loss."""
+
+    def text_length(self, lengths: Mapping[str, int]) -> int:
+        """Tokens of a text that is encoded, given TASK_FEATURE_LENGTHS."""
+
+
+class TextToText:
+    """T5's: the cross-entropy of target tokens, each given those before it."""
+
+    metrics = {"loss": ("loss", "target_tokens"), "accuracy": ("right_tokens", "target_tokens"),
+               "sequence_accuracy": ("right_rows", "rows")}
+
+    def weights(self, model: T5Config, batch: Batch) -> Array:
+        return batch["decoder_loss_weights"].astype(jnp.float32)
+
+    def __call__(self, model: T5Config, parameters: Any, batch: Batch, loss: Loss,
+                 dropout_key: Array | None) -> dict[str, Array]:
+        logits = apply_model(model, parameters, batch, dropout_key)
+        return sums(loss.per_token(logits, batch["decoder_target_tokens"]), logits, batch)
+
+    def check(self, model: T5Config, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
+        pass
+
+    def text_length(self, lengths: Mapping[str, int]) -> int:
+        return lengths["inputs"]
+
+
+class Fusion:
+    """Table fusion's: `inputs` are the texts of k tables end to end, each padded to the same length; `targets` are
+    the k classes of `table_fusion`. A target of the loss is a row, one claim."""
+
+    metrics = {"loss": ("loss", "learned"), "accuracy": ("right_verdicts", "decided"),
+               "table_accuracy": ("right_tables", "decided")}
+
+    def weights(self, model: FusionConfig, batch: Batch) -> Array:
+        return table_fusion.example_weights(model.objective, batch["decoder_target_tokens"])
+
+    def __call__(self, model: FusionConfig, parameters: Any, batch: Batch, loss: Loss,
+                 dropout_key: Array | None) -> dict[str, Array]:
+        targets = batch["decoder_target_tokens"]
+        rows, tables = targets.shape
+        # A table without a class is none.
+        tokens = jnp.where(targets[..., None] != NO_TABLE, batch["encoder_input_tokens"].reshape(rows, tables, -1), 0)
+        fused = model.network().apply({"params": parameters}, tokens, enable_dropout=dropout_key is not None,
+                                      rngs={} if dropout_key is None else {"dropout": dropout_key})
+        weights = self.weights(model, batch)
+        losses = table_fusion.example_loss(model.objective, table_fusion.log_probabilities(model.objective, fused),
+                                           targets)
+        probabilities = table_fusion.probabilities(model.objective, fused)
+        truth, relevance = table_fusion.truth(probabilities), table_fusion.relevance(probabilities)
+        # Only a gold table says which verdict is right.
+        gold = targets >= TRUE
+        decided = jnp.any(gold, axis=-1)
+        verdict = jnp.where(jnp.any(targets == TRUE, axis=-1), truth[:, 0] > truth[:, 1], truth[:, 0] < truth[:, 1])
+        table = jnp.take_along_axis(gold, jnp.argmax(relevance, axis=-1)[:, None], axis=-1)[:, 0]
+        return {name: jnp.sum(value).astype(jnp.float32) for name, value in {
+            "loss": losses * weights, "learned": weights, "decided": decided, "right_verdicts": verdict & decided,
+            "right_tables": table & decided, "input_tokens": tokens > 0, "target_tokens": targets != NO_TABLE,
+            "examples": jnp.any(targets != NO_TABLE, axis=-1)}.items()}
+
+    def check(self, model: FusionConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
+        if lengths["inputs"] % lengths["targets"]:
+            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: the length of 'targets' is the number of tables, "
+                             "and must divide that of 'inputs', their texts end to end")
+        if pack:
+            raise LisaxError("PACK is True, but tables cannot be packed: set PACK=False")
+        if loss.z_loss or loss.label_smoothing:
+            raise LisaxError("table fusion has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0, as "
+                             "models/table_fusion.gin does when it comes after the T5's file")
+
+    def text_length(self, lengths: Mapping[str, int]) -> int:
+        return lengths["inputs"] // lengths["targets"]
+
+
+_OBJECTIVES: dict[type, Objective] = {T5Config: TextToText(), FusionConfig: Fusion()}
+
+
+def objective_of(model: Model) -> Objective:
+    return _OBJECTIVES[type(model)]
+
+
+# --- Text to text --------------------------------------------------------------------------
+
+
+def apply_model(model: T5Config, parameters: Any, batch: Batch, dropout_key: Array | None = None) -> Array:
+    """Teacher-forced logits float32 [rows, target length, vocab]; dropout only where a key is given."""
+    features = {name: batch[name] for name in MODEL_FEATURES if name in batch}
+    return Transformer(model).apply({"params": parameters}, **features, enable_dropout=dropout_key is not None,
+                                    rngs={} if dropout_key is None else {"dropout": dropout_key})
+
+
+def sums(loss: Array, logits: Array, batch: Batch) -> dict[str, Array]:
+    """Float32 sums over a batch: of loss (given per token), tokens, right tokens, sequences, right sequences."""
+    targets = batch["decoder_target_tokens"]
+    weights = batch["decoder_loss_weights"].astype(jnp.float32)
+    wrong = (jnp.argmax(logits, axis=-1) != targets) * weights
+    real = jnp.sum(weights, axis=-1) > 0
+    segments = batch.get("decoder_segment_ids")
+    examples = jnp.sum(real) if segments is None else jnp.sum(jnp.max(segments, axis=-1))
+    return {
+        "loss": jnp.sum(loss * weights),
+        "target_tokens": jnp.sum(weights),
+        "input_tokens": jnp.sum(batch["encoder_input_tokens"] > 0).astype(jnp.float32),
+        "right_tokens": jnp.sum(weights) - jnp.sum(wrong),
+        "rows": jnp.sum(real).astype(jnp.float32),
+        "right_rows": jnp.sum(real & (jnp.sum(wrong, axis=-1) == 0)).astype(jnp.float32),
+        "examples": examples.astype(jnp.float32),
+    }

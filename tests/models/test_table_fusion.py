@@ -1,0 +1,172 @@
+"""The network of table fusion and its losses, the latter against their definitions in plain numpy."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lisax.models import table_fusion
+from lisax.models.architectures import describe, from_description
+from lisax.models.t5 import T5Config, Transformer, initialize
+from lisax.models.table_fusion import OBJECTIVES, Fused, FusionConfig
+
+T5 = T5Config(vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8, mlp_dim=32)
+TARGETS = np.array([[1, 3, 1], [2, 1, 0], [1, 1, 1], [0, 0, 0]])
+
+
+def tokens_of(seed=0, rows=4, tables=3, length=6):
+    tokens = np.random.default_rng(seed).integers(2, 48, (rows, tables, length)).astype(np.int32)
+    tokens[:, 1, 4:] = 0
+    tokens[1, 2] = tokens[3] = 0  # absent
+    return tokens
+
+
+def apply(config, tokens, seed=0):
+    return jax.jit(config.network().apply)({"params": initialize(config, seed)}, tokens)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(("heads", "pooling"), [(2, "attention"), (4, "mean"), (0, "attention")])
+def test_shapes_and_sums(objective, heads, pooling):
+    config = FusionConfig(T5, objective, heads, pooling)
+    fused = apply(config, tokens_of())
+    assert fused.logits.shape == (4, 3, config.classes) and fused.attention.shape == (4, heads, 3, 3)
+    assert fused.logits.dtype == jnp.float32
+    shares = np.asarray(table_fusion.probabilities(objective, fused))
+    present = tokens_of().any(-1)
+    np.testing.assert_array_equal(fused.present, present)
+    assert (shares[~present] == 0).all() and (shares[present] > 0).all()
+    whole = shares.sum(-1)[present] if objective == "ternary" else shares.sum((1, 2))[:3]
+    np.testing.assert_allclose(whole, 1, rtol=1e-5)
+    np.testing.assert_allclose(table_fusion.truth(shares).sum(-1), [1, 1, 1, 0], rtol=1e-5)
+    relevance = table_fusion.relevance(shares)
+    np.testing.assert_allclose(relevance.sum(-1), [1, 1, 1, 0], rtol=1e-5)
+    assert relevance[1, 2] == 0
+    if objective == "uniform":
+        np.testing.assert_allclose(relevance[1], [0.5, 0.5, 0], rtol=1e-5)
+    for head in np.moveaxis(np.asarray(fused.attention), 1, 0):
+        np.testing.assert_allclose(head.sum(-1), present, atol=1e-6)  # of tables that are there, to such
+        assert (head[:, :, :][~np.broadcast_to(present[:, None], head.shape)] == 0).all()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_absent_tables_and_padding_change_nothing(objective):
+    config, tokens = FusionConfig(T5, objective), tokens_of()[:1]
+    more = np.zeros((1, 5, 9), np.int32)
+    more[:, :3, :6] = tokens
+    few, many = (table_fusion.probabilities(objective, apply(config, t)) for t in (tokens, more))
+    np.testing.assert_allclose(many[:, :3], few, atol=1e-6)
+    assert (np.asarray(many[:, 3:]) == 0).all()
+
+
+@pytest.mark.parametrize("heads", [0, 2])
+def test_permuted_tables_have_permuted_outputs(heads):
+    config, order = FusionConfig(T5, heads=heads), [2, 0, 1]
+    tokens = tokens_of()[:2]
+    fused, permuted = apply(config, tokens), apply(config, tokens[:, order])
+    np.testing.assert_allclose(permuted.logits, fused.logits[:, order], atol=1e-5)
+    np.testing.assert_allclose(permuted.attention, fused.attention[:, :, order][..., order], atol=1e-5)
+
+
+def test_tables_see_each_other_by_attention_only():
+    tokens = tokens_of()[:1]
+    other = tokens.copy()
+    other[0, 0, 0] = 2 + other[0, 0, 0] % 40
+    for heads, changes in ((2, True), (0, False)):
+        config = FusionConfig(T5, heads=heads)
+        logits, changed = (np.asarray(apply(config, t).logits)[0, 1:] for t in (tokens, other))
+        assert (np.abs(logits - changed).max() > 1e-4) == changes
+
+
+def test_the_head_by_its_definition():
+    config, tokens = FusionConfig(T5), tokens_of()[:1]
+    parameters = initialize(config)
+    fusion = jax.tree.map(np.asarray, parameters["fusion"])
+    plain = {**initialize(T5), "encoder": parameters["encoder"], "token_embedder": parameters["token_embedder"]}
+    vectors = []
+    for table in tokens[0]:
+        encoded = np.asarray(Transformer(T5).apply({"params": plain}, table[table > 0][None], method="encode"))[0]
+        weights = np.exp(encoded @ fusion["pooling"] / 4)
+        vectors.append(weights @ encoded / weights.sum())
+    vectors = np.stack(vectors)
+    query, key, value = (vectors @ fusion[name]["kernel"] for name in ("query", "key", "value"))
+    gathered = [vectors]
+    for head in (slice(0, 8), slice(8, 16)):
+        weights = np.exp(query[:, head] @ key[:, head].T / np.sqrt(8))
+        gathered.append(weights / weights.sum(-1, keepdims=True) @ value[:, head])
+    hidden = np.tanh(np.concatenate(gathered, -1) @ fusion["hidden"]["kernel"])
+    np.testing.assert_allclose(apply(config, tokens).logits[0], hidden @ fusion["classes"]["kernel"], atol=1e-4)
+
+
+def _expected_loss(objective, logits, targets):
+    """Of one claim, over its tables that are there."""
+    there = targets > 0
+    logits, targets = logits[there].astype(float), targets[there]
+    gold = np.flatnonzero(targets >= 2)
+    if objective == "ternary":
+        shares = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+        return np.mean([-np.log(shares[i, target - 1]) for i, target in enumerate(targets)])
+    truth = targets[gold[0]] - 2
+    if objective == "joint":
+        return -np.log(np.exp(logits[gold[0], truth]) / np.exp(logits).sum())
+    return -np.log(np.mean(np.exp(logits[:, truth]) / np.exp(logits).sum(-1)))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_losses_by_their_definitions(objective):
+    classes = 3 if objective == "ternary" else 2
+    logits = np.random.default_rng(1).normal(size=(4, 3, classes)).astype(np.float32) * 3
+    fused = Fused(jnp.asarray(logits), jnp.asarray(TARGETS > 0), None)
+    losses = table_fusion.example_loss(objective, table_fusion.log_probabilities(objective, fused), jnp.asarray(TARGETS))
+    weights = np.asarray(table_fusion.example_weights(objective, jnp.asarray(TARGETS)))
+    # The third claim has no gold table: only the ternary objective learns from it.
+    np.testing.assert_array_equal(weights, [1, 1, objective == "ternary", 0])
+    assert np.isfinite(losses).all()
+    for loss, row, targets, weight in zip(losses, logits, TARGETS, weights):
+        if weight:
+            assert float(loss) == pytest.approx(_expected_loss(objective, row, targets), rel=1e-5)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("options", [{}, {"scan_layers": True, "remat": "full", "attention_chunk": 3}])
+def test_gradients_reach_every_parameter_and_are_finite(objective, options):
+    config = FusionConfig(T5, objective).replaced(**options)
+    parameters, targets = initialize(config), jnp.asarray(TARGETS)
+
+    def loss(parameters):
+        fused = config.network().apply({"params": parameters}, tokens_of())
+        losses = table_fusion.example_loss(objective, table_fusion.log_probabilities(objective, fused), targets)
+        return jnp.sum(losses * table_fusion.example_weights(objective, targets))
+
+    for path, gradient in jax.tree_util.tree_leaves_with_path(jax.jit(jax.grad(loss))(parameters)):
+        assert np.isfinite(gradient).all() and np.abs(gradient).max() > 0, path
+
+
+def test_the_t5s_parameters_are_the_t5s():
+    fusion, plain = initialize(FusionConfig(T5)), initialize(T5)
+    assert fusion.keys() == {"token_embedder", "encoder", "fusion"}
+    for name in ("token_embedder", "encoder"):
+        assert jax.tree.map(jnp.shape, fusion[name]) == jax.tree.map(jnp.shape, plain[name])
+
+
+def test_descriptions():
+    config = FusionConfig(T5, "ternary", heads=4)
+    assert from_description(describe(config)) == config and describe(config)["kind"] == "table_fusion"
+    assert from_description(describe(T5)) == T5 and describe(T5) == dataclasses.asdict(T5)
+    with pytest.raises(ValueError, match="no kind of model is named 'pointer'"):
+        from_description({"kind": "pointer"})
+
+
+@pytest.mark.parametrize(("fields", "message"), [
+    ({"objective": "both"}, "objective must be 'joint', 'uniform', 'ternary', found 'both'"),
+    ({"pooling": "first"}, "pooling must be"),
+    ({"heads": 3}, "heads is 3, which must divide emb_dim 16"),
+    ({"heads": -1}, "or be 0"),
+])
+def test_wrong_fields_are_named(fields, message):
+    with pytest.raises(ValueError, match=message):
+        FusionConfig(T5, **fields)
