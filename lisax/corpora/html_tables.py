@@ -79,9 +79,18 @@ def decode(content: bytes, place: Place) -> str:
 def parse(text: str, row_limit: int) -> tuple[str, list[Found]]:
     """(title, tables) of a page; no input makes it fail."""
     parser = _Parser(row_limit)
-    parser.feed(_MARKED_SECTION.sub("", text))
+    parser.feed(_closed(_MARKED_SECTION.sub("", text)))
     parser.close()
     return "".join(parser.title), parser.tables
+
+
+def _closed(text: str) -> str:
+    """`text` without comments and tags that never end: the parser looks for their end again from each of them, which
+    takes the square of their number, and would then leave out what follows."""
+    comment_end = text.rfind("-->") + 1
+    text = text[:comment_end] + text[comment_end:].replace("<!--", " ")
+    tag_end = text.rfind(">") + 1
+    return text[:tag_end] + text[tag_end:].replace("<", " ")
 
 
 def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:

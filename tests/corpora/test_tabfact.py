@@ -34,7 +34,8 @@ def official(tmp_path) -> Path:
                       "small_test": ["1-4.html.csv"], "simple_test": ["1-4.html.csv"],
                       "complex_test": ["1-3.html.csv"]}.items():
         put(tmp_path / f"data/{name}_id.json", ids)
-    put(tmp_path / "data/table_to_page.json", {"1-1.html.csv": ["the lions", "https://en.wikipedia.org/wiki/The_Lions"]})
+    put(tmp_path / "data/table_to_page.json",
+        {"1-1.html.csv": ["the lions", "https://en.wikipedia.org/wiki/The_Lions"]})
     entries = {"1-1.html.csv": [["the lion win", "the lion  lose"], [1, 0], "lions"],
                "1-2.html.csv": [["b be 2"], [1], "none"], "1-3.html.csv": [["no row"], [1], "third"],
                "1-4.html.csv": [["x be 1"], [0], "fourth"]}
