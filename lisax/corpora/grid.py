@@ -46,8 +46,7 @@ def make_table(name: str, title: str, header: Sequence[str], rows: Sequence[Sequ
     """
     limits = place.limits
     width = max(map(len, (header, *rows)))
-    place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", width - limits.columns
-               if width > limits.columns else 0)
+    place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", max(0, width - limits.columns))
     width = min(width, limits.columns)
     height = min(limits.rows, limits.cells // max(1, width))
     place.warn(f"rows beyond the {limits.rows:,} or the {limits.cells:,} cells of a table (left out)",
