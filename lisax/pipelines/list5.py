@@ -9,37 +9,29 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from lisax import world
-from lisax.corpora import Dataset, fever, open_folder
-from lisax.formats import presets
+from lisax.corpora import fever, open_folder
 from lisax.formats.families import Family
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.pipelines import fusion
+from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, WARM_UP, Pipeline, tell
 from lisax.pipelines.inference import KEPT, rank_to_file, verify
-from lisax.pipelines.recipe import LABELLERS, WORLD_SHARES, Recipe, read_recipe
+from lisax.pipelines.recipe import LABELLERS, WORLD_SHARES, read_recipe
 from lisax.pipelines.sentences import Sentences
-from lisax.pipelines.stages import Stages, counting, say
+from lisax.pipelines.stages import counting, say
 from lisax.pipelines.text_model import TextModel, model_card
-from lisax.records import Claim, Hit, LisaxError, split_sentence_id
+from lisax.records import Claim, Hit, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.runs import read_run, write_run
-from lisax.runtime.resumable import fingerprint
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
 from lisax.sampling.examples import Example, Passage
 from lisax.sampling.negatives import Window
 
-WARM_UP = "warm_up"
-TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 BASE_WEAK = 2  # sentences of no information that each claim gives the base
 
 FAMILIES = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, "claim_only": Family.CLAIM_ONLY,
@@ -60,23 +52,12 @@ VARIANTS = {
 }
 
 
-class List5:
-    """One run in the folder `out`: each method is a stage that reads and writes files there.
+class List5(Pipeline):
+    """One run in the folder `out`: each method is a stage that reads and writes files there."""
 
-    Roles of claims: `train` teaches, `dev` chooses checkpoints, `test` is reported. Data with all three
-    splits is used as it is; where there is no labelled test, its dev is reported and a share of train,
-    held out by a hash of the claim's id, takes the place of dev.
-    """
-
-    def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Recipe, *, until: str | None = None):
-        self.data, self.out, self.recipe = data, Path(out), recipe
-        if until is not None and until not in self.stage_names:
-            raise LisaxError(f"this recipe has no stage '{until}'; its stages are {', '.join(self.stage_names)}")
-        self.stages = Stages(self.out, until)
-        self.preset = presets.get(recipe.preset)
-        self.reported_split = "test" if _labelled(data, "test") else "dev"
-        if "train" not in data.splits or self.reported_split not in data.splits:
-            raise LisaxError(f"{data.folder}: LisT5 needs claims for train and dev, found {', '.join(data.splits)}")
+    indexed = "index"
+    read_recipe = staticmethod(read_recipe)
+    world_shares = WORLD_SHARES
 
     # --- Files ------------------------------------------------------------------------------
 
@@ -84,60 +65,17 @@ class List5:
     def index_folder(self) -> Path:
         return self.out / "index"
 
-    @property
-    def world_folder(self) -> Path:
-        return self.out / WARM_UP / "world"
-
-    @property
-    def vocabulary_file(self) -> Path:
-        return self.out / "spiece.model"
-
     def candidates_file(self, role: str) -> Path:
         return self.out / "runs" / f"candidates.{role}.trec"
 
     def selection_file(self, ranker: str, role: str) -> Path:
         return self.out / "runs" / f"{ranker}.{role}.trec"
 
-    def examples_file(self, name: str, role: str) -> Path:
-        return self.out / "examples" / f"{name}.{role}.jsonl"
-
-    def model_dir(self, model: str) -> Path:
-        return self.out / "models" / model
-
-    def predictions_file(self, variant: str) -> Path:
-        return self.out / "predictions" / f"{variant}.jsonl"
-
     # --- What stages read -------------------------------------------------------------------
-
-    @functools.cached_property
-    def _data_print(self) -> list:
-        return fingerprint(self.data.folder, besides=self.out)
-
-    @functools.cached_property
-    def claims(self) -> dict[str, dict[str, Claim]]:
-        """Claims by role and id."""
-        train = {claim.id: claim for claim in self.data.claims("train")}
-        reported = {claim.id: claim for claim in self.data.claims(self.reported_split)}
-        if self.reported_split == "test" and "dev" in self.data.splits:
-            held = {claim.id: claim for claim in self.data.claims("dev")}
-        else:
-            share = self.recipe.validation_share
-            held = {i: claim for i, claim in train.items() if files.hashed_share(i) < share}
-            train = {i: claim for i, claim in train.items() if i not in held}
-        held = dict(itertools.islice(held.items(), self.recipe.validation_claims))
-        reported = dict(itertools.islice(reported.items(), self.recipe.report_claims))
-        for role, claims in ((TRAIN, train), (VALIDATION, held), (REPORT, reported)):
-            if not any(claim.label for claim in claims.values()):
-                raise LisaxError(f"{self.data.folder}: there are no labelled claims for '{role}'")
-        return {TRAIN: train, VALIDATION: held, REPORT: reported}
 
     @functools.cached_property
     def index(self) -> DocumentIndex:
         return DocumentIndex.open(self.index_folder)
-
-    @functools.cached_property
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.vocabulary_file)
 
     @functools.cached_property
     def sentences(self) -> Sentences:
@@ -205,7 +143,7 @@ class List5:
             retrieval.build_index(self.data.documents(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
 
         self.stages.run("index", work, outputs=[self.index_folder],
-                        settings={"corpus": self._data_print, "k1": self.recipe.k1, "b": self.recipe.b})
+                        settings={"corpus": self.data_print, "k1": self.recipe.k1, "b": self.recipe.b})
 
     def retrieve_candidates(self) -> None:
         """Sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order."""
@@ -223,7 +161,7 @@ class List5:
                 write_run(self.candidates_file(role), self._expand(found), "candidates")
 
         self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=["index"],
-                        settings={"claims": self._data_print, "documents": recipe.documents,
+                        settings={"claims": self.data_print, "documents": recipe.documents,
                                   "candidates": recipe.candidates, "method": recipe.method,
                                   "roles": [recipe.validation_share, recipe.validation_claims,
                                             recipe.report_claims]})
@@ -241,30 +179,7 @@ class List5:
         for claim_id, hits in documents.items():
             yield from self.sentences.candidates(claim_id, hits, self.recipe.candidates)
 
-    def write_world(self) -> None:
-        """The generated world of the warm-up, where the recipe has one."""
-        if self.recipe.warm_up:
-            settings = {"pages": self.recipe.warm_up_pages, "seed": self.recipe.seed}
-            self.stages.run("world", lambda: world.write(self.world_folder, **settings, shares=WORLD_SHARES),
-                            outputs=[self.world_folder / "world.json"], settings=settings | WORLD_SHARES)
-
-    def build_vocabulary(self) -> None:
-        """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""
-        recipe = self.recipe
-
-        def work() -> None:
-            if recipe.vocabulary:
-                Vocabulary(recipe.vocabulary)
-                _copy(Path(recipe.vocabulary), self.vocabulary_file)
-            else:
-                train_vocabulary(self._texts(), self.vocabulary_file, recipe.vocabulary_size)
-
-        given = Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else recipe.vocabulary_size
-        self.stages.run("vocabulary", work, outputs=[self.vocabulary_file],
-                        after=["index", "world"] if recipe.warm_up else ["index"],
-                        settings={"vocabulary": given, "preset": self.preset.name})
-
-    def _texts(self) -> Iterator[str]:
+    def texts(self) -> Iterator[str]:
         """Texts of the corpus, and of the claims as the models will read them."""
         from lisax.formats.families import encode
 
@@ -281,22 +196,6 @@ class List5:
                 yield encode(example, family, preset=self.preset, count_tokens=len).inputs
             example = dataclasses.replace(example, sentences=example.sentences * KEPT)
             yield encode(example, Family.LABEL_LISTWISE, preset=self.preset, count_tokens=len).inputs
-
-    def warm_up(self) -> None:
-        """A whole run on the generated world, whose models this run's start from."""
-        if not self.recipe.warm_up:
-            return
-        recipe = dataclasses.replace(read_recipe([self.recipe.warm_up]), vocabulary=str(self.vocabulary_file),
-                                     seed=self.recipe.seed)
-        folder = self.out / WARM_UP
-        models = [folder / "models" / model for model in recipe.train]
-
-        def work() -> None:
-            List5(open_folder(self.world_folder), folder, recipe).train_models()
-
-        self.stages.run(WARM_UP, work, outputs=models, after=["world", "vocabulary"],
-                        settings=dataclasses.asdict(recipe) | {"vocabulary": None}
-                        | {"gin": {model: gin_text(path) for model, path in recipe.train.items()}})
 
     def train_pretraining(self) -> None:
         """Span corruption over the corpus, where the recipe asks for it."""
@@ -335,7 +234,7 @@ class List5:
                 }
                 for name in names:
                     sampling.write(self.examples_file(name, role), itertools.chain.from_iterable(map(made[name], rounds)))
-            _tell(skipped)
+            tell(skipped)
 
         self.stages.run("examples.rank", work, outputs=outputs, after=["retrieve"],
                         settings={"windows": [list(recipe.ranking_window), list(recipe.base_window)], "names": names,
@@ -442,7 +341,7 @@ class List5:
                 for name in names:
                     as_used = role == VALIDATION and "listwise" in name
                     sampling.write(self.examples_file(name, role), lists if as_used else made[name]())
-            _tell(skipped)
+            tell(skipped)
 
         self.stages.run("examples.label", work, outputs=outputs,
                         after=[f"select.{recipe.selector}.{TRAIN}", f"select.{recipe.selector}.{VALIDATION}"],
@@ -452,38 +351,9 @@ class List5:
             self._train(name, f"list5_{name}", ["examples.label", "vocabulary"])
 
     def _train(self, model: str, task: str, after: Sequence[str]) -> None:
-        """Trains one model by its gin file, from what the recipe says it starts from."""
-        from lisax.runtime.gin_files import bindings_of, run_gin
-
-        recipe, folder = self.recipe, self.model_dir(model)
-        gin_file = recipe.train[model]
-        initial = recipe.initial.get(model)
-        if initial in recipe.train:
-            after = [*after, f"train.{initial}"]
-            initial = self.model_dir(initial)
-        elif initial and initial.startswith(f"{WARM_UP}/"):
-            after = [*after, WARM_UP]
-            initial = self.out / WARM_UP / "models" / initial.removeprefix(f"{WARM_UP}/")
-        tokens = recipe.tokens_of(model)
-        values: dict[str, Any] = {"MODEL_DIR": folder.resolve(), "MIXTURE_OR_TASK_MODULE": "tasks",
-                                  "MIXTURE_OR_TASK_NAME": task, "RANDOM_SEED": self.seed_of(model),
-                                  "VOCAB_SIZE": -(-self.vocabulary.size // 128) * 128}
-        if model != "pretrain":
-            values["TASK_FEATURE_LENGTHS"] = {"inputs": tokens, "targets": recipe.target_tokens}
-        if initial is not None:
-            values["INITIAL_CHECKPOINT_PATH"] = initial
-        bindings = [*bindings_of(values), *bindings_of({"lisax_locations.data": self.out.resolve(),
-                                                        "lisax_format.preset": self.preset.name})]
-        card = model_card(FAMILIES[model], self.preset, tokens) if model in FAMILIES else {}
-
-        def work() -> None:
-            result = run_gin([gin_file], bindings, card=card)
-            # Only what training leaves for the stages after it may differ from run to run of this process.
-            say(f"  {model}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
-
-        self.stages.run(f"train.{model}", work, outputs=[folder], after=after,
-                        settings={"gin": gin_text(gin_file), "tokens": tokens, "task": task, "seed": self.seed_of(model),
-                                  "initial": str(initial) if initial else None})
+        tokens = self.recipe.tokens_of(model)
+        self.train_model(model, task, after, card=model_card(FAMILIES[model], self.preset, tokens) if model in FAMILIES else {},
+                         lengths=None if model == "pretrain" else {"inputs": tokens, "targets": self.recipe.target_tokens})
 
     def seed_of(self, model: str) -> int:
         labels = (model == "label" or model in LABELLERS) and self.recipe.label_seed is not None
@@ -503,35 +373,3 @@ class List5:
         verdicts = verify(model, claims.values(), run, self.lookup,
                           aggregate=variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max")
         fever.write_predictions(out, verdicts, claims, self.sentences.original_page)
-
-
-# --- Parts ------------------------------------------------------------------------------------
-
-
-def _labelled(data: Dataset, split: str) -> bool:
-    return split in data.splits and any(claim.label for claim in data.claims(split))
-
-
-def gin_text(gin_file: str) -> str:
-    """The text of a gin file with that of all it includes: what a model's stage depends on."""
-    from lisax.runtime.gin_files import GIN_CONFIGS
-
-    for folder in (Path(), GIN_CONFIGS):
-        if (folder / gin_file).is_file():
-            text = (folder / gin_file).read_text(encoding="utf-8")
-            included = re.findall(r"^\s*include\s+['\"](.+?)['\"]", text, re.MULTILINE)
-            return "\n".join([text, *map(gin_text, included)])
-    raise LisaxError(f"there is no gin file '{gin_file}' here or in {GIN_CONFIGS}")
-
-
-def _copy(source: Path, target: Path) -> None:
-    from lisax.records import atomic_write
-
-    with atomic_write(target, "wb") as file:
-        file.write(source.read_bytes())
-
-
-def _tell(skipped: Counter) -> None:
-    for reason, count in skipped.items():
-        say(f"  left out {count:,}: {reason}")
-

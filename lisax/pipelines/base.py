@@ -1,0 +1,223 @@
+"""What the pipelines share: roles of claims, the vocabulary, a warm-up on a generated world, training one model."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lisax import world
+from lisax.corpora import Dataset, open_folder
+from lisax.formats import presets
+from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.pipelines.stages import Stages, say
+from lisax.records import Claim, LisaxError, atomic_write
+from lisax.runtime.resumable import fingerprint
+from lisax.sampling import files
+
+WARM_UP = "warm_up"
+TRAIN, VALIDATION, REPORT = "train", "dev", "test"
+
+
+class Pipeline:
+    """One run in the folder `out`: the methods of a pipeline are stages that read and write files there.
+
+    Roles of claims: `train` teaches, `dev` chooses checkpoints, `test` is reported. Data with all three
+    splits is used as it is; where there is no labelled test, its dev is reported and a share of train,
+    held out by a hash of the claim's id, takes the place of dev.
+
+    A recipe has `train` (model to gin file), `initial` (model to what it starts from: another model of the run,
+    `warm_up/MODEL`, or a checkpoint's path), `vocabulary`, `vocabulary_size`, `warm_up`, `warm_up_pages`, `seed`,
+    `validation_claims`, `report_claims` and `validation_share`.
+    """
+
+    indexed: str  # the stage after which the corpus can be read
+    read_recipe: Callable[[Sequence[str]], Any]
+    world_shares: Mapping[str, float] | None = None  # kinds of claims in the world of the warm-up
+
+    def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Any, *, until: str | None = None):
+        self.data, self.out, self.recipe = data, Path(out), recipe
+        if until is not None and until not in self.stage_names:
+            raise LisaxError(f"this recipe has no stage '{until}'; its stages are {', '.join(self.stage_names)}")
+        self.stages = Stages(self.out, until)
+        self.preset = presets.get(recipe.preset)
+        self.reported_split = "test" if any(claim.label for claim in self._claims_if_there("test")) else "dev"
+        if "train" not in self.claim_splits or self.reported_split not in self.claim_splits:
+            raise LisaxError(f"{data.folder}: claims for train and dev are needed, found "
+                             f"{', '.join(self.claim_splits) or 'none'}")
+
+    # --- What a pipeline says -----------------------------------------------------------------
+
+    @property
+    def stage_names(self) -> list[str]:
+        """In the order in which they run."""
+        raise NotImplementedError
+
+    @property
+    def claim_splits(self) -> Sequence[str]:
+        return self.data.splits
+
+    def read_claims(self, split: str) -> Iterable[Claim]:
+        return self.data.claims(split)
+
+    def train_models(self) -> None:
+        """All that has to be trained, and what training needs."""
+        raise NotImplementedError
+
+    def texts(self) -> Iterator[str]:
+        """What a vocabulary is trained on."""
+        raise NotImplementedError
+
+    def seed_of(self, model: str) -> int:
+        return self.recipe.seed
+
+    # --- Files ------------------------------------------------------------------------------
+
+    @property
+    def world_folder(self) -> Path:
+        return self.out / WARM_UP / "world"
+
+    @property
+    def vocabulary_file(self) -> Path:
+        return self.out / "spiece.model"
+
+    def examples_file(self, name: str, role: str) -> Path:
+        return self.out / "examples" / f"{name}.{role}.jsonl"
+
+    def model_dir(self, model: str) -> Path:
+        return self.out / "models" / model
+
+    def predictions_file(self, variant: str) -> Path:
+        return self.out / "predictions" / f"{variant}.jsonl"
+
+    # --- What stages read -------------------------------------------------------------------
+
+    @functools.cached_property
+    def data_print(self) -> list:
+        return fingerprint(self.data.folder, besides=self.out)
+
+    @functools.cached_property
+    def claims(self) -> dict[str, dict[str, Claim]]:
+        """Claims by role and id."""
+        train = {claim.id: claim for claim in self.read_claims("train")}
+        reported = {claim.id: claim for claim in self.read_claims(self.reported_split)}
+        if self.reported_split == "test" and "dev" in self.claim_splits:
+            held = {claim.id: claim for claim in self.read_claims("dev")}
+        else:
+            share = self.recipe.validation_share
+            held = {i: claim for i, claim in train.items() if files.hashed_share(i) < share}
+            train = {i: claim for i, claim in train.items() if i not in held}
+        held = dict(itertools.islice(held.items(), self.recipe.validation_claims))
+        reported = dict(itertools.islice(reported.items(), self.recipe.report_claims))
+        for role, claims in ((TRAIN, train), (VALIDATION, held), (REPORT, reported)):
+            if not any(claim.label for claim in claims.values()):
+                raise LisaxError(f"{self.data.folder}: there are no labelled claims for '{role}'")
+        return {TRAIN: train, VALIDATION: held, REPORT: reported}
+
+    @functools.cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.vocabulary_file)
+
+    def _claims_if_there(self, split: str) -> Iterable[Claim]:
+        return self.read_claims(split) if split in self.claim_splits else ()
+
+    # --- Stages -----------------------------------------------------------------------------
+
+    def write_world(self) -> None:
+        """The generated world of the warm-up, where the recipe has one."""
+        if self.recipe.warm_up:
+            settings = {"pages": self.recipe.warm_up_pages, "seed": self.recipe.seed}
+            shares = {} if self.world_shares is None else {"shares": self.world_shares}
+            self.stages.run("world", lambda: world.write(self.world_folder, **settings, **shares),
+                            outputs=[self.world_folder / "world.json"], settings=settings | (self.world_shares or {}))
+
+    def build_vocabulary(self) -> None:
+        """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""
+        recipe = self.recipe
+
+        def work() -> None:
+            if recipe.vocabulary:
+                Vocabulary(recipe.vocabulary)
+                with atomic_write(self.vocabulary_file, "wb") as file:
+                    file.write(Path(recipe.vocabulary).read_bytes())
+            else:
+                train_vocabulary(self.texts(), self.vocabulary_file, recipe.vocabulary_size)
+
+        given = Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else recipe.vocabulary_size
+        self.stages.run("vocabulary", work, outputs=[self.vocabulary_file],
+                        after=[self.indexed, "world"] if recipe.warm_up else [self.indexed],
+                        settings={"vocabulary": given, "preset": self.preset.name})
+
+    def warm_up(self) -> None:
+        """A whole run on the generated world, whose models this run's start from."""
+        if not self.recipe.warm_up:
+            return
+        recipe = dataclasses.replace(type(self).read_recipe([self.recipe.warm_up]),
+                                     vocabulary=str(self.vocabulary_file), seed=self.recipe.seed)
+        folder = self.out / WARM_UP
+        models = [folder / "models" / model for model in recipe.train]
+
+        def work() -> None:
+            type(self)(open_folder(self.world_folder), folder, recipe).train_models()
+
+        self.stages.run(WARM_UP, work, outputs=models, after=["world", "vocabulary"],
+                        settings=dataclasses.asdict(recipe) | {"vocabulary": None}
+                        | {"gin": {model: gin_text(path) for model, path in recipe.train.items()}})
+
+    def train_model(self, model: str, task: str, after: Sequence[str], *, lengths: Mapping[str, int] | None,
+                    card: Mapping[str, Any]) -> None:
+        """Trains one model by its gin file, from what the recipe says it starts from.
+
+        `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file; `card` goes into `model.json`."""
+        from lisax.runtime.gin_files import bindings_of, run_gin
+
+        recipe, folder = self.recipe, self.model_dir(model)
+        gin_file = recipe.train[model]
+        initial = recipe.initial.get(model)
+        if initial in recipe.train:
+            after = [*after, f"train.{initial}"]
+            initial = self.model_dir(initial)
+        elif initial and initial.startswith(f"{WARM_UP}/"):
+            after = [*after, WARM_UP]
+            initial = self.out / WARM_UP / "models" / initial.removeprefix(f"{WARM_UP}/")
+        values: dict[str, Any] = {"MODEL_DIR": folder.resolve(), "MIXTURE_OR_TASK_MODULE": "tasks",
+                                  "MIXTURE_OR_TASK_NAME": task, "RANDOM_SEED": self.seed_of(model),
+                                  "VOCAB_SIZE": -(-self.vocabulary.size // 128) * 128}
+        if lengths is not None:
+            values["TASK_FEATURE_LENGTHS"] = dict(lengths)
+        if initial is not None:
+            values["INITIAL_CHECKPOINT_PATH"] = initial
+        bindings = [*bindings_of(values), *bindings_of({"lisax_locations.data": self.out.resolve(),
+                                                        "lisax_format.preset": self.preset.name})]
+
+        def work() -> None:
+            result = run_gin([gin_file], bindings, card=card)
+            # Only what training leaves for the stages after it may differ from run to run of this process.
+            say(f"  {model}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
+
+        self.stages.run(f"train.{model}", work, outputs=[folder], after=after,
+                        settings={"gin": gin_text(gin_file), "lengths": lengths, "task": task,
+                                  "seed": self.seed_of(model), "initial": str(initial) if initial else None})
+
+
+def gin_text(gin_file: str) -> str:
+    """The text of a gin file with that of all it includes: what a model's stage depends on."""
+    from lisax.runtime.gin_files import GIN_CONFIGS
+
+    for folder in (Path(), GIN_CONFIGS):
+        if (folder / gin_file).is_file():
+            text = (folder / gin_file).read_text(encoding="utf-8")
+            included = re.findall(r"^\s*include\s+['\"](.+?)['\"]", text, re.MULTILINE)
+            return "\n".join([text, *map(gin_text, included)])
+    raise LisaxError(f"there is no gin file '{gin_file}' here or in {GIN_CONFIGS}")
+
+
+def tell(counts: Counter) -> None:
+    for reason, count in counts.items():
+        say(f"  left out {count:,}: {reason}")

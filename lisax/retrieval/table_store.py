@@ -1,0 +1,90 @@
+"""Tables on disk: id to table, memory-mapped, so that a pipeline never loads its collection.
+
+A part holds `ids` (a string table) and `tables` (strings: each table as JSON). Building streams to disk and keeps
+about 32 bytes a table in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from lisax.records import DataError, Table, check_id
+from lisax.retrieval.folder import open_component, writing
+from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate
+
+NAME = "tables"
+PART_TABLES, PART_CHARACTERS = 1 << 20, 1 << 31
+
+
+class TableStore:
+    """`store.get(id)` is the table, or None; iterates over the tables in the order of the collection."""
+
+    def __init__(self, folder: Path):
+        manifest = open_component(folder, NAME)
+        self.folder, self.digest = folder, manifest["digest"]
+        try:
+            self._parts = [(StringTable(folder / part / "ids"), Strings(folder / part / "tables"))
+                           for part in manifest["parts"]]
+        except (OSError, TypeError) as error:
+            raise DataError(f"the tables are damaged ({error}); build the index again", path=folder) from None
+
+    @classmethod
+    def build(cls, tables: Iterable[Table], out: str | os.PathLike) -> TableStore:
+        """Stores tables in a folder, atomically; ids that occur twice are an error."""
+        with writing(out) as state:
+            parts: list[Path] = []
+            writers, written = None, 0
+            for table in tables:
+                if writers is None:
+                    parts.append(state.new_part(NAME))
+                    writers, written = (StringTableWriter(parts[-1] / "ids"), StringsWriter(parts[-1] / "tables")), 0
+                text = json.dumps([table.title, table.header, table.rows, table.caption, table.page, table.original_id],
+                                  ensure_ascii=False)
+                for writer, string in zip(writers, (check_id(table.id), text)):
+                    writer.append(string)
+                written += len(text)
+                if len(writers[0]) >= PART_TABLES or written >= PART_CHARACTERS:
+                    _close(writers)
+                    writers = None
+            if not parts:
+                raise DataError("there are no tables to store", path=out)
+            if writers is not None:
+                _close(writers)
+            ids = [StringTable(part / "ids") for part in parts]
+            if (duplicate := first_duplicate(ids)) is not None:
+                raise DataError(f"the table id '{duplicate}' occurs twice; ids must be distinct", field="id")
+            state.commit({NAME: {
+                "settings": {"tables": sum(map(len, ids))},
+                "parts": [part.relative_to(state.folder).as_posix() for part in parts],
+                "files": [name for part in parts for name in state.names(part)]}})
+        return cls(Path(out))
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike) -> TableStore:
+        return cls(Path(folder))
+
+    def get(self, table_id: str) -> Table | None:
+        for ids, tables in self._parts:
+            if (number := ids.find(table_id)) is not None:
+                return _table(table_id, tables[number])
+        return None
+
+    def __len__(self) -> int:
+        return sum(len(ids) for ids, _ in self._parts)
+
+    def __iter__(self) -> Iterator[Table]:
+        for ids, tables in self._parts:
+            yield from map(_table, ids, tables)
+
+
+def _close(writers: Iterable[StringsWriter]) -> None:
+    for writer in writers:
+        writer.close()
+
+
+def _table(table_id: str, text: str) -> Table:
+    title, header, rows, caption, page, original_id = json.loads(text)
+    return Table(table_id, title, tuple(header), tuple(map(tuple, rows)), caption, page, original_id)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lisax.records import DataError, Table
+from lisax.retrieval import table_store
+from lisax.retrieval.table_store import TableStore
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+@st.composite
+def tables(draw):
+    ids = draw(st.lists(st.text("abcé", min_size=1, max_size=4), min_size=1, max_size=6, unique=True))
+    made = []
+    for name in ids:
+        width = draw(st.integers(0, 3))
+        row = st.tuples(*[texts] * width)
+        made.append(Table(name, draw(texts), draw(row), tuple(draw(st.lists(row, max_size=3))), draw(texts),
+                          draw(st.none() | texts), draw(st.none() | texts)))
+    return made
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(), st.integers(1, 3))
+def test_what_is_stored_is_read_back_in_order(tmp_path_factory, made, part):
+    limit, table_store.PART_TABLES = table_store.PART_TABLES, part
+    try:
+        store = TableStore.build(iter(made), tmp_path_factory.mktemp("store"))
+    finally:
+        table_store.PART_TABLES = limit
+    assert list(store) == made and len(store) == len(made)
+    assert [store.get(table.id) for table in made] == made
+    assert store.get("nowhere") is None
+
+
+def test_mistakes(tmp_path):
+    table = Table("t", "T", ("a",), (("1",),))
+    with pytest.raises(DataError, match="'t' occurs twice"):
+        TableStore.build([table, table], tmp_path / "a")
+    with pytest.raises(DataError, match="no tables to store"):
+        TableStore.build([], tmp_path / "b")
