@@ -71,6 +71,23 @@ def read_files(archive, *, largest_bytes: int = 1 << 28) -> Iterator[tuple[PureP
         raise DataError(f"cannot be read: {error.strerror or error}", path=archive) from None
 
 
+def read_folder(path, suffix: str) -> Iterator[tuple[Path, bytes]]:
+    """(path, content) of the files with this suffix in a folder, by name, or in an archive (see `read_files`), in its
+    order; the path of a file in an archive goes on from the archive's own."""
+    path = Path(path)
+    if not path.is_dir():
+        for name, content in read_files(path):
+            if name.suffix == suffix:
+                yield path / name, content
+        return
+    for file in sorted(path.glob(f"*{suffix}")):
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", path=file) from None
+        yield file, content
+
+
 @contextlib.contextmanager
 def _told_of(archive: Path) -> Iterator[None]:
     """What a broken archive makes its library raise becomes a `DataError`."""

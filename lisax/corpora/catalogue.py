@@ -83,7 +83,7 @@ ENTRIES = (
     Entry("ottqa", "OTT-QA, questions over tables and text", "https://github.com/wenhuchen/OTT-QA", "MIT",
           note="the homepage's README says where its tables and passages are kept"),
     Entry("infotabs", "InfoTabs, claims about info-boxes", "https://infotabs.github.io/", "Apache 2.0",
-          note="clone https://github.com/infotabs/infotabs; its folder data/ (maindata/, tables/json/) is read as it is"),
+          note="clone https://github.com/infotabs/infotabs and give its folder data/: it is read as it is"),
     Entry("wikitables", "WikiTables, 1.6 million tables of Wikipedia", "http://websail-fe.cs.northwestern.edu/TabEL/",
           "CC BY-SA", note="download tables.json.gz from the homepage and unpack it into a folder of its own"),
     Entry("dart", "DART, triples to text", "https://github.com/Yale-LILY/dart", "MIT",

@@ -40,8 +40,8 @@ def read_table(name: str, place: Place) -> Table:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except UnicodeError as error:
-        raise DataError(f"not {encoding.removesuffix('-sig').upper()} ({error.reason}); if the file is Latin-1, convert "
-                        "it with `iconv -f latin1 -t utf-8`", path=path) from None
+        raise DataError(f"not {encoding.removesuffix('-sig').upper()} ({error.reason}); if the file is Latin-1, "
+                        "convert it with `iconv -f latin1 -t utf-8`", path=path) from None
     return make_table(name, Path(name).stem.replace("_", " "), header, kept, place, rows_left_out=rest)
 
 

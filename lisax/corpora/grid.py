@@ -41,12 +41,12 @@ class Place:
 def make_table(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], place: Place,
                caption: str = "", page: str | None = None, rows_left_out: int = 0) -> Table:
     """A rectangular table. Nothing is lost but what is beyond the limits: short rows are padded with empty cells, and
-    a header that is narrower than the widest row gets nameless columns. Both are counted and told. `rows_left_out` were not even read, and are told too.
+    a header that is narrower than the widest row gets nameless columns. All of it is counted and told, also the
+    `rows_left_out` that the caller did not even read.
     """
     limits = place.limits
     width = max(map(len, (header, *rows)))
-    place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", width - limits.columns
-               if width > limits.columns else 0)
+    place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", max(0, width - limits.columns))
     width = min(width, limits.columns)
     height = min(limits.rows, limits.cells // max(1, width))
     place.warn(f"rows beyond the {limits.rows:,} or the {limits.cells:,} cells of a table (left out)",
@@ -62,13 +62,14 @@ def make_table(name: str, title: str, header: Sequence[str], rows: Sequence[Sequ
         cells = []
         for cell in row[:width]:
             if (text := texts.get(cell)) is None:
-                text = texts[cell] = titles.one_line(cell)[:limits.characters + 1]
-            long_cells += len(text) > limits.characters
-            cells.append(text[:limits.characters])
+                text = titles.one_line(cell)
+                long_cells += len(text) > limits.characters
+                text = texts[cell] = text[:limits.characters]
+            cells.append(text)
         return (*cells, *[""] * (width - len(cells)))
 
     fitted_header, fitted = fit(header), tuple(map(fit, rows))
-    place.warn(f"cells of more than {limits.characters:,} characters (cut)", long_cells)
+    place.warn(f"texts of cells with more than {limits.characters:,} characters (cut)", long_cells)
     table_id = check_id(titles.page_id(name), path=place.path, line=place.line)
     return Table(table_id, titles.one_line(title), fitted_header, fitted, titles.one_line(caption), page,
                  None if name == table_id else name)

@@ -21,7 +21,7 @@ UNSEEN = frozenset({"script", "style", "template"})
 BREAKS = frozenset({"br", "p", "div", "li", "hr", "ul", "ol"})
 # What Word and XML leave in pages, and the parser stumbles over.
 _MARKED_SECTION = re.compile(r"<!\[[^>]*>?")
-_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([a-z0-9_-]+)", re.IGNORECASE)
 
 
 @dataclasses.dataclass(slots=True)
@@ -66,11 +66,15 @@ def read_tables(name: str, place: Place) -> Iterator[Table]:
 def decode(content: bytes, place: Place) -> str:
     """The text of a page in the encoding that it declares, or UTF-8; what is neither is told and read as Latin-1."""
     declared = _CHARSET.search(content[:4096])
-    names = ["utf-16"] if content[:2] in (b"\xff\xfe", b"\xfe\xff") else [declared[1].decode()] if declared else []
-    for encoding in (*names, "utf-8-sig"):
+    encodings = ["utf-8-sig"]
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encodings = ["utf-16"]
+    elif declared and not declared[1].lower().startswith(b"utf"):  # what can be read here is not UTF-16
+        encodings = [declared[1].decode("ascii"), "utf-8-sig"]
+    for encoding in encodings:
         try:
             return content.decode(encoding)
-        except (UnicodeDecodeError, LookupError):
+        except (UnicodeError, LookupError):
             continue
     place.warn("pages that are neither UTF-8 nor what they declare (read as Latin-1)")
     return content.decode("cp1252", errors="replace")
@@ -79,9 +83,18 @@ def decode(content: bytes, place: Place) -> str:
 def parse(text: str, row_limit: int) -> tuple[str, list[Found]]:
     """(title, tables) of a page; no input makes it fail."""
     parser = _Parser(row_limit)
-    parser.feed(_MARKED_SECTION.sub("", text))
+    parser.feed(_closed(_MARKED_SECTION.sub("", text)))
     parser.close()
     return "".join(parser.title), parser.tables
+
+
+def _closed(text: str) -> str:
+    """`text` without comments and tags that never end: the parser looks for their end again from each of them, which
+    takes the square of their number, and would then leave out what follows."""
+    comment_end = text.rfind("-->") + 1
+    text = text[:comment_end] + text[comment_end:].replace("<!--", " ")
+    tag_end = text.rfind(">") + 1
+    return text[:tag_end] + text[tag_end:].replace("<", " ")
 
 
 def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:
@@ -90,7 +103,7 @@ def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:
     A span never reaches past the last row, and columns end where the limits do, so that no page can claim memory.
     """
     limits = place.limits
-    width_limit = limits.columns + 1  # one more than is kept, so that what is left out is told
+    widest = 0
     grid: list[list[str]] = []
     headings: list[bool] = []
     hanging: dict[int, tuple[int, str]] = {}  # column -> (rows still to fill, text)
@@ -110,14 +123,16 @@ def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:
             while column in line:
                 column += 1
             text = "".join(cell.text)
-            for spanned in range(column, min(column + cell.columns, width_limit)):
+            for spanned in range(column, min(column + cell.columns, limits.columns)):
                 line[spanned] = text
                 if cell.rows > 1:
                     hanging[spanned] = (cell.rows - 1, text)
             column += cell.columns
+        widest = max(widest, column)
         grid.append([line.get(j, "") for j in range(max(line, default=-1) + 1)])
         headings.append(bool(row) and all(cell.heading for cell in row))
         cells += len(line)
+    place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", max(0, widest - limits.columns))
     return grid, headings
 
 

@@ -100,19 +100,14 @@ def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> t
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
     """The info-boxes of a folder by name, or of an archive in its order."""
-    if path.is_dir():
-        files = ((file.stem, file, file.read_bytes()) for file in sorted(path.glob("*.json")))
-    else:
-        files = ((name.stem, path / name, content) for name, content in archives.read_files(path)
-                 if name.suffix == ".json")
     try:
-        for name, place, content in files:
+        for file, content in archives.read_folder(path, ".json"):
             try:
-                table = parse_table(name, content, Place(place, None, watch))
+                table = parse_table(file.stem, content, Place(file, None, watch))
             except DataError as error:
                 watch.problem(error)
                 continue
-            watch.where = (place, 1)
+            watch.where = (file, 1)
             yield table
     except DataError as error:
         watch.problem(error)

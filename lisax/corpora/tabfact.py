@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -194,7 +194,7 @@ def parse_entry(path: Path, table: str, entry: Any) -> tuple[list[str], list[int
     for text, label in zip(texts, labels):
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"expected a claim, found {text!r:.80}", path=path, field=table)
-        if isinstance(label, bool) or label not in LABELS:
+        if type(label) is not int or label not in LABELS:
             raise DataError(f"expected a label 0 or 1, found {label!r:.80}", path=path, field=table)
     return texts, labels
 
@@ -229,21 +229,16 @@ def _told_claims(path: Path, table: str, entry: Any, kind: str | None, watch: Wa
 
 def read_tables(path: Path, captions: dict[str, str], pages: dict[str, Any], watch: Watch) -> Iterator[Table]:
     """The tables of `all_csv/` by name, or of `all_csv.tar.gz` in its order, one in memory at a time."""
-    if path.is_dir():
-        files = ((file.name, file, file.read_bytes) for file in sorted(path.glob("*.csv")))
-    else:
-        files = ((name.name, path / name, lambda content=content: content)
-                 for name, content in archives.read_files(path) if _is_table(name))
     count = 0
     try:
-        for name, place, content in files:
+        for file, content in archives.read_folder(path, ".csv"):
             count += 1
             try:
-                table = parse_table(name, place, content(), captions.get(name, ""), pages.get(name), watch)
+                table = parse_table(file, content, captions.get(file.name, ""), pages.get(file.name), watch)
             except DataError as error:
                 watch.problem(error)
                 continue
-            watch.where = (place, 1)
+            watch.where = (file, 1)
             yield table
     except DataError as error:
         watch.problem(error)
@@ -251,31 +246,27 @@ def read_tables(path: Path, captions: dict[str, str], pages: dict[str, Any], wat
         watch.problem(DataError("no table: expected files *.csv", path=path))
 
 
-def _is_table(name: PurePosixPath) -> bool:
-    return name.suffix == ".csv"
-
-
-def parse_table(name: str, place: Path, content: bytes, caption: str, page: Any, watch: Watch) -> Table:
-    """A `#`-separated file. Rows that are not as wide as the header are padded or cut, and counted."""
-    table_id = check_id(titles.normal_form(name), path=place, field="file name")
+def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watch) -> Table:
+    """The table of a `#`-separated file. Rows that are not as wide as the header are padded or cut, and counted."""
+    table_id = check_id(titles.normal_form(file.name), path=file, field="file name")
     try:
         lines = content.decode("utf-8").replace("\r\n", "\n").rstrip("\n").split("\n")
     except UnicodeDecodeError as error:
-        raise DataError(f"byte {error.start + 1} is not UTF-8", path=place) from None
+        raise DataError(f"byte {error.start + 1} is not UTF-8", path=file) from None
     if lines == [""]:
-        raise DataError("the file is empty", path=place)
+        raise DataError("the file is empty", path=file)
     header, *rows = ([cell.strip() for cell in line.split("#")] for line in lines)
     for number, row in enumerate(rows, start=2):
         if len(row) < len(header):
-            watch.warn("rows with fewer cells than the header (padded)", place, number)
+            watch.warn("rows with fewer cells than the header (padded)", file, number)
             row += [""] * (len(header) - len(row))
         elif len(row) > len(header):
-            watch.warn("rows with more cells than the header (cut)", place, number)
+            watch.warn("rows with more cells than the header (cut)", file, number)
             del row[len(header):]
     title, address = page if isinstance(page, list) and len(page) == 2 else ("", "")
     title = titles.one_line(str(title))
     return Table(table_id, title, tuple(header), tuple(map(tuple, rows)), caption or title, _page(address),
-                 None if name == table_id else name)
+                 None if file.name == table_id else file.name)
 
 
 def _page(address: Any) -> str | None:

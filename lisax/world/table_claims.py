@@ -91,11 +91,11 @@ class TableClaimWriter:
 
     def _series_conjunction(self, table: WorldTable) -> Pair:
         cells = [(i, j) for i in range(len(table.rows)) for j in range(1, len(table.header))]
-        asked, other = self.rng.sample(cells, 2)
-        halves = [self._cell_phrase(table, *asked, "{x}"), self._cell_phrase(table, *other, table.rows[other[0]][other[1]])]
+        (i, j), (k, m) = self.rng.sample(cells, 2)
+        halves = [self._cell_phrase(table, i, j, "{x}"), self._cell_phrase(table, k, m, table.rows[k][m])]
         self.rng.shuffle(halves)
-        return Pair(f"{table.owner.mention} {halves[0]} and {halves[1]}", table.rows[asked[0]][asked[1]],
-                    self._other_number(table, *asked))
+        return Pair(f"{table.owner.mention} {halves[0]} and {halves[1]}", table.rows[i][j],
+                    self._other_number(table, i, j))
 
     def _series_superlative(self, table: WorldTable) -> Pair | None:
         j, verb, noun = self._compared_column(table)

@@ -59,8 +59,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     `claims.SHARES` for its default and `claims` for what they are.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
-    `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is empty has no file. Memory does not grow
-    with `pages`.
+    `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is
+    empty has no file. Memory does not grow with `pages`.
     """
     _check_pages(pages)
     if claims_per_page < 0:

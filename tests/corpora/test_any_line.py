@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.corpora import beir, fever, fm2, plain, wice
+from lisax.corpora import beir, fever, fm2, plain, tabfact, wice, wikitables
 from lisax.corpora.reading import Row, Watch
 from lisax.records import DataError, parse_json_object
 
@@ -39,6 +39,9 @@ PARSERS = {
     "graph": (plain.parse_graph, {"id": "G", "subject": "s", "edges": [["r", "o"]], "page": "P"}),
     "question": (plain.parse_question, {"id": "Q", "question": "q", "answers": ["a"], "evidence": ["P_0"]}),
     "document": (beir.parse_document, {"_id": "d", "title": "t", "text": "x"}),
+    "tabfact": (tabfact.parse_core_claim, {"id": 0, "table": "T", "claim": "c", "label": 1, "subset": "simple"}),
+    "wikitables": (wikitables.parse_table, {
+        "_id": "1", "pgTitle": "t", "tableHeaders": [[{"text": "h"}]], "tableData": [["c"]], "tableCaption": "c"}),
     "query": (beir.parse_query, {"_id": "q", "text": "x"}),
 }
 

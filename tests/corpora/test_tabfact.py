@@ -34,7 +34,8 @@ def official(tmp_path) -> Path:
                       "small_test": ["1-4.html.csv"], "simple_test": ["1-4.html.csv"],
                       "complex_test": ["1-3.html.csv"]}.items():
         put(tmp_path / f"data/{name}_id.json", ids)
-    put(tmp_path / "data/table_to_page.json", {"1-1.html.csv": ["the lions", "https://en.wikipedia.org/wiki/The_Lions"]})
+    put(tmp_path / "data/table_to_page.json",
+        {"1-1.html.csv": ["the lions", "https://en.wikipedia.org/wiki/The_Lions"]})
     entries = {"1-1.html.csv": [["the lion win", "the lion  lose"], [1, 0], "lions"],
                "1-2.html.csv": [["b be 2"], [1], "none"], "1-3.html.csv": [["no row"], [1], "third"],
                "1-4.html.csv": [["x be 1"], [0], "fourth"]}
@@ -134,6 +135,7 @@ def test_the_other_wording_is_told(official, caplog):
     ({"1-2.html.csv": [["c"], []]}, "val_examples.json: expected [claims, labels, caption]"),
     ({"1-2.html.csv": [["c"], [], ""]}, "field '1-2.html.csv': expected as many claims as labels"),
     ({"1-2.html.csv": [["c"], [2], ""]}, "field '1-2.html.csv': expected a label 0 or 1, found 2"),
+    ({"1-2.html.csv": [["c"], [[1]], ""]}, "field '1-2.html.csv': expected a label 0 or 1, found [1]"),
     ({"1-2.html.csv": [[" "], [1], ""]}, "field '1-2.html.csv': expected a claim, found ' '"),
     ({"1-9.html.csv": [["c"], [1], ""]}, "evidence '1-9.html.csv' of claim '1-9.html.csv:0' is not in the corpus"),
 ])

@@ -20,8 +20,8 @@ LOOKUP = re.compile(r"(.+?) (reached place|won|scored|drew|had sales of|made a p
 COMPARE = re.compile(r"(.+?) (?:won|scored|drew|had|made|counted|gave) (more|fewer|less) (\w+) in (\d{4}) than in "
                      r"(\d{4})\.")
 SUPERLATIVE = re.compile(r"(.+?) (?:won|scored|drew|had|made|counted|gave) the (most|fewest|least) (\w+) in (\d{4})\.")
-COUNT = re.compile(r"(.+?) (?:won|scored|drew|had|made|counted|gave) more than " + NUMBER + r" (\w+) in exactly (\d+) of "
-                   r"(\d+) years\.")
+COUNT = re.compile(r"(.+?) (?:won|scored|drew|had|made|counted|gave) more than " + NUMBER + r" (\w+) in exactly "
+                   r"(\d+) of (\d+) years\.")
 
 
 @pytest.fixture(scope="module")
