@@ -1,4 +1,4 @@
-"""`lisax index documents|bm25|titles|check` and `lisax retrieve`."""
+"""`lisax index documents|bm25|titles|cells|check` and `lisax retrieve`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 PROGRESS_SECONDS = 5.0
+# cells.Strategy, the default first: named here so that `lisax --help` imports no numpy.
+STRATEGIES = ("entity-char-2-3", "entity-char-1-2-3", "entity-word", "entity-exact", "query-char-2-3", "query-word")
 
 
 def add_index_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("documents", "bm25", "titles", "check"),
-                        help="documents: BM25, titles and pages in one pass; check: compare files with checksums")
+    parser.add_argument("kind", choices=("documents", "bm25", "titles", "cells", "check"),
+                        help="documents: BM25, titles and pages in one pass; cells: the cells of tables; check: "
+                        "compare files with checksums")
     parser.add_argument("--corpus", type=Path, metavar="DIR",
                         help="folder in any layout that `lisax data check` reads")
     parser.add_argument("--out", type=Path, metavar="INDEX", help="the index folder")
@@ -31,7 +34,9 @@ def add_index_arguments(parser: argparse.ArgumentParser) -> None:
                         "cluster instead, for example http://localhost:9200/wiki")
     parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6)")
     parser.add_argument("--b", type=float, help="BM25's b (default: 0.5)")
-    parser.add_argument("--add", action="store_true", help="add the corpus's documents to what the index has")
+    parser.add_argument("--strategy", choices=STRATEGIES, help="with cells: what is matched and by which features "
+                        f"(default: {STRATEGIES[0]})")
+    parser.add_argument("--add", action="store_true", help="add the corpus's documents or tables to the index")
 
 
 def index_main(args: argparse.Namespace) -> int:
@@ -47,6 +52,10 @@ def index_main(args: argparse.Namespace) -> int:
         raise LisaxError(f"`lisax index {args.kind}` needs --corpus DIR")
     if args.add and (args.k1 is not None or args.b is not None):
         raise LisaxError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
+    if args.kind == "cells":
+        return _index_cells(args)
+    if args.strategy is not None:
+        raise LisaxError("--strategy is how cells are matched: use it with `lisax index cells`")
     if args.add and args.kind != "documents":
         raise LisaxError("documents are added to all that an index has: `lisax index documents --add`")
     from lisax.retrieval.bm25_builder import B, K1
@@ -62,6 +71,24 @@ def index_main(args: argparse.Namespace) -> int:
                             components=COMPONENTS if args.kind == "documents" else (args.kind,))
     part = index.titles if args.kind == "titles" else index.bm25
     print(f"{args.out}: {len(part):,} documents, {time.monotonic() - started:.1f} s")
+    return 0
+
+
+def _index_cells(args: argparse.Namespace) -> int:
+    from lisax.retrieval.cells import CellIndex, Strategy, build
+
+    if args.k1 is not None or args.b is not None:
+        raise LisaxError("--k1 and --b are BM25's: leave them out with `lisax index cells`")
+    if args.add and args.strategy is not None:
+        raise LisaxError("an index keeps the strategy that it was built with: leave --strategy out with --add")
+    tables = counted(open_folder(args.corpus).tables(), "tables")
+    started = time.monotonic()
+    if args.add:
+        index = CellIndex.open(args.out)
+        index.add(tables)
+    else:
+        index = build(tables, args.out, Strategy(args.strategy or STRATEGIES[0]))
+    print(f"{args.out}: {len(index):,} tables, {index.settings['cells']:,} cells, {time.monotonic() - started:.1f} s")
     return 0
 
 
@@ -96,9 +123,13 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
     parser.add_argument("--claims", type=Path, required=True, metavar="FILE", help="claims in any layout that `lisax data check` reads")
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="TREC run to write")
-    parser.add_argument("--k", type=int, default=100, help="documents a claim (default: 100)")
-    parser.add_argument("--method", choices=("bm25", "titles", "both"), default="both",
+    parser.add_argument("--k", type=int, help="documents a claim (default: 100), tables a claim (default: 10)")
+    parser.add_argument("--method", choices=("bm25", "titles", "both"),
                         help="both: BM25 and title search in turn (default)")
+    parser.add_argument("--mode", choices=("linked", "spans"), help="with an index of cells: entities of claims from "
+                        "the claim alone (spans, default), or by TabFact's linking against the gold table, which "
+                        "--corpus has")
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="with --mode linked: the folder of the tables")
     parser.add_argument("--mediawiki", nargs="?", const="", metavar="URL",
                         help="search titles with a live MediaWiki (default: English Wikipedia's api.php)")
     parser.add_argument("--cluster", metavar="URL/NAME", help="search BM25 in an Elasticsearch cluster's index NAME, "
@@ -110,9 +141,15 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
 def retrieve_main(args: argparse.Namespace) -> int:
     """Writes the run atomically. A run that the same command has finished is left alone."""
     from lisax.retrieval.documents import DocumentIndex, retrieve
+    from lisax.retrieval.folder import read_components
     from lisax.retrieval.recall import gold_pages, recall
     from lisax.retrieval.runs import read_run, write_run
 
+    if "cells" in read_components(args.index):
+        return _retrieve_tables(args)
+    if args.mode is not None or args.corpus is not None:
+        raise LisaxError(f"{args.index} is no index of cells: leave --mode and --corpus out")
+    args.k, args.method = 100 if args.k is None else args.k, args.method or "both"
     if args.mediawiki is not None and args.method == "bm25":
         raise LisaxError("--mediawiki searches titles: use it with --method titles or both")
     index = DocumentIndex.open(args.index)
@@ -144,6 +181,38 @@ def retrieve_main(args: argparse.Namespace) -> int:
         print(f"recall over {figures['claims']:,} claims with evidence\n{'k':>8}  any gold page  complete set")
         for k in cutoffs:
             print(f"{k:>8}  {figures[f'recall_any@{k}']:>13.4f}  {figures[f'recall_complete@{k}']:>12.4f}")
+    return 0
+
+
+def _retrieve_tables(args: argparse.Namespace) -> int:
+    from lisax.retrieval.cells import CellIndex
+    from lisax.retrieval.runs import read_run, write_run
+    from lisax.retrieval.tables import CUTOFFS, gold_tables, hit_rates, retrieve
+
+    if args.method is not None or args.mediawiki is not None or args.cluster is not None:
+        raise LisaxError("--method, --mediawiki and --cluster search documents: leave them out with an index of cells")
+    mode, k = args.mode or "spans", 10 if args.k is None else args.k
+    if mode == "linked" and args.corpus is None:
+        raise LisaxError("--mode linked links claims with their gold tables: say where those are, --corpus DIR")
+    index = CellIndex.open(args.index)
+    claims = list(read_claims(args.claims))
+    made_with = {"index": index.digest, "claims": _sha256(args.claims), "k": k, "mode": mode}
+    note = args.out.with_name(args.out.name + ".json")
+    if _is_done(args.out, note, made_with):
+        print(f"{args.out}: done before")
+    else:
+        gold = gold_tables(open_folder(args.corpus).tables(), claims) if mode == "linked" else None
+        started = time.monotonic()
+        count = write_run(args.out, retrieve(index, counted(claims, "claims"), k, mode=mode, gold=gold),
+                          f"lisax-{index.strategy}-{mode}")
+        print(f"{args.out}: {count:,} tables for {len(claims):,} claims, {time.monotonic() - started:.1f} s")
+        write_json(note, made_with | {"run": _sha256(args.out)})
+    cutoffs = [cutoff for cutoff in CUTOFFS if cutoff < k] + [k]
+    run = {query: [hit.id for hit in hits] for query, hits in read_run(args.out).items()}
+    if (figures := hit_rates(claims, run, cutoffs))["claims"]:
+        print(f"gold tables of {figures['claims']:,} claims\n{'k':>8}  among the first k")
+        for cutoff in cutoffs:
+            print(f"{cutoff:>8}  {figures[f'hits@{cutoff}']:>17.4f}")
     return 0
 
 

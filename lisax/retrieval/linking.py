@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from lisax.records import Claim, Table
-from lisax.retrieval.entities import COMMON_WORDS
+from lisax.retrieval.entities import COMMON_WORDS, CONNECTIVES
 from lisax.retrieval.tokens import STOP_WORDS
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -40,6 +40,21 @@ value washington water week west white woman word work world year
 PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 TENSES = (("ied", "y"), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""))
 
+QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
+_MONTH = f"(?:{'|'.join(MONTHS)}|{'|'.join(month[:3] for month in MONTHS)})"
+DATED = re.compile(rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)\b(?:(?: ?,)? \d{{4}}\b)?",
+                   re.IGNORECASE)
+# Words of claims about tables that no cell is likely to be: they compare, count, and tie together.
+UNTELLING = COMMON_WORDS | STOP_WORDS | frozenset("""
+'s average amount compared different difference equal equally exactly fewer fewest finish finished gave gets give given
+go got great greater greatest happen happened high higher highest include included including large larger largest lead
+least less long longer longest loss low lower lowest make maximum minimum number occur occurred old older oldest pair
+play played range record recorded score scored short shorter shortest single small smaller smallest sum take taken
+took total twice use used win won against also young younger youngest come came lose lost hold held receive received show shown list listed
+""".split())
+
+MARKS = ".,;:!?()[]\"'“”‘’"
+
 Place = tuple[int, int]
 
 
@@ -49,7 +64,7 @@ def link(claim: Claim, table: Table) -> tuple[str, ...]:
     A word that the cell has in another form stands as in the cell (`players` for `player`).
     """
     words = claim.text.lower().split()
-    places = _Places(table)
+    places = _places(table)
     found = _grow(words, places, 1.0)
     if not any(span.place for span in found):
         found = _grow(words, places, 0.0)
@@ -92,6 +107,11 @@ class _Places:
     def repeats(self, word: str) -> bool:
         """Whether some cell has the word twice."""
         return word in self._repeated
+
+
+@functools.lru_cache(maxsize=4)  # a file has the claims of a table one after the other
+def _places(table: Table) -> _Places:
+    return _Places(table)
 
 
 def _grow(words: list[str], places: _Places, threshold: float) -> list[_Span]:
@@ -205,3 +225,34 @@ def _cell_forms(word: str, cell: str) -> Iterator[str]:
     yield from (month for month, short in SHORT_MONTHS.items() if short == word)
     if word.isdigit() and len(word) <= 2 and any(month in cell for month in SHORT_MONTHS.values()):
         yield word + {"1": "st", "2": "nd", "3": "rd"}.get(word[-1], "th")
+
+
+def spans(claim: Claim) -> tuple[str, ...]:
+    """What the claim alone says of the cells it is about: quotations, dates, numbers, and runs of telling words.
+
+    A run is cut by common words and punctuation, but `of` and the like stay between capitals (`University of Oslo`).
+    Numbers up to 20 that stand alone count things more often than they name a cell, and are left out.
+    """
+    found: list[str] = []
+    text = QUOTED.sub(lambda match: found.append(match[1].strip()) or " , ", claim.text)
+    text = DATED.sub(lambda match: found.append(match[0]) or " , ", text)
+    run: list[str] = []
+
+    def close() -> None:
+        found.append(" ".join(run))
+        run.clear()
+
+    tokens = text.split()
+    for token, following in zip(tokens, [*tokens[1:], ""]):
+        word = token.strip(MARKS)
+        small = word.casefold()
+        joins = run and small in CONNECTIVES and run[-1][0].isupper() and following[:1].isupper()
+        if not word or token[0] in MARKS or small in UNTELLING and not joins:
+            close()
+        if word and (joins or small not in UNTELLING):
+            run.append(word)
+            # `J.` abbreviates; any other mark at the end of a word ends the run.
+            if token[-1] in MARKS and not (len(token) == 2 and token[-1] == "."):
+                close()
+    close()
+    return tuple(span for span in dict.fromkeys(found) if span and not (span.isdigit() and int(span) <= 20))

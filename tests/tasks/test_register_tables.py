@@ -90,6 +90,18 @@ def test_files_with_a_run_from_json(folder, tmp_path):
     assert register_file(tmp_path / "theirs.json").counts == theirs.counts
 
 
+def test_tables_may_be_a_folder_of_csv_files(tmp_path):
+    (tmp_path / "csv").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / f"csv/{name}.csv").write_text(f"year,coach\n1921,Coach {name}\n1922,Anna Voss\n")
+    lines(tmp_path / "claims.jsonl", [{"id": "1", "claim": "Coach b came in 1921 .", "label": "SUPPORTS",
+                                       "evidence": [["b.csv"]]}])
+    mine = register("mine", claims=tmp_path / "claims.jsonl", tables=tmp_path / "csv", vocabulary="bytes")
+    assert mine.counts["tables_one"] == {"train": 1}
+    (example,) = table_examples.read(tmp_path / "mine_tasks/tables_one.train.jsonl")
+    assert example.unit_ids == ["b.csv"] and example.tables[0].rows[0] == ("1921", "Coach b")
+
+
 def test_a_folder_of_both_kinds_is_told_by_evidence(folder):
     lines(folder / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
     for split in ("train", "dev"):

@@ -1,0 +1,64 @@
+"""The table stage: claims to ranked tables through an index of cells."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from lisax.records import Claim, DataError, Hit, LisaxError, Table
+from lisax.retrieval.cells import CellIndex
+from lisax.retrieval.linking import link, spans
+
+MODES = ("linked", "spans")
+CUTOFFS = (1, 3, 5, 10)
+CLAIMS_AT_A_TIME = 1 << 14
+
+
+def gold_tables(tables: Iterable[Table], claims: Iterable[Claim]) -> dict[str, Table]:
+    """The tables that claims name as their evidence, by id; one that is missing is an error."""
+    wanted = {unit for claim in claims for unit in claim.gold_ids}
+    found = {table.id: table for table in tables if table.id in wanted}
+    if missing := sorted(wanted - found.keys()):
+        raise DataError(f"claims are about {len(missing):,} tables that the corpus does not have, "
+                        f"the first of them '{missing[0]}'")
+    return found
+
+
+def entities(claim: Claim, mode: str, gold: Mapping[str, Table]) -> tuple[str, ...]:
+    """`linked`: TabFact's linking against the claim's gold table; `spans`: from the claim alone."""
+    if mode == "spans":
+        return spans(claim)
+    return tuple(entity for unit in claim.gold_ids for entity in link(claim, gold[unit]))
+
+
+def retrieve(index: CellIndex, claims: Iterable[Claim], k: int = 10, *, mode: str = "spans",
+             gold: Mapping[str, Table] | None = None, threads: int | None = None) -> Iterator[Hit]:
+    """Up to `k` tables a claim, in the order of the claims; streamed.
+
+    `gold` (see `gold_tables`) is needed for `linked`. A strategy of whole queries takes the claim as it is, whatever
+    the mode.
+    """
+    if mode not in MODES:
+        raise LisaxError(f"expected a mode of {', '.join(MODES)}; found '{mode}'")
+    claims = iter(claims)
+    while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
+        queries: list[Sequence[str]] = [(claim.text,) if index.strategy.whole_query else
+                                        entities(claim, mode, gold or {}) for claim in batch]
+        for claim, hits in zip(batch, index.search(queries, k, threads=threads), strict=True):
+            for rank, (table, score) in enumerate(hits, start=1):
+                yield Hit(claim.id, table, rank, score)
+
+
+def hit_rates(claims: Iterable[Claim], retrieved: Mapping[str, Sequence[str]],
+              cutoffs: Sequence[int] = CUTOFFS) -> dict[str, float]:
+    """`{"hits@k": …, "claims": n}`: the share of claims with a gold table among the first k; `{"claims": 0}`
+    without a claim that names one."""
+    ranks = []
+    for claim in claims:
+        if gold := set(claim.gold_ids):
+            found = retrieved.get(claim.id, ())
+            ranks.append(next((rank for rank, table in enumerate(found, start=1) if table in gold), None))
+    if not ranks:
+        return {"claims": 0}
+    return {f"hits@{k}": sum(rank is not None and rank <= k for rank in ranks) / len(ranks)
+            for k in cutoffs} | {"claims": len(ranks)}
