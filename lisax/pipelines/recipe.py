@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from lisax.records import LisaxError
 from lisax.sampling import negatives
@@ -103,12 +104,17 @@ class Recipe:
 def read_recipe(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
                 search_paths: Sequence[str] = ()) -> Recipe:
     """The recipe of gin files: `Recipe.documents = 20`."""
+    return configured_recipe("list5", Recipe, gin_files, bindings, search_paths)
+
+
+def configured_recipe(module: str, kind: type, gin_files: Sequence[str | os.PathLike], bindings: Sequence[str],
+                      search_paths: Sequence[str]) -> Any:
+    """The recipe of class `kind` that gin files give."""
     from lisax.runtime.gin_files import parsed, register
 
-    register("list5", "Recipe", Recipe)
-
+    register(module, kind.__name__, kind)
     with parsed(gin_files, bindings, search_paths) as gin:
         try:
-            return gin.get_configurable("list5.Recipe")()
+            return gin.get_configurable(f"{module}.{kind.__name__}")()
         except (ValueError, TypeError, RuntimeError) as error:
             raise LisaxError(f"gin: {str(error).strip()}") from error
