@@ -38,7 +38,8 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
         raise DataError("the checkpoint has no vocabulary beside it; `lisax checkpoint import --vocabulary FILE` "
                         "writes it with one", path=source.folder / VOCABULARY_NAME)
     card = card_of(source, architecture)
-    words = (card.get("text") or {}).get("words")
+    # A program scores label words, which a model that is built on a T5 has not.
+    words = (card.get("text") or {}).get("words") if architecture.t5 is architecture else None
     if words is None and set(formats) != {"bundle"}:
         raise DataError("`text` with the label words is missing: without it there is nothing to score, and only "
                         "--format bundle can be written", path=source.folder / MODEL_JSON)

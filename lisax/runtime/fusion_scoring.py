@@ -6,6 +6,7 @@ Claims are scored in batches of about equal length: the longest of a claim's tex
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +16,13 @@ import numpy as np
 from lisax.models.table_fusion import FusionConfig, probabilities
 from lisax.records import LisaxError
 from lisax.runtime.batching import in_order
+from lisax.runtime.interop.architecture import parameter_shapes
+from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.interop.pieces import nested
 from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.restore import shape_tree
 from lisax.runtime.scoring import TOKENS_PER_BATCH, batches_by_length
+from lisax.runtime.shapes import check_parameters
 
 
 class Scores(NamedTuple):
@@ -36,6 +42,17 @@ class FusionScorer:
         self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
         self._partitioner = Partitioner.over_all_devices()
         self._parameters = self._partitioner.place_state(parameters)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike, *, tables: int, max_tokens: int) -> FusionScorer:
+        """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
+        checkpoint = open_checkpoint(path)
+        model = checkpoint.architecture
+        if not isinstance(model, FusionConfig):
+            raise LisaxError(f"{checkpoint.folder} is no table fusion by its model.json")
+        check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
+        parameters = nested(dict(checkpoint.read(checkpoint.parameters)))
+        return cls(model, parameters, tables=tables, max_tokens=max_tokens)
 
     def scores(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
                ) -> Scores:

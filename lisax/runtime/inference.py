@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
 from lisax.models.architectures import Model
+from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
 from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError, write_json

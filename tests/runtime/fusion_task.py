@@ -1,6 +1,6 @@
-"""Fusion training data in memory: three tables, and the gold one is that whose mark the two others do not have.
+"""Fusion training data in memory: three tables, of which one has the gold mark, and the others the word of truth.
 
-No table shows by itself whether it is the gold one; its own truth word is the verdict.
+The gold table alone does not show whether the claim is true: it has to see the others.
 """
 
 from __future__ import annotations
@@ -16,19 +16,17 @@ from lisax.runtime.train import TrainConfig
 TABLES, LENGTH = 3, 6
 T5 = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32)
 MODEL = FusionConfig(T5)
-MARKS, TRUTHS = (2, 3), (5, 6)  # token of each of the two
+GOLD, TRUTHS = 2, (3, 4)  # tokens
 
 
 def batch_of(seed: int, rows: int = 16) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
-    gold, mark = rng.integers(0, TABLES, rows), rng.integers(0, 2, rows)
-    truths = rng.integers(0, 2, (rows, TABLES))
+    gold, truth = rng.integers(0, TABLES, (rows, 1)), rng.integers(0, 2, (rows, 1))
     tables = rng.integers(10, 60, (rows, TABLES, LENGTH)).astype(np.int32)
-    is_gold = np.arange(TABLES) == gold[:, None]
-    tables[:, :, 0] = np.take(MARKS, mark[:, None] ^ is_gold)
-    tables[:, :, 1] = np.take(TRUTHS, truths)
+    is_gold = np.arange(TABLES) == gold
+    tables[:, :, 0] = np.where(is_gold, GOLD, np.take(TRUTHS, truth))
     tables[:, :, -1] = 1
-    targets = np.where(is_gold, 2 + truths, 1).astype(np.int32)
+    targets = np.where(is_gold, 2 + truth, 1).astype(np.int32)
     return {"encoder_input_tokens": tables.reshape(rows, -1), "decoder_target_tokens": targets,
             "decoder_input_tokens": np.pad(targets[:, :-1], ((0, 0), (1, 0))),
             "decoder_loss_weights": np.ones_like(targets)}

@@ -45,7 +45,8 @@ def whole(tmp_path_factory):
 
 def test_a_run_logs_its_metrics_and_describes_itself(whole):
     assert set(whole.metrics) == {"loss", "accuracy", "table_accuracy"}
-    assert {"table_accuracy", "learning_rate", "tokens_per_second"} <= set(read_train_log(whole.model_dir)[-1])
+    logged = [row for row in read_train_log(whole.model_dir) if row["kind"] == "train"]
+    assert {"table_accuracy", "learning_rate", "tokens_per_second"} <= set(logged[-1])
     card = read_model_json(whole.model_dir)
     assert card["architecture"]["kind"] == "table_fusion"
     assert from_description(card["architecture"]) == MODEL
@@ -110,11 +111,11 @@ def test_a_t5_of_another_size_is_named(tmp_path):
 
 @pytest.mark.parametrize("objective", ["joint", "ternary"])
 def test_what_only_the_other_tables_tell_is_learned_by_attention(tmp_path, objective):
-    steps, model = 500, dataclasses.replace(MODEL, objective=objective)
+    steps, model = 150, dataclasses.replace(MODEL, objective=objective)
     seeing = train(config(tmp_path / "attention", steps, model=model, **LEARNING)).metrics
     assert seeing["table_accuracy"] > 0.95 and seeing["accuracy"] > 0.95
     alone = train(config(tmp_path / "alone", steps, model=dataclasses.replace(model, heads=0), **LEARNING)).metrics
-    assert alone["table_accuracy"] < 0.6 and alone["accuracy"] < 0.85
+    assert alone["table_accuracy"] > 0.95 and alone["accuracy"] < 0.65
 
 
 # --- Scoring -------------------------------------------------------------------------------
@@ -134,8 +135,9 @@ def test_scoring_is_the_forward_pass_of_training(objective):
     np.testing.assert_allclose(scores.attention, fused.attention, atol=1e-5)
     sums = jax.jit(Fusion().__call__, static_argnums=(0, 3))(model, parameters, batch, Loss(z_loss=0.0), None)
     gold = batch["decoder_target_tokens"] > 1
-    right = relevance(scores.probabilities).argmax(-1) == gold.argmax(-1)
-    assert float(sums["right_tables"]) == right.sum()
+    if objective != "uniform":  # whose tables are all alike
+        right = relevance(scores.probabilities).argmax(-1) == gold.argmax(-1)
+        assert float(sums["right_tables"]) == right.sum()
     truths = truth(scores.probabilities)
     said = truths[:, 0] > truths[:, 1]
     assert float(sums["right_verdicts"]) == (said == (batch["decoder_target_tokens"] == 2).any(-1)).sum()
@@ -163,13 +165,21 @@ def test_claims_of_fewer_tables_and_other_lengths_in_any_order():
 # --- Files ---------------------------------------------------------------------------------
 
 
-def test_checkpoints_are_shown_converted_and_bundled(whole, tmp_path, capsys):
+def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
+    claims = [[[2, 9, 1], [3, 8, 1]]]
+    expected = FusionScorer(MODEL, whole.parameters, tables=TABLES, max_tokens=LENGTH).scores(claims)
     loaded = flatten(load_parameters(whole.model_dir))
     assert cli.main(["checkpoint", "show", str(whole.model_dir)]) == 0
     assert cli.main(["checkpoint", "export", str(whole.model_dir), "--format", "t5x-native", "--out",
                      str(tmp_path / "native")]) == 0
     for name, leaf in flatten(load_parameters(tmp_path / "native")).items():
         np.testing.assert_array_equal(leaf, loaded[name])
+    for path in (whole.model_dir, tmp_path / "native"):
+        found = FusionScorer.open(path, tables=TABLES, max_tokens=LENGTH).scores(claims)
+        np.testing.assert_array_equal(found.probabilities, expected.probabilities)
+    _t5_checkpoint(tmp_path / "t5")
+    with pytest.raises(LisaxError, match="is no table fusion"):
+        FusionScorer.open(tmp_path / "t5", tables=TABLES, max_tokens=LENGTH)
     assert cli.main(["checkpoint", "export", str(whole.model_dir), "--format", "huggingface", "--out",
                      str(tmp_path / "hf")]) == 1
     assert "is no plain T5" in capsys.readouterr().err and not (tmp_path / "hf").exists()

@@ -36,11 +36,20 @@ def test_plans_for_cpus():
     (["--topology=v3-7"], "no topology is named 'v3-7'"),
     (["--topology=cpu-9"], "this machine has 1 cpu device"),
     (["--topology=cpu-1", "--gin.PjitPartitioner.num_partitions=2"], "does not divide the 1 devices"),
+    (["--topology=cpu-1", "--gin_file=models/table_fusion.gin", "--program=generate"], "fusion generates nothing"),
     (["--topology=cpu-1", "--gin.TASK_FEATURE_LENGTHS=None"], "TASK_FEATURE_LENGTHS must be given"),
 ])
 def test_says_what_is_wrong(arguments, message):
     done = plan(*arguments)
     assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("program", ["train", "score"])
+def test_plans_table_fusion(program):
+    done = plan("--topology=cpu-1", "--json", f"--program={program}", "--gin_file=models/table_fusion.gin",
+                "--gin.TASK_FEATURE_LENGTHS={'inputs': 96, 'targets': 3}")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["fits"]
 
 
 @needs_compiler
