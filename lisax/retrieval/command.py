@@ -145,13 +145,13 @@ def retrieve_main(args: argparse.Namespace) -> int:
     from lisax.retrieval.recall import gold_pages, recall
     from lisax.retrieval.runs import read_run, write_run
 
+    if args.mediawiki is not None and args.method == "bm25":
+        raise LisaxError("--mediawiki searches titles: use it with --method titles or both")
     if "cells" in read_components(args.index):
         return _retrieve_tables(args)
     if args.mode is not None or args.corpus is not None:
         raise LisaxError(f"{args.index} is no index of cells: leave --mode and --corpus out")
     args.k, args.method = 100 if args.k is None else args.k, args.method or "both"
-    if args.mediawiki is not None and args.method == "bm25":
-        raise LisaxError("--mediawiki searches titles: use it with --method titles or both")
     index = DocumentIndex.open(args.index)
     claims = list(read_claims(args.claims))
     if args.cluster is not None and args.method == "titles":

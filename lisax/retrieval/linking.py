@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from lisax.records import Claim, Table
-from lisax.retrieval.entities import COMMON_WORDS, CONNECTIVES
+from lisax.retrieval.entities import ABBREVIATIONS, COMMON_WORDS, CONNECTIVES
 from lisax.retrieval.tokens import STOP_WORDS
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -50,7 +50,7 @@ UNTELLING = COMMON_WORDS | STOP_WORDS | frozenset("""
 go got great greater greatest happen happened high higher highest include included including large larger largest lead
 least less long longer longest loss low lower lowest make maximum minimum number occur occurred old older oldest pair
 play played range record recorded score scored short shorter shortest single small smaller smallest sum take taken
-took total twice use used win won against also young younger youngest come came lose lost hold held receive received show shown list listed
+took total twice use used win won against also beat beaten young younger youngest come came lose lost hold held receive received show shown list listed
 """.split())
 
 MARKS = ".,;:!?()[]\"'“”‘’"
@@ -251,8 +251,8 @@ def spans(claim: Claim) -> tuple[str, ...]:
             close()
         if word and (joins or small not in UNTELLING):
             run.append(word)
-            # `J.` abbreviates; any other mark at the end of a word ends the run.
-            if token[-1] in MARKS and not (len(token) == 2 and token[-1] == "."):
+            # `J.` and `St.` abbreviate; any other mark at the end of a word ends the run.
+            if token[-1] in MARKS and not (token[-1] == "." and (len(word) == 1 or small in ABBREVIATIONS)):
                 close()
     close()
     return tuple(span for span in dict.fromkeys(found) if span and not (span.isdigit() and int(span) <= 20))

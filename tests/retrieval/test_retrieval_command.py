@@ -120,3 +120,34 @@ def test_searching_leaves_the_accelerator_alone(data):
     code = ("import sys; from lisax.retrieval.documents import DocumentIndex as D; "
             f"assert D.open({str(data / 'index')!r}).bm25.search(['rome'], 1)[0]; assert 'jax' not in sys.modules")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
+    rows = [{"id": f"t{n}", "title": f"Towns of {name}", "header": ["town", "people"], "rows": [[town, people]]}
+            for n, (name, town, people) in enumerate([("Norway", "Bergen", "3500"), ("Spain", "Bilbao", "9100"),
+                                                      ("Norway", "Oslo", "12")])]
+    claims = [{"id": "1", "claim": "Bergen has 3500 people", "label": "SUPPORTS", "evidence": [["t0"]]},
+              {"id": "2", "claim": "Oslo has 13 people", "label": "REFUTES", "evidence": [["t2"]]}]
+    for folder, some in (("data", rows[:2]), ("more", rows[2:]), ("all", rows)):
+        write(tmp_path / folder / "tables.jsonl", some)
+        write(tmp_path / folder / "table_claims.dev.jsonl", claims)
+    assert index("cells", "--corpus", tmp_path / "data", "--out", tmp_path / "index") == 0
+    assert index("cells", "--add", "--corpus", tmp_path / "more", "--out", tmp_path / "index") == 0
+    assert "3 tables, 15 cells" in capsys.readouterr().out
+    assert index("check", "--out", tmp_path / "index") == 0
+    words = ("--index", tmp_path / "index", "--claims", tmp_path / "all" / "table_claims.dev.jsonl",
+             "--out", tmp_path / "run.trec", "--k", 2)
+    assert retrieve(*words) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["       1             1.0000", "       2             1.0000"]
+    assert [line.split()[::2][:2] for line in (tmp_path / "run.trec").read_text().splitlines()][::2] == [
+        ["1", "t0"], ["2", "t2"]]
+    assert retrieve(*words) == 0 and "done before" in capsys.readouterr().out
+    assert retrieve(*words, "--mode", "linked", "--corpus", tmp_path / "all") == 0
+    assert "done before" not in capsys.readouterr().out
+    for wrong, said in ((("--mode", "linked"), "--corpus DIR"), (("--method", "bm25"), "search documents"),
+                        (("--mode", "linked", "--corpus", tmp_path / "data"), "'t2'")):
+        with pytest.raises(LisaxError, match=said):
+            retrieve(*words[:-4], "--out", tmp_path / "other.trec", *wrong)
+    for wrong in (("cells", "--add", "--strategy", "entity-word"), ("cells", "--k1", "1"), ("bm25", "--strategy", "entity-word")):
+        with pytest.raises(LisaxError, match="leave|use it with"):
+            index(*wrong, "--corpus", tmp_path / "data", "--out", tmp_path / "index")
