@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,9 @@ from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics import tables as figures
 from lisax.models import table_fusion
-from lisax.models.architectures import from_description
 from lisax.records import DataError, LisaxError
-from lisax.runtime.checkpoints import VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
 from lisax.runtime.fusion_scoring import FusionScorer, Scores
-from lisax.runtime.interop.architecture import parameter_shapes
-from lisax.runtime.restore import load_parameters
-from lisax.runtime.shapes import check_parameters
 from lisax.sampling.table_examples import TableExample
 
 
@@ -36,21 +31,22 @@ class FusionModel:
     """Scores claims with their tables. `dropped_rows`: rows of tables that the last call's inputs had no room for."""
 
     def __init__(self, path: str | os.PathLike):
-        """From a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-        folder = resolve_checkpoint(Path(path))
-        card, parameters = read_card(folder), load_parameters(folder)
+        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        folder = resolve_checkpoint(path)
         try:
-            text = card["text"]
+            text = read_card(folder)["text"]
             if text["family"] != Family.TABLE_FUSION:
-                raise LisaxError(f"{folder} is a model of the format '{text['family']}', not of '{Family.TABLE_FUSION}'")
+                raise LisaxError(f"{folder} is a model of the format '{text['family']}', not '{Family.TABLE_FUSION}'")
             self.preset, self.max_tokens, self.tables = presets.get(text["preset"]), text["max_tokens"], text["tables"]
-            self.model = from_description(card["architecture"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"`text` or `architecture` is missing or wrong ({error})", path=folder / "model.json") from None
-        check_parameters(parameter_shapes(self.model), parameters, folder)
+        except (KeyError, TypeError) as error:
+            raise DataError(f"`text` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
         self.dropped_rows = 0
-        self._scorer = FusionScorer(self.model, parameters, tables=self.tables, max_tokens=self.max_tokens)
+        self._scorer = FusionScorer.open(folder, tables=self.tables, max_tokens=self.max_tokens)
+
+    @property
+    def objective(self) -> str:
+        return self._scorer.model.objective
 
     def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:
         """Probabilities of (table, truth) pairs or classes, and attention; see `fusion_scoring.Scores`."""
@@ -63,7 +59,7 @@ class FusionModel:
     def sufficiency(self, probabilities: np.ndarray) -> np.ndarray:
         """How sure it is that one of a claim's tables decides it, float [claims], from [claims, k, classes]; higher
         for surer. The paper's two estimators."""
-        if self.model.objective == "ternary":
+        if self.objective == "ternary":
             return figures.ternary_sufficiency(probabilities[..., 0], probabilities.sum(-1) > 0)
         return -figures.joint_entropy(table_fusion.relevance(probabilities))
 

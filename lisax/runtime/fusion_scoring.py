@@ -38,7 +38,7 @@ class FusionScorer:
     def __init__(self, model: FusionConfig, parameters: Any, *, tables: int, max_tokens: int,
                  tokens_per_batch: int | None = None):
         """`tables`: k, the most that a claim has; `max_tokens`: the longest text, with its EOS."""
-        self._model, self._tables, self._max_tokens = model.for_inference(), tables, max_tokens
+        self.model, self._tables, self._max_tokens = model.for_inference(), tables, max_tokens
         self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
         self._partitioner = Partitioner.over_all_devices()
         self._parameters = self._partitioner.place_state(parameters)
@@ -64,7 +64,7 @@ class FusionScorer:
         if claims and max(map(len, claims)) > self._tables:
             raise LisaxError(f"a claim with {max(map(len, claims))} tables was given to a scorer of at most "
                              f"{self._tables}")
-        score = compiled_fusion(self._model, self._partitioner)
+        score = compiled_fusion(self.model, self._partitioner)
 
         def batches(claims: Sequence[Sequence[Sequence[int]]]) -> Iterable[tuple[np.ndarray, jax.Array]]:
             for rows, tokens in self._batches(claims):
@@ -75,8 +75,8 @@ class FusionScorer:
         found = in_order([claims], batches, lambda tokens: score(self._parameters, tokens),
                          lambda parts: list(zip(*map(np.asarray, parts))))
         results = next(found, [])
-        k, heads = self._tables, self._model.heads
-        return Scores(np.array([share for share, _ in results]).reshape(-1, k, self._model.classes),
+        k, heads = self._tables, self.model.heads
+        return Scores(np.array([share for share, _ in results]).reshape(-1, k, self.model.classes),
                       np.array([weights for _, weights in results]).reshape(len(results), heads, k, k))
 
     def _batches(self, claims: Sequence[Sequence[Sequence[int]]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
