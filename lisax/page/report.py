@@ -54,11 +54,56 @@ class EvidenceView:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class GridView:
+    """A table as shown. `marked`: numbers (from 0) of the rows that decide; `score` is the system's for the table."""
+
+    id: str
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    marked: frozenset[int] = frozenset()
+    score: float | None = None
+    is_gold: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResultRow:
+    """`values` are fractions, one a column of its table, None where unknown. `published`: a paper's own."""
+
+    name: str
+    values: tuple[float | None, ...]
+    published: bool = False
+    best: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResultTable:
+    """Rows of figures in percent. `published_note` stands above the published ones."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[ResultRow, ...]
+    explanation: str = ""
+    published_note: str = "The paper's own figures: for orientation, not measured here."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Heatmap:
+    """A grid of fractions, darker where greater; `values` [rows][columns]."""
+
+    name: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+    explanation: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ClaimView:
     """A claim as shown. `probabilities` follow `records.LABELS`, NaN or empty where there are none.
 
     `evidence` is ranked, best first; `missing` are gold sentences that were not selected; `outcome` is
-    `metrics.fever.outcome`; `kind` is the claim's family, if its source names one.
+    `metrics.fever.outcome`; `kind` is the claim's family, if its source names one. `grids` are tables, best first.
     """
 
     id: str
@@ -70,6 +115,7 @@ class ClaimView:
     missing: tuple[EvidenceView, ...] = ()
     outcome: str = ""
     kind: str | None = None
+    grids: tuple[GridView, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,7 +125,8 @@ class Report:
     `curves`: stage to the lines of its `train_log.jsonl` ({"step", "kind": "train" | "dev", scalars}).
     `confusion`: counts by gold label (rows) and predicted label (columns), both in the order of `LABELS`.
     `reliability`: bins {"low", "high", "count", "confidence", "accuracy"}, as `metrics.calibration` gives them.
-    `recall_curves`: name to (k to recall@k). `facts`: names to values (seed, versions, {"stage": seconds}).
+    `recall_curves`: name to (k to recall@k). `result_tables`, `line_charts` (title to `charts.Chart`) and `heatmaps` are
+    what a pipeline has to show of its own; `tiles` (name, figure) stand at the top instead of the best row's. `facts`: names to values (seed, versions, {"stage": seconds}).
     """
 
     title: str
@@ -92,6 +139,11 @@ class Report:
     reliability: Sequence[Mapping[str, float]] = ()
     recall_curves: Mapping[str, Mapping[int, float]] = dataclasses.field(default_factory=dict)
     claims: Sequence[ClaimView] = ()
+    result_tables: Sequence[ResultTable] = ()
+    line_charts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    heatmaps: Sequence[Heatmap] = ()
+    tiles: Sequence[tuple[str, float]] = ()
+    tiles_of: str = ""
     facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     published_note: str = ("The LisT5 paper's own figures, of T5-3B on the whole FEVER development set: "
                            "for orientation, not measured here.")

@@ -15,6 +15,9 @@ def text_tables(report: Report, published: bool = True) -> str:
     parts = [table(name, rows, columns, published) for name, rows, columns in (
         ("Sentence selection", report.selection_rows, SELECTION_COLUMNS),
         ("Label prediction", report.verdict_rows, VERDICT_COLUMNS)) if rows]
+    parts += [_lay_out(result.name, result.columns,
+                       [(row.name, row.values, row.published, row.best) for row in result.rows
+                        if published or not row.published]) for result in report.result_tables]
     return "\n\n".join(parts)
 
 
@@ -23,17 +26,23 @@ def table(name: str, rows: Sequence[SelectionRow | VerdictRow], columns: Sequenc
     """One table: names left, figures right-aligned under their headings."""
     shown = [row for row in rows if published or not row.published]
     columns = known_columns(columns, shown)
-    names = [row.name + (" *" if getattr(row, "best", False) else "") for row in shown]
+    return _lay_out(name, [head for head, _ in columns],
+                    [(row.name, [getattr(row, field) for _, field in columns], row.published, getattr(row, "best", False))
+                     for row in shown])
+
+
+def _lay_out(name: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[float | None], bool, bool]]) -> str:
+    """`rows`: name, figures, published, best."""
+    names = [label + (" *" if best else "") for label, _, _, best in rows]
     wide = max(map(len, (name, "published", *names)))
-    widths = [max(len(head), 6) for head, _ in columns]
+    widths = [max(len(head), 6) for head in heads]
     rule = "-" * (wide + sum(width + 2 for width in widths))
-    lines = [name.ljust(wide) + "".join(f"  {head:>{width}}" for (head, _), width in zip(columns, widths)), rule]
+    lines = [name.ljust(wide) + "".join(f"  {head:>{width}}" for head, width in zip(heads, widths)), rule]
     for is_published in (False, True):
-        group = [(label, row) for label, row in zip(names, shown) if row.published == is_published]
+        group = [(label, values) for label, (_, values, published, _) in zip(names, rows) if published == is_published]
         if is_published and group:
             lines.append(" published ".center(len(rule), "-"))
-        for label, row in group:
-            values = (getattr(row, field) for _, field in columns)
+        for label, values in group:
             cells = (f"{100 * value:.2f}" if known(value) else "-" for value in values)
             lines.append(label.ljust(wide) + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths)))
     return "\n".join(lines)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lisax.records import DataError, LisaxError
+
+if TYPE_CHECKING:
+    from lisax.pipelines.base import Pipeline
 
 DEMO_PAGES = 12_000
 
@@ -53,26 +58,36 @@ def _write_world(folder: Path, pages: int, seed: int) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pipeline", choices=["list5"], help="the paper")
+    parser.add_argument("pipeline", choices=["list5", "open-tables"], help="the paper")
     parser.add_argument("--data", type=Path, required=True, metavar="DIR",
                         help="claims and corpus, in a layout that `lisax data check` knows")
     _add_run_flags(parser)
 
 
 def run_main(args: argparse.Namespace) -> int:
+    if args.pipeline == "open-tables":
+        from lisax.pipelines.open_tables import OpenTables
+        from lisax.pipelines.open_tables_report import finish
+        return _run(OpenTables, finish, args, args.data, args.gin_file or ["experiments/open_tables/scratch.gin"],
+                    args.gin_bindings)
     return _list5(args, args.data, args.gin_file or ["experiments/list5/scratch.gin"], args.gin_bindings)
 
 
 def _list5(args: argparse.Namespace, data: Path, gin_files: list[str], bindings: list[str]) -> int:
-    from lisax.corpora import open_folder
     from lisax.pipelines.list5 import List5
     from lisax.pipelines.list5_report import finish
-    from lisax.pipelines.recipe import read_recipe
+
+    return _run(List5, finish, args, data, gin_files, bindings)
+
+
+def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.Namespace, data: Path,
+         gin_files: list[str], bindings: list[str]) -> int:
+    """Runs a pipeline's stages; `finish` writes its report and gives the tables for a terminal."""
+    from lisax.corpora import open_folder
     from lisax.pipelines.stages import Stopped, say
 
     paths = [path for path in args.gin_search_paths.split(",") if path]
-    recipe = read_recipe(gin_files, bindings, paths)
-    run = List5(open_folder(data), args.out, recipe, until=args.until)
+    run = pipeline(open_folder(data), args.out, pipeline.read_recipe(gin_files, bindings, paths), until=args.until)
     try:
         run.run()
     except Stopped as stage:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lisax.corpora import fever
 from lisax.metrics import calibration
@@ -14,10 +13,12 @@ from lisax.metrics.ranking import sentence_selection
 from lisax.page.published import LIST5_SELECTION, LIST5_VERDICTS
 from lisax.page.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow, write_report
 from lisax.page.text_table import text_tables
+from lisax.pipelines.base import Pipeline
 from lisax.pipelines.list5 import KEPT, REPORT, TRAIN, VARIANTS, List5
 from lisax.records import Claim, Verdict, write_json
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
+from lisax.runtime.train_log import read_train_log
 
 CLAIMS_SHOWN = 2000
 SELECTIONS = {"bm25": "BM25 over sentences", "rank": "monoT5 without entities", "rank_entities": "monoT5 with entities",
@@ -32,7 +33,7 @@ ROWS = {"claim_only": "claim only, no evidence", "bm25": "listwise infused on BM
 def finish(run: List5) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the table for a terminal."""
     claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
-    selections = {name: read_run(run.selection_file(name, REPORT)) 
+    selections = {name: read_run(run.selection_file(name, REPORT))
                   for name in dict.fromkeys(("bm25", *run.recipe.rankers, run.recipe.selector))}
     verdicts = {}
     for variant in VARIANTS:
@@ -91,18 +92,13 @@ def _report(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdic
     chosen = verdicts.get(best, {})
     matrix = fever_metrics.confusion(claims, chosen) if chosen else ()
     reliability = calibration.reliability(claims, chosen) if chosen else ()
-    curves = {}
-    for model in (*run.recipe.rankers, *run.recipe.labellers):
-        log = run.model_dir(model) / "train_log.jsonl"
-        if log.exists():
-            curves[model] = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     recall_curves = {SELECTIONS[name]: {int(key.removeprefix("recall@")): value for key, value in found.items()
                                         if key.startswith("recall@")}
                      for name, found in figures["selection"].items()}
     return Report(
         title="LisT5", subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims",
         selection_rows=[*selection_rows, *LIST5_SELECTION], verdict_rows=[*verdict_rows, *LIST5_VERDICTS],
-        curves=curves, confusion=matrix, reliability=reliability, recall_curves=recall_curves,
+        curves=training_curves(run, (*run.recipe.rankers, *run.recipe.labellers)), confusion=matrix, reliability=reliability, recall_curves=recall_curves,
         claims=[_view(run, claims[i], chosen[i], selections[run.recipe.selector].get(i, ()))
                 for i in list(claims)[:CLAIMS_SHOWN] if i in chosen],
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]})
@@ -121,6 +117,12 @@ def _view(run: List5, claim: Claim, verdict: Verdict, hits) -> ClaimView:
                      tuple(map(evidence, verdict.evidence)),
                      tuple(evidence(unit) for unit in claim.gold_ids if unit not in verdict.evidence),
                      str(fever_metrics.outcome(claim, verdict)), claim.kind)
+
+
+def training_curves(run: Pipeline, models: Iterable[str]) -> dict[str, list[dict]]:
+    """The lines of each model's `train_log.jsonl`, where it was trained."""
+    return {model: read_train_log(run.model_dir(model)) for model in models
+            if (run.model_dir(model) / "train_log.jsonl").exists()}
 
 
 def versions() -> dict[str, str]:

@@ -101,6 +101,10 @@ class OpenTables(Pipeline):
     def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
         return self.index.columns(table, self._read_by(claim), self.recipe.columns)
 
+    def rows(self, table: Table, claim: Claim, count: int) -> tuple[int, ...]:
+        """The rows whose cells match the claim's entities best."""
+        return self.index.rows(table, self._read_by(claim), count)
+
     @functools.lru_cache(1 << 14)
     def _read_by(self, claim: Claim) -> Sequence[str]:
         return self.entities(claim, self.recipe.entities)

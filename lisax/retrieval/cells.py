@@ -215,20 +215,31 @@ class CellIndex:
     def columns(self, table: Table, entities: Sequence[str], count: int = 3) -> tuple[int, ...]:
         """The `count` best columns of a table, in its order: those with the highest Σ_i max_j z(e_i)·z(c_j) over their
         own cells and header (ours: the paper says columns whose cells scored highest); of equals the first."""
-        from lisax.retrieval import cell_blocks
-
         width = len(table.header)
         if width <= count or not entities:
             return tuple(range(min(width, count)))
+        scores = self._scores(([name, *(row[at] for row in table.rows)] for at, name in enumerate(table.header)), width,
+                              entities)
+        return tuple(sorted(np.argsort(-scores, kind="stable")[:count].tolist()))
+
+    def rows(self, table: Table, entities: Sequence[str], count: int) -> tuple[int, ...]:
+        """The up to `count` best rows of a table, in its order, scored as `columns` are; none that matches nothing."""
+        if not table.rows or not entities:
+            return ()
+        scores = self._scores(table.rows, len(table.rows), entities)
+        return tuple(sorted(i for i in np.argsort(-scores, kind="stable")[:count].tolist() if scores[i] > 0))
+
+    def _scores(self, groups: Iterable[Sequence[str]], number: int, entities: Sequence[str]) -> np.ndarray:
+        """Σ_i max_j z(e_i)·z(c_j) of each of `number` groups of cells, float64."""
+        from lisax.retrieval import cell_blocks
+
         weighed = self._weigh(list(entities))
-        best = np.zeros((len(entities), width), np.float32)
+        best = np.zeros((len(entities), number), np.float32)
         sums = np.zeros(cell_blocks.CELLS, np.float32)
-        for block in cell_blocks.blocks_of(([name, *(row[at] for row in table.rows)]
-                                            for at, name in enumerate(table.header)), self._analyzer):
+        for block in cell_blocks.blocks_of(groups, self._analyzer):
             norms = cell_blocks.inverse_norms(block.sizes, block.postings, self._idf(block.features), block.cells)
             cell_blocks.score(block, norms, *weighed, sums, 0, best)
-        order = np.argsort(-best.sum(axis=0, dtype=np.float64), kind="stable")
-        return tuple(sorted(order[:count].tolist()))
+        return best.sum(axis=0, dtype=np.float64)
 
     def _name_of(self, number: int) -> str:
         # Many queries share their tables: reading an id from its file each time would take longer than searching.
