@@ -1,0 +1,126 @@
+"""Open-domain table verification end to end on a small world, a few steps of each model."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from lisax import world
+from lisax.cli import main
+from lisax.corpora import open_folder
+from lisax.pipelines.open_tables import ORACLE, OpenTables, _judged
+from lisax.pipelines.table_recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
+from lisax.records import LisaxError
+from lisax.retrieval.runs import read_run
+
+RECIPE = """
+include 'experiments/open_tables/world_micro.gin'
+TableRecipe.train = {{
+    'claim_only': '{folder}/text.gin',
+    'closed': '{folder}/text.gin',
+    'top3': '{folder}/text.gin',
+    'joint_top3': '{folder}/joint.gin',
+    'ternary_top3': '{folder}/ternary.gin',
+}}
+TableRecipe.compared = ('query-word',)
+TableRecipe.table_tokens = 64
+TableRecipe.text_tokens = 128
+TableRecipe.vocabulary_size = 600
+TableRecipe.train_claims = 60
+TableRecipe.validation_claims = 12
+TableRecipe.report_claims = 20
+"""
+STEPS = "TRAIN_STEPS = 2\nEVAL_PERIOD = 2\nBATCH_SIZE = 8\nnetwork.T5Config.num_encoder_layers = 1\nnetwork.T5Config.num_decoder_layers = 1\n"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """(folder of the data, folder of the run, what the run printed)"""
+    folder = tmp_path_factory.mktemp("tables")
+    world.write(folder / "world", 200, 0)
+    for name, base in (("text", "tables"), ("joint", "fusion_joint"), ("ternary", "fusion_ternary")):
+        (folder / f"{name}.gin").write_text(f"include 'experiments/open_tables/{base}_micro.gin'\n{STEPS}")
+    (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
+    command = ["run", "open-tables", "--data", str(folder / "world"), "--out", str(folder / "out"),
+               "--gin_file", str(folder / "recipe.gin")]
+    assert main(command) == 0
+    return folder, command
+
+
+def test_figures_of_every_part(finished):
+    folder, _ = finished
+    found = json.loads((folder / "out" / "metrics.json").read_text())
+    assert found["best_model"] == "joint_top3" and found["tables"] == found["models"]["joint_top3"]
+    assert set(found["models"]) == {"claim_only", "closed", "top3", "joint_top3", "ternary_top3", ORACLE}
+    assert set(found["retrieval"]) == {"entity-char-2-3", "query-word"}
+    linked, spans = (found["retrieval"]["entity-char-2-3"][mode]["hits@5"] for mode in ("linked", "spans"))
+    assert linked >= spans > 0.5 and "linked" not in found["retrieval"]["query-word"]
+    assert set(found["fusion"]) == {"joint_top3", "ternary_top3"}
+    assert found["fusion"]["joint_top3"]["reranking"]["hits@3"] == pytest.approx(
+        found["models"]["joint_top3"]["by_gold_rank"]["1"]["claims"] / 20
+        + found["models"]["joint_top3"]["by_gold_rank"]["2-3"]["claims"] / 20)
+    assert found["tables"]["accuracy"] is not None and found["claims"]["test"] == 20
+
+
+def test_the_page_shows_tables_with_marked_rows_and_escapes_them(finished):
+    folder, _ = finished
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert 'class="marked"' in page and "Head 1, gold table at 1" in page and "Is the gold table there?" in page
+    assert "Tables reranked by p(s)" in page and "http-equiv=\"Content-Security-Policy\"" in page
+
+
+def test_a_second_run_does_nothing_again(finished, capfd):
+    folder, command = finished
+    before = {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()}
+    assert main(command) == 0
+    told = capfd.readouterr().err
+    stages = OpenTables(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])).stage_names
+    assert [line for line in told.splitlines() if line.startswith("[")] == [f"[{stage}] done before" for stage in stages]
+    assert {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()} == before
+
+
+def test_verdicts_name_the_tables_that_were_read(finished):
+    folder, _ = finished
+    run = read_run(folder / "out" / "runs" / "entity-char-2-3.spans.test.trec")
+    for line in (folder / "out" / "predictions" / "joint_top3.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        assert row["predicted_evidence"] == [hit.id for hit in run[row["id"]]][:3]
+        assert sum(row["evidence_scores"]) == pytest.approx(1) and row["predicted_label"] in ("SUPPORTS", "REFUTES")
+
+
+def test_evaluate_gives_the_same_figures(finished, capsys):
+    folder, _ = finished
+    claims = folder / "out" / "gold.jsonl"
+    lines = (folder / "world" / "table_claims.test.jsonl").read_text().splitlines()[:20]
+    claims.write_text("\n".join(lines) + "\n")
+    assert main(["evaluate", "tables", "--gold", str(claims), "--predictions",
+                 str(folder / "out" / "predictions" / "joint_top3.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"]["accuracy"] == json.loads(
+        (folder / "out" / "metrics.json").read_text())["tables"]["accuracy"]
+
+
+def test_what_does_not_suffice_is_not_enough_information():
+    pairs = np.array([[[.4, .1], [.3, .2]], [[.1, .8], [.05, .05]], [[0, 0], [0, 0]]])
+    shares, _, relevance = _judged(pairs, np.array([.2, .9, .9]), .2)
+    assert shares[0].tolist() == [0, 0, 1] and shares[2].tolist() == [0, 0, 1]
+    assert shares[1] == pytest.approx([.15, .85, 0]) and relevance[0] == pytest.approx([.5, .5])
+    shares, _, _ = _judged(pairs, None, None)
+    assert shares[0] == pytest.approx([.7, .3, 0])
+
+
+def test_names_of_models():
+    assert task_of("closed") == "tables_closed" and task_of("joint_top5_no_attention") == "tables_fusion_top5"
+    assert [depth_of(name) for name in ("claim_only", "one", "top10", "uniform_top5")] == [0, 1, 10, 5]
+    assert is_fusion("ternary_top1") and not is_fusion("top5")
+    assert TableRecipe(train={"joint_top3": "a", "joint_top5_no_attention": "b", "closed": "c"}).main == "joint_top3"
+
+
+@pytest.mark.parametrize(("fields", "message"), [
+    ({"train": {"joint_top4": "a"}}, "TableRecipe.train names joint_top4"), ({"strategy": "bm25"}, "no strategy is named"),
+    ({"entities": "all"}, "must be 'spans' or 'linked'"), ({"columns": 0}, "at least 1"),
+])
+def test_mistakes_in_a_recipe(fields, message):
+    with pytest.raises(LisaxError, match=message):
+        TableRecipe(**fields)
