@@ -36,7 +36,8 @@ class FusionConfig:
     objective: str = "joint"
     # Heads of the attention across tables, each emb_dim / heads wide; with 0 no table sees another.
     heads: int = 2
-    # One vector of a text: "mean" of its tokens, or their "attention" by a learned query.
+    # One vector of a text: "mean" of its tokens, or their "attention" by a learned query, which learns a little faster
+    # from scratch (to find a claim's word among a table's: loss 0.003 and 0.002 after 200 steps, 0.004 and 0.021).
     pooling: str = "attention"
 
     def __post_init__(self):
