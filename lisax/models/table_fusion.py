@@ -170,7 +170,8 @@ def example_loss(objective: str, log_probabilities: Array, targets: Array) -> Ar
     over tables of -log p(class of the table)."""
     if objective == "ternary":
         there = targets != NO_TABLE
-        chosen = jnp.take_along_axis(log_probabilities, jnp.maximum(targets - IRRELEVANT, 0)[..., None], axis=-1)[..., 0]
+        place = jnp.maximum(targets - IRRELEVANT, 0)[..., None]
+        chosen = jnp.take_along_axis(log_probabilities, place, axis=-1)[..., 0]
         return -jnp.sum(jnp.where(there, chosen, 0.0), axis=-1) / jnp.maximum(jnp.sum(there, axis=-1), 1)
     right = targets[..., None] == jnp.array([TRUE, FALSE])  # the gold table's truth, [rows, k, 2]
     if objective == "uniform":
