@@ -39,9 +39,9 @@ def main() -> None:
         if config.train_data.task_feature_lengths is None:
             continue
         with stderr_closed():
-            # What is built on a T5, table fusion's head, is too small to tell: experiments that differ in it share a plan.
-            shape = repr((type(config.model), config.model.t5, config.partitioner, config.trainer.num_microbatches, config.optimizer,
-                          config.train_data.task_feature_lengths, config.train_data.batch_size))
+            # Experiments that differ in table fusion's small head only share a plan.
+            shape = repr((type(config.model), config.model.t5, config.partitioner, config.trainer.num_microbatches,
+                          config.optimizer, config.train_data.task_feature_lengths, config.train_data.batch_size))
             if shape not in known:
                 known[shape] = planning.plan(config, "train", planning.devices_of(args.topology))
         line = f"{mark} {_told(known[shape], config.total_steps or config.relative_steps)}"

@@ -70,7 +70,7 @@ class InferConfig:
         if self.mode not in ("predict", "score"):
             raise LisaxError(f"infer.mode must be 'predict' or 'score', found '{self.mode}'")
         if self.mode == "score" and not isinstance(self.model, T5Config):
-            raise LisaxError("infer.mode 'score' is the likelihood of target tokens, which only a T5 has: give 'predict'")
+            raise LisaxError("infer.mode 'score' is the likelihood of target tokens, which a T5 has: give 'predict'")
         if not 0 <= self.shard_id < self.num_shards:
             raise LisaxError(f"infer.shard_id must be from 0 to {self.num_shards - 1}, found {self.shard_id}")
 

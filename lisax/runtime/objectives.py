@@ -143,8 +143,8 @@ class Fusion:
 
     def check(self, model: FusionConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         if lengths["inputs"] % lengths["targets"]:
-            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: the length of 'targets' is the number of tables, "
-                             "and must divide that of 'inputs', their texts end to end")
+            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: the length of 'targets' is the number of "
+                             "tables, and must divide that of 'inputs', their texts end to end")
         if pack:
             raise LisaxError("PACK is True, but tables cannot be packed: set PACK=False")
         if loss.z_loss or loss.label_smoothing:

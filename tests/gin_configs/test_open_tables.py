@@ -8,7 +8,8 @@ from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.objectives import objective_of
 
 FOLDER = GIN_CONFIGS / "experiments" / "open_tables"
-MODELS = sorted(path.stem for path in FOLDER.glob("*.gin") if "common" not in path.stem and path.stem != "scratch_micro")
+SHARED = ("fusion_common_large", "fusion_common_micro", "tables_common_large", "scratch_micro")
+MODELS = sorted(path.stem for path in FOLDER.glob("*.gin") if path.stem not in SHARED)
 
 
 @pytest.mark.parametrize("name", MODELS)

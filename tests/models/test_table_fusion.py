@@ -14,7 +14,8 @@ from lisax.models.architectures import describe, from_description
 from lisax.models.t5 import T5Config, Transformer, initialize
 from lisax.models.table_fusion import OBJECTIVES, Fused, FusionConfig
 
-T5 = T5Config(vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8, mlp_dim=32)
+T5 = T5Config(vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8,
+               mlp_dim=32)
 TARGETS = np.array([[1, 3, 1], [2, 1, 0], [1, 1, 1], [0, 0, 0]])
 
 
@@ -121,7 +122,8 @@ def test_losses_by_their_definitions(objective):
     classes = 3 if objective == "ternary" else 2
     logits = np.random.default_rng(1).normal(size=(4, 3, classes)).astype(np.float32) * 3
     fused = Fused(jnp.asarray(logits), jnp.asarray(TARGETS > 0), None)
-    losses = table_fusion.example_loss(objective, table_fusion.log_probabilities(objective, fused), jnp.asarray(TARGETS))
+    shares = table_fusion.log_probabilities(objective, fused)
+    losses = table_fusion.example_loss(objective, shares, jnp.asarray(TARGETS))
     weights = np.asarray(table_fusion.example_weights(objective, jnp.asarray(TARGETS)))
     # The third claim has no gold table: only the ternary objective learns from it.
     np.testing.assert_array_equal(weights, [1, 1, objective == "ternary", 0])

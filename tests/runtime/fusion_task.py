@@ -14,7 +14,8 @@ from lisax.runtime.objectives import Loss
 from lisax.runtime.train import TrainConfig
 
 TABLES, LENGTH = 3, 6
-T5 = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32)
+T5 = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
+               mlp_dim=32)
 MODEL = FusionConfig(T5)
 GOLD, TRUTHS = 2, (3, 4)  # tokens
 

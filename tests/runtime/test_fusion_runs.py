@@ -76,7 +76,8 @@ def test_a_plain_t5_starts_encoder_and_embedding_and_the_head_is_fresh(tmp_path,
     plain = _t5_checkpoint(tmp_path / "t5")
     start = tmp_path / "t5"
     if exported:  # another layout than ours, read array by array
-        assert cli.main(["checkpoint", "export", str(start), "--format", "t5x-native", "--out", str(tmp_path / "n")]) == 0
+        assert cli.main(["checkpoint", "export", str(start), "--format", "t5x-native", "--out",
+                         str(tmp_path / "n")]) == 0
         start = tmp_path / "n"
     frozen = Trainer(learning_rate_fn=lambda step: 0.0)
     result = train(config(tmp_path / "out", 8, trainer=frozen, checkpoint=_restoring(start)))

@@ -54,7 +54,8 @@ adamw, adafactor = AdamW(epsilon=1.0, global_norm_clip_threshold=None), Adafacto
 everything = dict(scan_layers=True, remat="full", attention_chunk=4)
 results = {}
 for name, model, optimizer, layouts in (
-        ("fusion", FusionConfig(t5), adamw, [(1, 2, 1, {}), (4, 1, 1, {}), (2, 2, 2, everything | dict(attention_chunk=3))]),
+        ("fusion", FusionConfig(t5), adamw,
+         [(1, 2, 1, {}), (4, 1, 1, {}), (2, 2, 2, everything | dict(attention_chunk=3))]),
         ("adamw", t5, adamw, [(1, 1, 1, {}), (1, 2, 1, {}), (4, 2, 1, {}), (8, 1, 1, {}), (2, 1, 2, everything)]),
         ("adafactor", t5, adafactor, [(4, 1, 1, {}), (1, 2, 1, everything), (2, 2, 2, everything)])):
     expected, expected_metrics, whole = run(model, jax.devices()[:1], optimizer=optimizer)
