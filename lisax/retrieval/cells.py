@@ -198,7 +198,7 @@ class CellIndex:
         queries = len(asked.query_pointers) - 1
         scores, found = np.empty((queries, k), np.float32), np.empty((queries, k), np.int64)
         sizes = np.zeros(queries, np.int64)
-        sums = np.zeros(cell_blocks.CELLS, np.float32)
+        sums = np.zeros(cell_blocks.LANES * cell_blocks.COLUMNS, np.float32)
         space = np.empty(0, np.float32)
         entities = len(asked.pointers) - 1
         for part, start, first, last, blocks in windows:
@@ -222,7 +222,7 @@ class CellIndex:
             return tuple(range(min(width, count)))
         weighed = self._weigh(list(entities))
         best = np.zeros((len(entities), width), np.float32)
-        sums = np.zeros(cell_blocks.CELLS, np.float32)
+        sums = np.zeros(cell_blocks.LANES * cell_blocks.COLUMNS, np.float32)
         for block in cell_blocks.blocks_of(([name, *(row[at] for row in table.rows)]
                                             for at, name in enumerate(table.header)), self._analyzer):
             norms = cell_blocks.inverse_norms(block.sizes, block.postings, self._idf(block.features), block.cells)
