@@ -236,8 +236,8 @@ def score(block: Block, norms: np.ndarray, keys: np.ndarray, pointers: np.ndarra
     """`best_cells` of a block, for entities whose terms are places in ascending `keys`."""
     starts, ends = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
     locate(block.features, block.sizes, keys, starts, ends)
-    best_cells(block.owners, block.columns, block.repeated, block.repeats, block.postings, norms, starts, ends, pointers,
-               terms, weights, sums, first_table, best)
+    best_cells(block.owners, block.columns, block.repeated, block.repeats, block.postings, norms, starts, ends,
+               pointers, terms, weights, sums, first_table, best)
 
 
 def blocks_of(tables: Iterable[list[str]], analyzer: Analyzer) -> Iterator[Block]:

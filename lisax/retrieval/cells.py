@@ -168,11 +168,11 @@ class CellIndex:
     def _ask(self, queries: Sequence[Sequence[str]]) -> _Asked:
         entities: dict[str, int] = {}
         members = [[entities.setdefault(entity, len(entities)) for entity in query] for query in queries]
-        return _Asked(*self._weigh(list(entities)), np.array([entity for some in members for entity in some], np.int64),
-                      np.cumsum([0, *map(len, members)]))
+        flat = np.array([entity for some in members for entity in some], np.int64)
+        return _Asked(*self._weigh(list(entities)), flat, np.cumsum([0, *map(len, members)]))
 
     def _weigh(self, entities: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """keys, pointers, terms and weights of entities; features that no cell has do not count, in the norm neither."""
+        """keys, pointers, terms, weights of entities; features that no cell has do not count, in the norm neither."""
         from lisax.retrieval.cell_features import bags
 
         found = bags(entities, self._analyzer)
@@ -213,8 +213,11 @@ class CellIndex:
         return scores, found, sizes
 
     def columns(self, table: Table, entities: Sequence[str], count: int = 3) -> tuple[int, ...]:
-        """The `count` best columns of a table, in its order: those with the highest Σ_i max_j z(e_i)·z(c_j) over their
-        own cells and header (ours: the paper says columns whose cells scored highest); of equals the first."""
+        """The `count` best columns of a table, in its order; of equals the first.
+
+        A column scores as a table of its own cells and header would (ours: the paper keeps the columns "in which
+        cells received the highest retrieval scores").
+        """
         from lisax.retrieval import cell_blocks
 
         width = len(table.header)
