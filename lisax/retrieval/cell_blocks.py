@@ -1,13 +1,15 @@
 """A block: some tables, their distinct cells, and for each feature the cells that have it; how entities score on it.
 
-A block has at most 65,536 distinct cells, so that a posting is two bytes and the sums of all its cells stay in the
-processor's cache. Cells are numbered by the first table that has them: the best cell of a table is a maximum over
-neighbours, and over the few cells that tables before it brought (`repeats`). A feature that a cell has n times stands
-n times in its postings; a posting has no weight of its own, because
+A block has at most 65,528 cells, so that a posting is two bytes and the sums of all its cells stay in the processor's
+cache. A feature that a cell has n times stands n times in its postings; a posting has no weight of its own, because
 
     z(e) · z(c) = Σ_g z(e)[g] · idf(g) · count(g, c) / |c|
 
 is a sum of one number for each of the entity's features, times one number for each cell.
+
+A cell belongs to the first table that has it. Cells are laid out in eight rows, and a table's own cells fill columns
+of their own: the best of every column is taken by vector instructions, and the best of a table is that of its columns.
+The cells of earlier tables that a table repeats are laid out likewise, in a second array that names them.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy as np
 
 from lisax.retrieval.cell_features import Analyzer, normal
 
-CELLS, TABLES = 1 << 16, 1 << 11
+LANES, COLUMNS, TABLES = 8, (1 << 13) - 1, 1 << 11
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,17 +31,18 @@ class Block:
     """Tables are numbered by their owner. A table with too many cells for one block has an entry in several."""
 
     owners: np.ndarray  # int32 [entries]: the entry's table
-    spans: np.ndarray  # int32 [entries, 2]: how many cells an entry brings, and how many it repeats
-    repeats: np.ndarray  # uint16: the repeated cells, entry by entry
+    columns: np.ndarray  # int32 [entries, 2]: how many columns its own cells fill, and those that it repeats
+    repeated: np.ndarray  # uint16: the cells that entries repeat
+    repeats: np.ndarray  # uint16: for each place, 0 for no cell, or 1 + the number in `repeated`
     features: np.ndarray  # uint64 [features]: ascending keys
     sizes: np.ndarray  # int32 [features]: postings of each
-    postings: np.ndarray  # uint16: cells, feature by feature, ascending
+    postings: np.ndarray  # uint16: cells, feature by feature
     frequencies: np.ndarray  # int64 [features]: how many cells of the tables have it, each as often as it stands there
 
     @property
     def cells(self) -> int:
-        """The number of distinct cells."""
-        return int(self.spans[:, 0].sum(dtype=np.int64))
+        """The number of places for cells."""
+        return LANES * int(self.columns[:, 0].sum(dtype=np.int64))
 
 
 class BlockBuilder:
@@ -50,7 +53,8 @@ class BlockBuilder:
         self._cells: dict[str, int] = {}
         self._pieces: dict[str, int] = {}
         self._counts, self._cell_pieces, self._ends = array("I"), array("I"), array("Q")
-        self._owners, self._spans, self._repeats = array("i"), array("i"), array("H")
+        self._owners, self._own, self._columns = array("i"), array("I"), 0
+        self._repeats, self._repeat_counts = array("I"), array("I")
 
     @property
     def entries(self) -> int:
@@ -58,12 +62,13 @@ class BlockBuilder:
 
     def has_room(self, cells: int) -> bool:
         """Whether a table of so many cells fits whole; an empty block takes any, and what it cannot hold is left."""
-        return not self.entries or len(self._cells) + cells <= CELLS and self.entries < TABLES
+        return not self.entries or self._columns + -(-cells // LANES) <= COLUMNS and self.entries < TABLES
 
     def add(self, table: int, cells: Iterable[str]) -> list[str]:
         """Adds a table's cells; returns those that are left for another block."""
         known, first = self._cells, len(self._cells)
-        repeated: dict[int, None] = {}
+        limit = first + LANES * (COLUMNS - self._columns)
+        repeated: set[int] = set()
         left: list[str] = []
         for text in cells:
             cell = normal(text)
@@ -71,7 +76,7 @@ class BlockBuilder:
             if number is None:
                 if not cell:
                     continue
-                if len(known) == CELLS:
+                if len(known) == limit:
                     left.append(text)
                     continue
                 known[cell] = number = len(known)
@@ -81,30 +86,43 @@ class BlockBuilder:
                                           for piece in self._analyzer.pieces(cell)])
                 self._ends.append(len(self._cell_pieces))
             elif number < first:
-                repeated[number] = None
+                repeated.add(number)
             self._counts[number] += 1
+        self._repeats.extend(sorted(repeated))
+        self._repeat_counts.append(len(repeated))
         self._owners.append(table)
-        self._spans.extend((len(known) - first, len(repeated)))
-        self._repeats.extend(repeated)
+        self._own.append(len(known) - first)
+        self._columns += -(-(len(known) - first) // LANES)
         return left
 
     def close(self) -> tuple[Block, int]:
         """The block, and how many cells (repetitions counted) its tables have."""
         starts, keys = self._analyzer.features(list(self._pieces))
         features, ranks = np.unique(keys, return_inverse=True)
-        ends = np.frombuffer(self._ends, dtype=np.uint64).astype(np.int64)
-        counts = np.frombuffer(self._counts, dtype=np.uint32)
+        counts = np.array(self._counts, np.int64)
+        columns, places = _lay_out(np.array(self._own, np.int64))
         sizes, postings, frequencies = _invert(
-            ends, np.frombuffer(self._cell_pieces, dtype=np.uint32), starts, ranks.astype(np.int64), len(features),
-            counts)
-        spans = np.frombuffer(self._spans, dtype=np.int32).reshape(-1, 2)
-        block = Block(np.frombuffer(self._owners, dtype=np.int32), spans,
-                      np.frombuffer(self._repeats, dtype=np.uint16), features, sizes, postings, frequencies)
-        return block, int(counts.sum(dtype=np.int64))
+            np.array(self._ends, np.int64), np.array(self._cell_pieces, np.int64), starts, ranks.astype(np.int64),
+            len(features), counts, places)
+        repeated, numbers = np.unique(np.array(self._repeats, np.int64), return_inverse=True)
+        repeat_columns, repeat_places = _lay_out(np.array(self._repeat_counts, np.int64))
+        repeats = np.zeros(LANES * repeat_columns.sum(), np.uint16)
+        repeats[repeat_places] = numbers + 1
+        return Block(np.array(self._owners, np.int32), np.stack([columns, repeat_columns], axis=1).astype(np.int32),
+                     places[repeated].astype(np.uint16), repeats, features, sizes, postings, frequencies), \
+            int(counts.sum())
+
+
+def _lay_out(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many columns each entry fills that has so many cells, and the place of every cell, entry by entry."""
+    columns = -(-counts // LANES)
+    nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    first = np.repeat(np.cumsum(columns) - columns, counts)
+    return columns, nth % LANES * columns.sum() + first + nth // LANES
 
 
 @numba.njit(cache=True, nogil=True)
-def _invert(ends, cell_pieces, starts, ranks, features, cell_counts):
+def _invert(ends, cell_pieces, starts, ranks, features, cell_counts, cell_places):
     """Cells -> pieces -> features, turned round; see `Block` for sizes, postings and frequencies."""
     sizes = np.zeros(features, dtype=np.int32)
     for piece in cell_pieces:
@@ -121,7 +139,7 @@ def _invert(ends, cell_pieces, starts, ranks, features, cell_counts):
         for piece in cell_pieces[first:ends[cell]]:
             for at in range(starts[piece], starts[piece + 1]):
                 feature = ranks[at]
-                postings[places[feature]] = cell
+                postings[places[feature]] = cell_places[cell]
                 places[feature] += 1
                 if latest[feature] != cell:
                     latest[feature] = cell
@@ -164,39 +182,53 @@ def locate(features, sizes, wanted, starts, ends):
 
 
 @numba.njit(cache=True, nogil=True)
-def best_cells(owners, spans, repeats, postings, norms, starts, ends, pointers, terms, weights, sums, first_table,
-               best):
+def best_cells(owners, columns, repeated, repeats, postings, norms, starts, ends, pointers, terms, weights, sums,
+               first_table, best):
     """best float32 [entities, tables]: the score of each entity's best cell of each table, if above what is there;
     its first column is table `first_table`.
 
     Entity e has terms[pointers[e]:pointers[e + 1]] with weights z(e)[g] · idf(g); `starts` and `ends` are the terms'
     postings; `sums` float32 [>= cells] is scratch: all zero, and again so afterwards.
     """
-    cells = len(norms)
+    width, repeat_width = len(norms) // LANES, len(repeats) // LANES
+    tops, repeat_tops = np.empty(width, dtype=np.float32), np.empty(repeat_width, dtype=np.float32)
+    known = np.zeros(len(repeated) + 1, dtype=np.float32)
     for entity in range(len(pointers) - 1):
         touched = 0
         for at in range(pointers[entity], pointers[entity + 1]):
             term, weight = terms[at], weights[at]
             touched += ends[term] - starts[term]
-            for place in range(starts[term], ends[term]):
-                sums[postings[place]] += weight
+            for cell in postings[starts[term]:ends[term]]:
+                sums[cell] += weight
         if touched == 0:
             continue
-        for cell in range(cells):
-            sums[cell] *= norms[cell]
+        for number in range(len(repeated)):
+            known[number + 1] = sums[repeated[number]] * norms[repeated[number]]
+        # The two loops over columns are plain, so that the compiler makes vector instructions of them.
+        repeat_tops[:] = 0
+        for lane in range(LANES):
+            lane_repeats = repeats[lane * repeat_width:(lane + 1) * repeat_width]
+            for column in range(repeat_width):
+                score = known[lane_repeats[column]]
+                repeat_tops[column] = score if score > repeat_tops[column] else repeat_tops[column]
+        tops[:] = 0
+        for lane in range(LANES):
+            lane_sums, lane_norms = sums[lane * width:(lane + 1) * width], norms[lane * width:(lane + 1) * width]
+            for column in range(width):
+                score = lane_sums[column] * lane_norms[column]
+                tops[column] = score if score > tops[column] else tops[column]
+                lane_sums[column] = 0
         row = best[entity]
-        first_cell, first_repeat = 0, 0
+        first, first_repeat = 0, 0
         for entry in range(len(owners)):
-            table = owners[entry] - first_table
-            score = row[table]
-            for cell in range(first_cell, first_cell + spans[entry, 0]):
-                score = max(score, sums[cell])
-            for at in range(first_repeat, first_repeat + spans[entry, 1]):
-                score = max(score, sums[repeats[at]])
-            row[table] = score
-            first_cell += spans[entry, 0]
-            first_repeat += spans[entry, 1]
-        sums[:cells] = 0
+            score = row[owners[entry] - first_table]
+            for top in tops[first:first + columns[entry, 0]]:
+                score = top if top > score else score
+            for top in repeat_tops[first_repeat:first_repeat + columns[entry, 1]]:
+                score = top if top > score else score
+            row[owners[entry] - first_table] = score
+            first += columns[entry, 0]
+            first_repeat += columns[entry, 1]
 
 
 def score(block: Block, norms: np.ndarray, keys: np.ndarray, pointers: np.ndarray, terms: np.ndarray,
@@ -204,8 +236,8 @@ def score(block: Block, norms: np.ndarray, keys: np.ndarray, pointers: np.ndarra
     """`best_cells` of a block, for entities whose terms are places in ascending `keys`."""
     starts, ends = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
     locate(block.features, block.sizes, keys, starts, ends)
-    best_cells(block.owners, block.spans, block.repeats, block.postings, norms, starts, ends, pointers, terms, weights,
-               sums, first_table, best)
+    best_cells(block.owners, block.columns, block.repeated, block.repeats, block.postings, norms, starts, ends,
+               pointers, terms, weights, sums, first_table, best)
 
 
 def blocks_of(tables: Iterable[list[str]], analyzer: Analyzer) -> Iterator[Block]:

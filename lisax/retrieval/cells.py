@@ -168,11 +168,11 @@ class CellIndex:
     def _ask(self, queries: Sequence[Sequence[str]]) -> _Asked:
         entities: dict[str, int] = {}
         members = [[entities.setdefault(entity, len(entities)) for entity in query] for query in queries]
-        return _Asked(*self._weigh(list(entities)), np.array([entity for some in members for entity in some], np.int64),
-                      np.cumsum([0, *map(len, members)]))
+        flat = np.array([entity for some in members for entity in some], np.int64)
+        return _Asked(*self._weigh(list(entities)), flat, np.cumsum([0, *map(len, members)]))
 
     def _weigh(self, entities: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """keys, pointers, terms and weights of entities; features that no cell has do not count, in the norm neither."""
+        """keys, pointers, terms, weights of entities; features that no cell has do not count, in the norm neither."""
         from lisax.retrieval.cell_features import bags
 
         found = bags(entities, self._analyzer)
@@ -198,7 +198,7 @@ class CellIndex:
         queries = len(asked.query_pointers) - 1
         scores, found = np.empty((queries, k), np.float32), np.empty((queries, k), np.int64)
         sizes = np.zeros(queries, np.int64)
-        sums = np.zeros(cell_blocks.CELLS, np.float32)
+        sums = np.zeros(cell_blocks.LANES * cell_blocks.COLUMNS, np.float32)
         space = np.empty(0, np.float32)
         entities = len(asked.pointers) - 1
         for part, start, first, last, blocks in windows:
@@ -213,8 +213,11 @@ class CellIndex:
         return scores, found, sizes
 
     def columns(self, table: Table, entities: Sequence[str], count: int = 3) -> tuple[int, ...]:
-        """The `count` best columns of a table, in its order: those with the highest Σ_i max_j z(e_i)·z(c_j) over their
-        own cells and header (ours: the paper says columns whose cells scored highest); of equals the first."""
+        """The `count` best columns of a table, in its order; of equals the first.
+
+        A column scores as a table of its own cells and header would (ours: the paper keeps the columns "in which
+        cells received the highest retrieval scores").
+        """
         width = len(table.header)
         if width <= count or not entities:
             return tuple(range(min(width, count)))
@@ -235,7 +238,7 @@ class CellIndex:
 
         weighed = self._weigh(list(entities))
         best = np.zeros((len(entities), number), np.float32)
-        sums = np.zeros(cell_blocks.CELLS, np.float32)
+        sums = np.zeros(cell_blocks.LANES * cell_blocks.COLUMNS, np.float32)
         for block in cell_blocks.blocks_of(groups, self._analyzer):
             norms = cell_blocks.inverse_norms(block.sizes, block.postings, self._idf(block.features), block.cells)
             cell_blocks.score(block, norms, *weighed, sums, 0, best)

@@ -42,15 +42,16 @@ TENSES = (("ied", "y"), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""))
 
 QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _MONTH = f"(?:{'|'.join(MONTHS)}|{'|'.join(month[:3] for month in MONTHS)})"
-DATED = re.compile(rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)\b(?:(?: ?,)? \d{{4}}\b)?",
-                   re.IGNORECASE)
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+DATED = re.compile(rf"\b(?:{_DAY} {_MONTH}|{_MONTH} {_DAY})\b(?:(?: ?,)? \d{{4}}\b)?", re.IGNORECASE)
 # Words of claims about tables that no cell is likely to be: they compare, count, and tie together.
 UNTELLING = COMMON_WORDS | STOP_WORDS | frozenset("""
 's average amount compared different difference equal equally exactly fewer fewest finish finished gave gets give given
 go got great greater greatest happen happened high higher highest include included including large larger largest lead
 least less long longer longest loss low lower lowest make maximum minimum number occur occurred old older oldest pair
 play played range record recorded score scored short shorter shortest single small smaller smallest sum take taken
-took total twice use used win won against also beat beaten young younger youngest come came lose lost hold held receive received show shown list listed
+took total twice use used win won against also beat beaten young younger youngest come came lose lost hold held
+receive received show shown list listed
 """.split())
 
 MARKS = ".,;:!?()[]\"'“”‘’"

@@ -62,7 +62,7 @@ def test_links_agree_with_the_given_ones():
     for name, (texts, *_) in given.items():
         for text in texts:
             words = set(re.sub(r"#([^#]*?);-?\d+,-?\d+#", r"\1", text).split())
-            claim = max(official[name][0], key=lambda one: len(words & set(one.split())) - len(words ^ set(one.split())) / 2)
+            claim = max(official[name][0], key=lambda one: 2 * len(words & set(one.split())) - len(words ^ set(one.split())))
             expected = Counter(re.findall(r"#([^#]*?);-?\d+,-?\d+#", text))
             found = Counter(link(Claim("c", claim), tables[name]))
             agreed += sum((expected & found).values())

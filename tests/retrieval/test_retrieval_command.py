@@ -6,7 +6,14 @@ import sys
 import pytest
 
 from lisax.records import LisaxError
-from lisax.retrieval.command import add_index_arguments, add_retrieve_arguments, index_main, retrieve_main
+from lisax.retrieval.cells import Strategy
+from lisax.retrieval.command import (
+    STRATEGIES,
+    add_index_arguments,
+    add_retrieve_arguments,
+    index_main,
+    retrieve_main,
+)
 
 PAGES = [
     {"id": "Rome", "title": "Rome", "sentences": ["Rome is in Italy."], "redirects": []},
@@ -122,6 +129,10 @@ def test_searching_leaves_the_accelerator_alone(data):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_strategies_offered_are_those_there_are():
+    assert sorted(STRATEGIES) == sorted(Strategy)
+
+
 def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
     rows = [{"id": f"t{n}", "title": f"Towns of {name}", "header": ["town", "people"], "rows": [[town, people]]}
             for n, (name, town, people) in enumerate([("Norway", "Bergen", "3500"), ("Spain", "Bilbao", "9100"),
@@ -148,6 +159,7 @@ def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
                         (("--mode", "linked", "--corpus", tmp_path / "data"), "'t2'")):
         with pytest.raises(LisaxError, match=said):
             retrieve(*words[:-4], "--out", tmp_path / "other.trec", *wrong)
-    for wrong in (("cells", "--add", "--strategy", "entity-word"), ("cells", "--k1", "1"), ("bm25", "--strategy", "entity-word")):
+    for wrong in (("cells", "--add", "--strategy", "entity-word"), ("cells", "--k1", "1"),
+                  ("bm25", "--strategy", "entity-word")):
         with pytest.raises(LisaxError, match="leave|use it with"):
             index(*wrong, "--corpus", tmp_path / "data", "--out", tmp_path / "index")
