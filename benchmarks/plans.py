@@ -8,7 +8,6 @@ Experiments of the same program, as most of a paper are, are compiled once. Need
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import os
 import sys
 from pathlib import Path

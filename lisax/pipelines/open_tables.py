@@ -12,7 +12,7 @@ import functools
 import io
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +25,11 @@ from lisax.models import table_fusion
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.pipelines.fusion_model import FusionModel, fusion_card
 from lisax.pipelines.stages import counting, say
-from lisax.pipelines.table_recipe import ENTITIES, depth_of, is_fusion, read_recipe, task_of
+from lisax.pipelines.table_recipe import depth_of, is_fusion, read_recipe, task_of
 from lisax.pipelines.text_model import TextModel, model_card
-from lisax.records import LABELS, Claim, Hit, Label, Table, Verdict, atomic_write
+from lisax.records import LABELS, Claim, Label, LisaxError, Table, Verdict, atomic_write
+from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
-from lisax.retrieval.linking import link, spans
 from lisax.retrieval.runs import read_run, write_run
 from lisax.retrieval.table_store import TableStore
 from lisax.sampling import table_examples
@@ -93,10 +93,18 @@ class OpenTables(Pipeline):
 
     def entities(self, claim: Claim, mode: str) -> Sequence[str]:
         """What a claim is retrieved by: the spans of its own text, or those that its gold table links."""
-        if mode == "spans":
-            return spans(claim)
-        gold = self.lookup(claim.gold_ids[0]) if claim.gold_ids else None
-        return () if gold is None else link(claim, gold)
+        return table_retrieval.entities(claim, mode, self._gold((claim,), mode))
+
+    def _gold(self, claims: Iterable[Claim], mode: str) -> dict[str, Table]:
+        """The gold tables of claims, where the mode looks at them."""
+        if mode != "linked":
+            return {}
+        units = {unit for claim in claims for unit in claim.gold_ids}
+        gold = {unit: self.lookup(unit) for unit in units}
+        if missing := sorted(unit for unit, table in gold.items() if table is None):
+            raise LisaxError(f"{self.data.folder}: claims are about {len(missing):,} tables that are not there, the first "
+                             f"is '{missing[0]}': entities cannot be linked")
+        return gold
 
     def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
         return self.index.columns(table, self._read_by(claim), self.recipe.columns)
@@ -177,7 +185,7 @@ class OpenTables(Pipeline):
     @property
     def compared_pairs(self) -> list[tuple[Strategy, str]]:
         """(strategy, entities) of every run over the reported claims."""
-        return [(strategy, mode) for strategy in self.recipe.strategies for mode in ENTITIES
+        return [(strategy, mode) for strategy in self.recipe.strategies for mode in table_retrieval.MODES
                 if mode == "spans" or not strategy.whole_query]
 
     def limited(self, role: str) -> list[Claim]:
@@ -186,10 +194,8 @@ class OpenTables(Pipeline):
 
     def _search(self, strategy: Strategy, mode: str, claims: Sequence[Claim], out: Path) -> None:
         index = CellIndex.open(self.index_folder(strategy))
-        queries = [(claim.text,) if strategy.whole_query else self.entities(claim, mode) for claim in claims]
-        found = index.search(queries, DEPTH)
-        write_run(out, (Hit(claim.id, table, rank, score) for claim, hits in zip(claims, found, strict=True)
-                        for rank, (table, score) in enumerate(hits, start=1)), str(strategy))
+        hits = table_retrieval.retrieve(index, claims, DEPTH, mode=mode, gold=self._gold(claims, mode))
+        write_run(out, hits, str(strategy))
 
     def texts(self) -> Iterator[str]:
         """Claims and tables as the models will read them, those of the warm-up's world beside ours."""

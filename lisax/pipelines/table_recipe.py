@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from lisax.records import LisaxError
 from lisax.retrieval.cells import Strategy
+from lisax.retrieval.tables import MODES
 
 TEXT_MODELS = ("claim_only", "closed", "one", "top3", "top5", "top10")
 _FUSION = re.compile(r"(joint|ternary|uniform)_top(1|3|5|10)(_no_attention)?")
-ENTITIES = ("spans", "linked")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TableRecipe:
         for name in (self.strategy, *self.compared):
             if name not in list(Strategy):
                 raise LisaxError(f"TableRecipe: no strategy is named '{name}'; there are {', '.join(Strategy)}")
-        if self.entities not in ENTITIES:
+        if self.entities not in MODES:
             raise LisaxError(f"TableRecipe.entities must be 'spans' or 'linked', found '{self.entities}'")
         if not 0 < self.validation_share < 1:
             raise LisaxError(f"TableRecipe.validation_share must lie between 0 and 1, found {self.validation_share}")

@@ -16,7 +16,7 @@ from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.records import LABELS, DataError, Label, LisaxError
 from lisax.runtime import bundle, program, shapes
-from lisax.runtime.checkpoints import VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import VOCABULARY_NAME, nested, read_card, resolve_checkpoint
 from lisax.runtime.scoring import LabelScorer, softmax
 from lisax.sampling.examples import Example, Passage
 
@@ -125,7 +125,7 @@ def _of_model(card: dict, parameters: Any, folder: Path) -> Callable[[list[int],
     from lisax.models.t5 import T5Config, Transformer
 
     if (folder / bundle.PARAMETERS_NAME).is_file():
-        parameters = program.nested(parameters)
+        parameters = nested(parameters)
     try:
         config = T5Config(**card["architecture"]).for_inference()
     except (KeyError, TypeError) as error:

@@ -275,5 +275,17 @@ def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
     return {path: leaf for name, value in joined.items() for path, leaf in flatten(value, name).items()}
 
 
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """What `flatten` flattened: {"encoder/…/kernel": leaf} as nested dicts."""
+    tree: dict[str, Any] = {}
+    for name, leaf in flat.items():
+        *parents, last = name.split("/")
+        place = tree
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = leaf
+    return tree
+
+
 def parameter_count(parameters: Any) -> int:
     return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(parameters))

@@ -16,9 +16,9 @@ import numpy as np
 from lisax.models.table_fusion import FusionConfig, probabilities
 from lisax.records import LisaxError
 from lisax.runtime.batching import in_order
+from lisax.runtime.checkpoints import nested
 from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.interop.opening import open_checkpoint
-from lisax.runtime.interop.pieces import nested
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import shape_tree
 from lisax.runtime.scoring import TOKENS_PER_BATCH, batches_by_length

@@ -21,6 +21,7 @@ import numpy as np
 from jax import export
 
 from lisax.records import DataError, LisaxError, write_json
+from lisax.runtime.checkpoints import nested
 
 PROGRAM_NAME, PROGRAM_JSON, EXPORTED_NAME = "scorer.stablehlo", "scorer.json", "scorer.jax_export"
 PLATFORMS = ("cpu", "cuda", "tpu")
@@ -135,15 +136,3 @@ def load(folder: Path, described: Mapping[str, Any]) -> Callable[[Mapping[str, j
         raise LisaxError(f"jax {jax.__version__} describes exported programs in another way ({error}): use the jax that "
                          f"this version of LisaX pins, or remove {folder / PROGRAM_JSON} and install flax") from None
     return exported.call
-
-
-def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """{"encoder/…/kernel": leaf} as nested dicts."""
-    tree: dict[str, Any] = {}
-    for name, leaf in flat.items():
-        *parents, last = name.split("/")
-        place = tree
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        place[last] = leaf
-    return tree

@@ -17,11 +17,11 @@ import numpy as np
 
 from lisax.models.stacking import stack, unstack
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, native_checkpoints,
+from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, native_checkpoints, nested,
                                        remove_incomplete, state_tree)
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.opening import open_checkpoint
-from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, nested, shapes_of, unreadable
+from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, shapes_of, unreadable
 from lisax.runtime.interop.t5x_orbax import index_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.shapes import check_parameters, check_same, differences

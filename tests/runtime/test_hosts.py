@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from lisax.records import LisaxError
 from lisax.runtime.checkpoints import complete_steps
 from lisax.runtime.train_log import read_train_log
 

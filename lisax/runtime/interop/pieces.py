@@ -87,18 +87,6 @@ def shapes_of(pieces: Iterable[Piece]) -> dict[str, Shape]:
     return {name: shape for piece in pieces for name, shape in piece.shapes.items()}
 
 
-def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """{"a/b": leaf} as {"a": {"b": leaf}}."""
-    tree: dict[str, Any] = {}
-    for name, leaf in flat.items():
-        *parents, last = name.split("/")
-        place = tree
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        place[last] = leaf
-    return tree
-
-
 def unreadable(folder: str | os.PathLike, error: Exception, name: str | None = None) -> LisaxError:
     what = f"'{name}' of the checkpoint {folder}" if name else f"the checkpoint {folder}"
     return LisaxError(f"{what} cannot be read: {first_line(error)}")

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from lisax.records import LisaxError, atomic_write
+from lisax.runtime.checkpoints import nested
 from lisax.runtime.interop.kinds import NATIVE_INDEX, Kind
-from lisax.runtime.interop.pieces import Checkpoint, Stored, nested, unreadable, whole
+from lisax.runtime.interop.pieces import Checkpoint, Stored, unreadable, whole
 from lisax.runtime.interop.scanned import unrolled
 from lisax.runtime.interop.zarr_arrays import file_store, inside, read, write
 

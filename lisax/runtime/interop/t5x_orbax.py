@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from lisax.records import LisaxError
+from lisax.runtime.checkpoints import nested
 from lisax.runtime.interop.kinds import STATE_NAME, Kind
-from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, nested, unreadable, whole
+from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, unreadable, whole
 from lisax.runtime.interop.scanned import unrolled
 from lisax.runtime.interop.zarr_arrays import file_store, inside, read
 
