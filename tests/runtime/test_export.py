@@ -27,7 +27,7 @@ from lisax.models.t5 import T5Config, Transformer, initialize
 from lisax.pipelines.text_model import TextModel, model_card
 from lisax.records import DataError, LisaxError
 from lisax.runtime import bundle, program, safetensors_file
-from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig
+from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested
 from lisax.runtime.step import TrainState
 
 MODEL = T5Config(vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
@@ -153,7 +153,7 @@ def test_the_program_is_the_model_at_any_length(exported):
     model = jax.jit(functools.partial(Transformer(MODEL).apply, method="first_step_logits"))
     for shape in ((1, 1), (3, 40), (2, 300)):
         tokens = rng.integers(2, 380, shape).astype(np.int32)
-        wanted = model({"params": program.nested(parameters)}, tokens, jnp.array(described["pieces"]))
+        wanted = model({"params": nested(parameters)}, tokens, jnp.array(described["pieces"]))
         np.testing.assert_allclose(score(parameters, tokens), wanted, atol=ATOL)
 
 

@@ -9,10 +9,10 @@ import jax
 import numpy as np
 
 from lisax.models.t5 import T5Config
-from lisax.runtime.checkpoints import flatten
+from lisax.runtime.checkpoints import flatten, nested
 from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.interop.kinds import Kind
-from lisax.runtime.interop.pieces import Checkpoint, Stored, nested, whole
+from lisax.runtime.interop.pieces import Checkpoint, Stored, whole
 from lisax.runtime.objectives import apply_model
 
 T5_1_1 = T5Config(vocab_size=96, emb_dim=24, num_heads=2, num_encoder_layers=3, num_decoder_layers=2, head_dim=8,
