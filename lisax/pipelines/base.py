@@ -74,6 +74,11 @@ class Pipeline:
         """What a vocabulary is trained on."""
         raise NotImplementedError
 
+    @property
+    def warm_up_pipeline(self) -> type[Pipeline]:
+        """Whose recipe `warm_up` is."""
+        return type(self)
+
     def seed_of(self, model: str) -> int:
         return self.recipe.seed
 
@@ -158,13 +163,14 @@ class Pipeline:
         """A whole run on the generated world, whose models this run's start from."""
         if not self.recipe.warm_up:
             return
-        recipe = dataclasses.replace(type(self).read_recipe([self.recipe.warm_up]),
+        pipeline = self.warm_up_pipeline
+        recipe = dataclasses.replace(pipeline.read_recipe([self.recipe.warm_up]),
                                      vocabulary=str(self.vocabulary_file), seed=self.recipe.seed)
         folder = self.out / WARM_UP
         models = [folder / "models" / model for model in recipe.train]
 
         def work() -> None:
-            type(self)(open_folder(self.world_folder), folder, recipe).train_models()
+            pipeline(open_folder(self.world_folder), folder, recipe).train_models()
 
         self.stages.run(WARM_UP, work, outputs=models, after=["world", "vocabulary"],
                         settings=dataclasses.asdict(recipe) | {"vocabulary": None}

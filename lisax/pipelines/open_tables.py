@@ -59,6 +59,14 @@ class OpenTables(Pipeline):
     def claim_splits(self) -> Sequence[str]:
         return self.data.table_claim_splits
 
+    @property
+    def warm_up_pipeline(self) -> type[Pipeline]:
+        if self.recipe.warm_up_pipeline == "open_tables":
+            return OpenTables
+        from lisax.pipelines.list5 import List5
+
+        return List5
+
     def read_claims(self, split: str) -> Iterator[Claim]:
         return self.data.table_claims(split)
 
@@ -203,6 +211,7 @@ class OpenTables(Pipeline):
         if self.recipe.warm_up:
             made = open_folder(self.world_folder)
             claims, tables = itertools.chain(claims, made.table_claims("train")), itertools.chain(tables, made.tables())
+            yield from (f"{page.title} . {page.text}" for page in made.documents())
         for table in tables:
             seen = table_examples.view(dataclasses.replace(table, rows=table.rows[:20]), range(len(table.header)))
             example = TableExample(table.id, next((claim.text for claim in claims), ""), (seen,))

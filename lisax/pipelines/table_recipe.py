@@ -46,6 +46,7 @@ class TableRecipe:
     report_claims: int | None = None  # verified; retrieval is reported over all claims of the split
     validation_share: float = 0.05
     warm_up: str | None = None
+    warm_up_pipeline: str = "open_tables"  # whose recipe that is: or "list5", which learns to match claims with sentences
     warm_up_pages: int = 12_000
     seed: int = 0
 
@@ -60,6 +61,9 @@ class TableRecipe:
                 raise LisaxError(f"TableRecipe: no strategy is named '{name}'; there are {', '.join(Strategy)}")
         if self.entities not in MODES:
             raise LisaxError(f"TableRecipe.entities must be 'spans' or 'linked', found '{self.entities}'")
+        if self.warm_up_pipeline not in ("open_tables", "list5"):
+            raise LisaxError("TableRecipe.warm_up_pipeline must be 'open_tables' or 'list5', found "
+                             f"'{self.warm_up_pipeline}'")
         if not 0 < self.validation_share < 1:
             raise LisaxError(f"TableRecipe.validation_share must lie between 0 and 1, found {self.validation_share}")
         if self.columns < 1:

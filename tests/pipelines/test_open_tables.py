@@ -25,6 +25,7 @@ TableRecipe.train = {{
     'ternary_top3': '{folder}/ternary.gin',
 }}
 TableRecipe.compared = ('query-word',)
+TableRecipe.initial = {}
 TableRecipe.table_tokens = 64
 TableRecipe.text_tokens = 128
 TableRecipe.vocabulary_size = 600
