@@ -4,12 +4,16 @@ import pytest
 
 from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import FusionConfig
+from lisax.pipelines import recipe as list5
+from lisax.pipelines.table_recipe import read_recipe, task_of
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.objectives import objective_of
 
 FOLDER = GIN_CONFIGS / "experiments" / "open_tables"
-SHARED = ("fusion_common_large", "fusion_common_micro", "tables_common_large", "scratch_micro")
-MODELS = sorted(path.stem for path in FOLDER.glob("*.gin") if path.stem not in SHARED)
+SHARED = ("fusion_common_large", "fusion_common_micro", "tables_common_large", "scratch_micro", "world_micro")
+RECIPES = ("paper_large", "scratch", "world", "world_closed")
+SENTENCES = "sentences_first"  # a recipe of LisT5
+MODELS = sorted(path.stem for path in FOLDER.glob("*.gin") if path.stem not in (*SHARED, *RECIPES, SENTENCES))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -40,3 +44,19 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
             schedule = config.trainer.learning_rate_fn
             rates = [float(schedule(step)) for step in (0, 15_000, 30_000, 45_000, 60_000)]
             assert rates == pytest.approx([1e-8, 2.5e-6, 5e-6, 2.5e-6, 1e-8], rel=1e-3)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipes_files_exist(name):
+    recipe = read_recipe([FOLDER / f"{name}.gin"], ["T5_CHECKPOINT = 'a'"] if name == "paper_large" else [])
+    for model, path in recipe.train.items():
+        text = (GIN_CONFIGS / path).read_text()
+        assert "MIXTURE_OR_TASK_NAME" not in text or f"MIXTURE_OR_TASK_NAME = '{task_of(model)}'" in text
+    starts = {start.removeprefix("warm_up/") for start in recipe.initial.values() if start.startswith("warm_up/")}
+    if recipe.warm_up:
+        read = list5.read_recipe if recipe.warm_up_pipeline == "list5" else read_recipe
+        assert starts <= read([recipe.warm_up]).train.keys()
+
+
+def test_sentences_come_first():
+    assert "label_pointwise" in list5.read_recipe([FOLDER / f"{SENTENCES}.gin"]).train
