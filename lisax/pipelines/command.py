@@ -12,6 +12,8 @@ from lisax.records import DataError, LisaxError
 
 if TYPE_CHECKING:
     from lisax.pipelines.base import Pipeline
+    from lisax.pipelines.fusion_model import FusionModel
+    from lisax.pipelines.text_model import TextModel
 
 DEMO_PAGES = 12_000
 
@@ -136,22 +138,51 @@ def rerank_main(args: argparse.Namespace) -> int:
 
 
 def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threshold", type=float, metavar="T", help="of table fusion: claims whose sufficiency is at most "
+                        "T have not enough information (metrics.json of `lisax run open-tables` has one)")
+    parser.add_argument("--columns", type=int, default=3, help="columns kept of a table (default: 3)")
     parser.add_argument("--aggregate", choices=["max", "sum", "first", "any"], default="max",
                         help="how a pointwise model's labels of single sentences become one (default: max)")
-    _add_inference_flags(parser, "run of sentences, best first, as `lisax rerank` writes it")
+    _add_inference_flags(parser, "run of sentences, best first, as `lisax rerank` writes it; or of tables, as "
+                                 "`lisax retrieve` does")
 
 
 def verify_main(args: argparse.Namespace) -> int:
     from lisax.corpora.fever import write_predictions
     from lisax.pipelines.inference import verify
-    from lisax.pipelines.text_model import TextModel
+    from lisax.pipelines.opening import open_model
     from lisax.retrieval.runs import read_run
 
-    model, claims, sentences = TextModel.open(args.checkpoint), _claims(args.claims), _sentences(args.index)
+    model, claims = open_model(args.checkpoint), _claims(args.claims)
+    if model.family.reads_tables:
+        return _verify_tables(args, model, claims)
+    sentences = _sentences(args.index)
     if model.family.ranks:
         raise LisaxError(f"{args.checkpoint} ranks ('{model.family}'); verify needs a labeller")
     verdicts = verify(model, claims, read_run(args.run), sentences.lookup, aggregate=args.aggregate)
     write_predictions(args.out, verdicts, {claim.id: claim for claim in claims}, sentences.original_page)
+    return 0
+
+
+def _verify_tables(args: argparse.Namespace, model: FusionModel | TextModel, claims: list) -> int:
+    import functools
+
+    from lisax.corpora.table_predictions import write_predictions
+    from lisax.pipelines.stages import counting
+    from lisax.pipelines.table_inference import verify
+    from lisax.retrieval.cells import CellIndex
+    from lisax.retrieval.linking import spans
+    from lisax.retrieval.runs import read_run
+    from lisax.retrieval.table_store import TableStore
+    from lisax.sampling.examples import ranked_ids
+
+    store, index, run = TableStore.open(args.index), CellIndex.open(args.index), ranked_ids(read_run(args.run))
+    if not any(store.get(table) for tables in run.values() for table in tables):
+        raise DataError(f"none of its tables is in {args.index}", path=args.run)
+    with counting(len(claims), "claims") as advance:
+        verdicts = verify(model, claims, run, functools.cache(store.get), depth=model.tables, threshold=args.threshold,
+                          columns=lambda table, claim: index.columns(table, spans(claim), args.columns), progress=advance)
+        write_predictions(args.out, verdicts, {claim.id: claim for claim in claims})
     return 0
 
 

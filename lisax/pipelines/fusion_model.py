@@ -15,10 +15,10 @@ from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics import tables as figures
 from lisax.models import table_fusion
-from lisax.records import DataError, LisaxError
+from lisax.records import DataError, Label, LisaxError, Table
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
 from lisax.runtime.fusion_scoring import FusionScorer, Scores
-from lisax.sampling.table_examples import TableExample
+from lisax.sampling.table_examples import TableExample, view
 
 
 def fusion_card(preset: Preset, tables: int, max_tokens: int) -> dict[str, Any]:
@@ -28,7 +28,9 @@ def fusion_card(preset: Preset, tables: int, max_tokens: int) -> dict[str, Any]:
 
 
 class FusionModel:
-    """Scores claims with their tables. `dropped_rows`: rows of tables that the last call's inputs had no room for."""
+    """Scores claims with up to `tables` of their tables. `dropped_rows`: rows of tables that the last call's inputs had no room for."""
+
+    family = Family.TABLE_FUSION
 
     def __init__(self, path: str | os.PathLike):
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
@@ -62,6 +64,15 @@ class FusionModel:
         if self.objective == "ternary":
             return figures.ternary_sufficiency(probabilities[..., 0], probabilities.sum(-1) > 0)
         return -figures.joint_entropy(table_fusion.relevance(probabilities))
+
+    # --- A line, for users in Python ------------------------------------------------------------
+
+    def verify(self, claim: str, tables: Sequence[Table], columns: int | None = None) -> dict[Label, float]:
+        """Probability that the claim is true and false given up to k tables, best first; see `relevance` of
+        `table_fusion` for each table's own. `columns`: the first so many of each table are read (None: all)."""
+        example = TableExample("claim", claim, tuple(view(table, range(len(table.header))[:columns]) for table in tables))
+        truth = table_fusion.truth(self.scores([example]).probabilities)[0]
+        return {Label.SUPPORTS: float(truth[0]), Label.REFUTES: float(truth[1])}
 
     @functools.cached_property
     def _count(self) -> Callable[[str], int]:

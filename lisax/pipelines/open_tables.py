@@ -21,13 +21,13 @@ from lisax.corpora import open_folder
 from lisax.corpora.table_predictions import TableVerdict, read_predictions, write_predictions
 from lisax.formats.families import Family, encode
 from lisax.metrics import tables as figures
-from lisax.models import table_fusion
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.pipelines.fusion_model import FusionModel, fusion_card
 from lisax.pipelines.stages import counting, say
+from lisax.pipelines.table_inference import judged, verdicts_of
 from lisax.pipelines.table_recipe import depth_of, is_fusion, read_recipe, task_of
 from lisax.pipelines.text_model import TextModel, model_card
-from lisax.records import LABELS, Claim, Label, LisaxError, Table, Verdict, atomic_write
+from lisax.records import Claim, Label, LisaxError, Table, atomic_write
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
 from lisax.retrieval.runs import read_run, write_run
@@ -246,7 +246,7 @@ class OpenTables(Pipeline):
             tokens = {"claim_only": recipe.claim_max_tokens, "closed": recipe.table_tokens,
                       "one": recipe.table_tokens}.get(model, recipe.text_tokens)
             lengths = {"inputs": tokens, "targets": recipe.target_tokens}
-            card = model_card(Family.TABLES if k else Family.CLAIM_ONLY, self.preset, tokens)
+            card = model_card(Family.TABLES if k else Family.CLAIM_ONLY, self.preset, tokens, k)
         self.train_model(model, task_of(model), ["examples", "vocabulary"], lengths=lengths, card=card)
 
     def predict(self) -> None:
@@ -281,22 +281,16 @@ class OpenTables(Pipeline):
                          sufficiency=scorer.sufficiency(scores.probabilities))
                 file.write(buffer.getvalue())
         threshold = self.threshold(model)
-        self._write(model, examples, *_judged(scores.probabilities, self.sufficiency(model, REPORT),
+        self._write(model, examples, *judged(scores.probabilities, self.sufficiency(model, REPORT),
                                               threshold if self.undecided_claims else None))
         if model == self.recipe.main:
             gold = self.examples(CLOSED, REPORT)
-            self._write(ORACLE, gold, *_judged(scorer.scores(gold).probabilities, None, None))
+            self._write(ORACLE, gold, *judged(scorer.scores(gold).probabilities, None, None))
 
     def _write(self, model: str, examples: Sequence[TableExample], shares: np.ndarray,
                sufficiency: np.ndarray | None = None, relevance: np.ndarray | None = None) -> None:
-        def verdicts() -> Iterator[TableVerdict]:
-            for i, example in enumerate(examples):
-                scores = () if relevance is None else tuple(map(float, relevance[i, :len(example.tables)]))
-                verdict = Verdict(example.claim_id, LABELS[int(np.argmax(shares[i]))], tuple(map(float, shares[i])),
-                                  tuple(example.unit_ids), scores)
-                yield TableVerdict(verdict, None if sufficiency is None else float(sufficiency[i]))
-
-        write_predictions(self.predictions_file(model), verdicts(), self.claims[REPORT])
+        write_predictions(self.predictions_file(model), verdicts_of(examples, shares, sufficiency, relevance),
+                          self.claims[REPORT])
 
     # --- What the report asks -----------------------------------------------------------------
 
@@ -327,18 +321,3 @@ class OpenTables(Pipeline):
 
     def verdicts(self, model: str) -> dict[str, TableVerdict]:
         return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}
-
-
-def _judged(probabilities: np.ndarray, sufficiency: np.ndarray | None,
-            threshold: float | None) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """(shares of the three labels [claims, 3], sufficiency, relevance [claims, k]) of probabilities [claims, k, classes].
-
-    With a threshold a claim at or below it has not enough information, otherwise it is true or false."""
-    shares = np.zeros((len(probabilities), 3))
-    shares[:, :2] = table_fusion.truth(probabilities)
-    # Nothing was retrieved, or nothing that suffices.
-    undecided = shares.sum(1) == 0
-    if threshold is not None:
-        undecided |= sufficiency <= threshold
-    shares[undecided] = 0.0, 0.0, 1.0
-    return shares, sufficiency, table_fusion.relevance(probabilities)

@@ -21,10 +21,11 @@ from lisax.runtime.scoring import LabelScorer, softmax
 from lisax.sampling.examples import Example, Passage
 
 
-def model_card(family: Family, preset: Preset, max_tokens: int) -> dict[str, Any]:
-    """What inference must know of training; written into a checkpoint's `model.json`."""
+def model_card(family: Family, preset: Preset, max_tokens: int, tables: int = 0) -> dict[str, Any]:
+    """What inference must know of training; written into a checkpoint's `model.json`. `tables`: read for a claim."""
     words = preset.ranking_words if family.ranks else preset.label_words
-    return {"text": {"family": str(family), "preset": preset.name, "max_tokens": max_tokens, "words": list(words)}}
+    return {"text": {"family": str(family), "preset": preset.name, "max_tokens": max_tokens, "words": list(words)}
+            | ({"tables": tables} if tables else {})}
 
 
 class TextModel:
@@ -37,6 +38,7 @@ class TextModel:
             text = card["text"]
             self.family, self.preset = Family(text["family"]), presets.get(text["preset"])
             self.max_tokens = int(text["max_tokens"])
+            self.tables = int(text.get("tables", 0))  # read for a claim, where the family reads tables
             rows = int(card["architecture"]["vocab_size"])
         except (KeyError, TypeError, ValueError) as error:
             raise DataError("the model does not say which format it was trained on: `text` with family, preset and "

@@ -75,7 +75,8 @@ def index_main(args: argparse.Namespace) -> int:
 
 
 def _index_cells(args: argparse.Namespace) -> int:
-    from lisax.retrieval.cells import CellIndex, Strategy, build
+    from lisax.retrieval.cells import Strategy
+    from lisax.retrieval.tables import build_index
 
     if args.k1 is not None or args.b is not None:
         raise LisaxError("--k1 and --b are BM25's: leave them out with `lisax index cells`")
@@ -83,11 +84,7 @@ def _index_cells(args: argparse.Namespace) -> int:
         raise LisaxError("an index keeps the strategy that it was built with: leave --strategy out with --add")
     tables = counted(open_folder(args.corpus).tables(), "tables")
     started = time.monotonic()
-    if args.add:
-        index = CellIndex.open(args.out)
-        index.add(tables)
-    else:
-        index = build(tables, args.out, Strategy(args.strategy or STRATEGIES[0]))
+    index = build_index(tables, args.out, Strategy(args.strategy or STRATEGIES[0]), add=args.add)
     print(f"{args.out}: {len(index):,} tables, {index.settings['cells']:,} cells, {time.monotonic() - started:.1f} s")
     return 0
 

@@ -12,11 +12,51 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lisax.records import DataError, Table, check_id
-from lisax.retrieval.folder import open_component, writing
+from lisax.retrieval.folder import Writing, open_component, writing
 from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate
 
 NAME = "tables"
 PART_TABLES, PART_CHARACTERS = 1 << 20, 1 << 31
+
+
+class TablesBuilder:
+    """Takes tables one at a time; `finish` gives its manifest to commit."""
+
+    def __init__(self, state: Writing, *, extend: bool = False):
+        self._state = state
+        self._parts = [state.folder / part for part in open_component(state.folder, NAME)["parts"]] if extend else []
+        self._ids: StringTableWriter | None = None
+
+    def add(self, table: Table) -> None:
+        if self._ids is None:
+            self._parts.append(self._state.new_part(NAME))
+            self._ids = StringTableWriter(self._parts[-1] / "ids")
+            self._tables = StringsWriter(self._parts[-1] / "tables")
+            self._written = 0
+        text = json.dumps([table.title, table.header, table.rows, table.caption, table.page, table.original_id],
+                          ensure_ascii=False)
+        self._ids.append(check_id(table.id))
+        self._tables.append(text)
+        self._written += len(text)
+        if len(self._ids) >= PART_TABLES or self._written >= PART_CHARACTERS:
+            self._close_part()
+
+    def _close_part(self) -> None:
+        if self._ids is not None:
+            self._ids.close()
+            self._tables.close()
+            self._ids = None
+
+    def finish(self) -> dict[str, dict]:
+        self._close_part()
+        if not self._parts:
+            raise DataError("there are no tables to store", path=self._state.folder)
+        ids = [StringTable(part / "ids") for part in self._parts]
+        if (duplicate := first_duplicate(ids)) is not None:
+            raise DataError(f"the table id '{duplicate}' occurs twice; ids must be distinct", field="id")
+        return {NAME: {"settings": {"tables": sum(map(len, ids))},
+                       "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+                       "files": [name for part in self._parts for name in self._state.names(part)]}}
 
 
 class TableStore:
@@ -35,31 +75,10 @@ class TableStore:
     def build(cls, tables: Iterable[Table], out: str | os.PathLike) -> TableStore:
         """Stores tables in a folder, atomically; ids that occur twice are an error."""
         with writing(out) as state:
-            parts: list[Path] = []
-            writers, written = None, 0
+            builder = TablesBuilder(state)
             for table in tables:
-                if writers is None:
-                    parts.append(state.new_part(NAME))
-                    writers, written = (StringTableWriter(parts[-1] / "ids"), StringsWriter(parts[-1] / "tables")), 0
-                text = json.dumps([table.title, table.header, table.rows, table.caption, table.page, table.original_id],
-                                  ensure_ascii=False)
-                for writer, string in zip(writers, (check_id(table.id), text)):
-                    writer.append(string)
-                written += len(text)
-                if len(writers[0]) >= PART_TABLES or written >= PART_CHARACTERS:
-                    _close(writers)
-                    writers = None
-            if not parts:
-                raise DataError("there are no tables to store", path=out)
-            if writers is not None:
-                _close(writers)
-            ids = [StringTable(part / "ids") for part in parts]
-            if (duplicate := first_duplicate(ids)) is not None:
-                raise DataError(f"the table id '{duplicate}' occurs twice; ids must be distinct", field="id")
-            state.commit({NAME: {
-                "settings": {"tables": sum(map(len, ids))},
-                "parts": [part.relative_to(state.folder).as_posix() for part in parts],
-                "files": [name for part in parts for name in state.names(part)]}})
+                builder.add(table)
+            state.commit(builder.finish())
         return cls(Path(out))
 
     @classmethod
@@ -78,11 +97,6 @@ class TableStore:
     def __iter__(self) -> Iterator[Table]:
         for ids, tables in self._parts:
             yield from map(_table, ids, tables)
-
-
-def _close(writers: Iterable[StringsWriter]) -> None:
-    for writer in writers:
-        writer.close()
 
 
 def _table(table_id: str, text: str) -> Table:

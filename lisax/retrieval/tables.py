@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lisax.records import Claim, DataError, Hit, LisaxError, Table
-from lisax.retrieval.cells import CellIndex
+from lisax.retrieval.cell_builder import CellsBuilder
+from lisax.retrieval.cells import NAME as CELLS
+from lisax.retrieval.cells import CellIndex, Strategy, cells_of
+from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.linking import link, spans
+from lisax.retrieval.table_store import TablesBuilder
 
 MODES = ("linked", "spans")
 CUTOFFS = (1, 3, 5, 10)
 CLAIMS_AT_A_TIME = 1 << 14
+
+
+def build_index(tables: Iterable[Table], folder: str | os.PathLike, strategy: Strategy | None = None, *,
+                add: bool = False) -> CellIndex:
+    """Cells and the tables themselves in one folder, in one pass and atomically; with `add`, to those that it has."""
+    with writing(folder) as state:
+        if add:
+            strategy = Strategy(open_component(state.folder, CELLS)["settings"]["strategy"])
+        cells = CellsBuilder(state, CELLS, strategy.analyzer, {} if add else {"strategy": str(strategy)}, extend=add)
+        store = TablesBuilder(state, extend=add)
+        for table in tables:
+            cells.add(table.id, cells_of(table))
+            store.add(table)
+        state.commit({CELLS: cells.finish(), **store.finish()})
+    return CellIndex.open(folder)
 
 
 def gold_tables(tables: Iterable[Table], claims: Iterable[Claim]) -> dict[str, Table]:

@@ -7,10 +7,12 @@ import json
 import numpy as np
 import pytest
 
+import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
-from lisax.pipelines.open_tables import ORACLE, OpenTables, _judged
+from lisax.pipelines.open_tables import ORACLE, OpenTables
+from lisax.pipelines.table_inference import judged
 from lisax.pipelines.table_recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
 from lisax.records import LisaxError
 from lisax.retrieval.runs import read_run
@@ -25,7 +27,7 @@ TableRecipe.train = {{
     'ternary_top3': '{folder}/ternary.gin',
 }}
 TableRecipe.compared = ('query-word',)
-TableRecipe.initial = {}
+TableRecipe.initial = {{}}
 TableRecipe.table_tokens = 64
 TableRecipe.text_tokens = 128
 TableRecipe.vocabulary_size = 600
@@ -104,10 +106,10 @@ def test_evaluate_gives_the_same_figures(finished, capsys):
 
 def test_what_does_not_suffice_is_not_enough_information():
     pairs = np.array([[[.4, .1], [.3, .2]], [[.1, .8], [.05, .05]], [[0, 0], [0, 0]]])
-    shares, _, relevance = _judged(pairs, np.array([.2, .9, .9]), .2)
+    shares, _, relevance = judged(pairs, np.array([.2, .9, .9]), .2)
     assert shares[0].tolist() == [0, 0, 1] and shares[2].tolist() == [0, 0, 1]
     assert shares[1] == pytest.approx([.15, .85, 0]) and relevance[0] == pytest.approx([.5, .5])
-    shares, _, _ = _judged(pairs, None, None)
+    shares, _, _ = judged(pairs, None, None)
     assert shares[0] == pytest.approx([.7, .3, 0])
 
 
@@ -125,3 +127,31 @@ def test_names_of_models():
 def test_mistakes_in_a_recipe(fields, message):
     with pytest.raises(LisaxError, match=message):
         TableRecipe(**fields)
+
+
+@pytest.mark.parametrize("model", ["joint_top3", "top3"])
+def test_export_retrieve_and_verify_by_hand(finished, model):
+    """The verbs, on a bundle and an index of their own, say what the pipeline said."""
+    folder, _ = finished
+    out, claims = folder / "by_hand" / model, str(folder / "world" / "table_claims.test.jsonl")
+    assert main(["export", "--checkpoint", str(folder / "out" / "models" / model), "--out", str(out / "bundle")]) == 0
+    assert main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(out / "index")]) == 0
+    assert main(["retrieve", "--index", str(out / "index"), "--claims", claims, "--out", str(out / "run.trec"),
+                 "--k", "10"]) == 0
+    assert main(["verify", "--checkpoint", str(out / "bundle"), "--index", str(out / "index"), "--claims", claims,
+                 "--run", str(out / "run.trec"), "--out", str(out / "predictions.jsonl")]) == 0
+    rows = {row["id"]: row for row in map(json.loads, (out / "predictions.jsonl").read_text().splitlines())}
+    for line in (folder / "out" / "predictions" / f"{model}.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        assert rows[row["id"]]["predicted_evidence"] == row["predicted_evidence"]
+        assert rows[row["id"]]["label_probabilities"] == pytest.approx(row["label_probabilities"], abs=1e-5)
+
+
+def test_a_bundle_in_python(finished):
+    folder, _ = finished
+    if not (folder / "by_hand" / "joint_top3" / "bundle").exists():
+        main(["export", "--checkpoint", str(folder / "out" / "models" / "joint_top3"), "--out",
+              str(folder / "by_hand" / "joint_top3" / "bundle")])
+    tables = list(open_folder(folder / "world").tables())[:3]
+    found = lisax.load(str(folder / "by_hand" / "joint_top3" / "bundle")).verify("Something is so.", tables)
+    assert sum(found.values()) == pytest.approx(1)

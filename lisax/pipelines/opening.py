@@ -1,0 +1,28 @@
+"""A checkpoint or bundle as the scorer that its format asks for."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from lisax.formats.families import Family
+from lisax.records import DataError
+from lisax.runtime.checkpoints import read_card, resolve_checkpoint
+
+if TYPE_CHECKING:
+    from lisax.pipelines.fusion_model import FusionModel
+    from lisax.pipelines.text_model import TextModel
+
+
+def open_model(path: str | os.PathLike) -> TextModel | FusionModel:
+    """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+    if not os.path.isdir(path):
+        raise DataError("no such checkpoint or bundle", path=path)
+    folder = resolve_checkpoint(path)
+    if (read_card(folder).get("text") or {}).get("family") == Family.TABLE_FUSION:
+        from lisax.pipelines.fusion_model import FusionModel
+
+        return FusionModel(folder)
+    from lisax.pipelines.text_model import TextModel
+
+    return TextModel.open(folder)

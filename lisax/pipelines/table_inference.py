@@ -1,0 +1,53 @@
+"""From what models say of claims and tables to verdicts: for the pipeline and for `lisax verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from lisax.corpora.table_predictions import TableVerdict
+from lisax.models import table_fusion
+from lisax.pipelines.fusion_model import FusionModel
+from lisax.pipelines.text_model import TextModel
+from lisax.records import LABELS, Claim, Verdict
+from lisax.sampling import table_examples
+from lisax.sampling.examples import Ranked
+from lisax.sampling.table_examples import TableExample
+
+
+def verify(model: FusionModel | TextModel, claims: Iterable[Claim], run: Ranked, lookup: table_examples.Lookup,
+           columns: table_examples.Columns, *, depth: int, threshold: float | None = None,
+           progress: Callable[[int], None] | None = None) -> Iterator[TableVerdict]:
+    """A verdict for each claim from its first `depth` tables of a run; `threshold` as in `judged`."""
+    examples = list(table_examples.retrieved(claims, run, lookup, columns, depth))
+    if isinstance(model, FusionModel):
+        probabilities = model.scores(examples, progress).probabilities
+        return verdicts_of(examples, *judged(probabilities, model.sufficiency(probabilities), threshold))
+    return verdicts_of(examples, model.probabilities(examples, progress).astype(np.float64))
+
+
+def verdicts_of(examples: Sequence[TableExample], shares: np.ndarray, sufficiency: np.ndarray | None = None,
+                relevance: np.ndarray | None = None) -> Iterator[TableVerdict]:
+    """Verdicts of label shares [claims, 3] in the order of `LABELS`; their evidence is the tables that were read,
+    scored by `relevance` [claims, k]."""
+    for i, example in enumerate(examples):
+        scores = () if relevance is None else tuple(map(float, relevance[i, :len(example.tables)]))
+        verdict = Verdict(example.claim_id, LABELS[int(np.argmax(shares[i]))], tuple(map(float, shares[i])),
+                          tuple(example.unit_ids), scores)
+        yield TableVerdict(verdict, None if sufficiency is None else float(sufficiency[i]))
+
+
+def judged(probabilities: np.ndarray, sufficiency: np.ndarray | None,
+            threshold: float | None) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """(shares of the three labels [claims, 3], sufficiency, relevance [claims, k]) of probabilities [claims, k, classes].
+
+    With a threshold a claim at or below it has not enough information, otherwise it is true or false."""
+    shares = np.zeros((len(probabilities), 3))
+    shares[:, :2] = table_fusion.truth(probabilities)
+    # Nothing was retrieved, or nothing that suffices.
+    undecided = shares.sum(1) == 0
+    if threshold is not None:
+        undecided |= sufficiency <= threshold
+    shares[undecided] = 0.0, 0.0, 1.0
+    return shares, sufficiency, table_fusion.relevance(probabilities)
