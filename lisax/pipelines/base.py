@@ -39,7 +39,7 @@ class Pipeline:
 
     indexed: str  # the stage after which the corpus can be read
     read_recipe: Callable[[Sequence[str]], Any]
-    world_shares: Mapping[str, float] | None = None  # kinds of claims in the world of the warm-up
+    world_shares: Mapping[str, Mapping[str, float]] = {}  # kinds of claims in its generated worlds, as `world.write` takes them
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Any, *, until: str | None = None):
         self.data, self.out, self.recipe = data, Path(out), recipe
@@ -138,9 +138,9 @@ class Pipeline:
         """The generated world of the warm-up, where the recipe has one."""
         if self.recipe.warm_up:
             settings = {"pages": self.recipe.warm_up_pages, "seed": self.recipe.seed}
-            shares = {} if self.world_shares is None else {"shares": self.world_shares}
+            shares = self.warm_up_pipeline.world_shares
             self.stages.run("world", lambda: world.write(self.world_folder, **settings, **shares),
-                            outputs=[self.world_folder / "world.json"], settings=settings | (self.world_shares or {}))
+                            outputs=[self.world_folder / "world.json"], settings=settings | {"shares": shares})
 
     def build_vocabulary(self) -> None:
         """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""

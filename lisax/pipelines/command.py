@@ -39,30 +39,34 @@ def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def demo_main(args: argparse.Namespace) -> int:
+    from lisax.pipelines.list5 import List5
+
     data, recipe = args.data, "experiments/list5/scratch.gin"
     if data is None:
         recipe, data = "experiments/list5/demo.gin", args.out / "world"
-        _write_world(data, args.pages, args.seed)
+        _write_world(List5, data, args.pages, args.seed)
     return _list5(args, data, args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings])
 
 
-def _write_world(folder: Path, pages: int, seed: int) -> None:
+def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int) -> None:
     """Unless the folder has that very world: newer files would make every stage run again."""
-    from lisax.pipelines.recipe import WORLD_SHARES
     from lisax.world import write
+
+    shares = pipeline.world_shares
 
     try:
         made = json.loads((folder / "world.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
         made = None
-    if made is None or (made["counts"]["pages"], made["seed"], made["shares"]) != (pages, seed, WORLD_SHARES):
-        write(folder, pages, seed, shares=WORLD_SHARES)
+    if made is None or (made["counts"]["pages"], made["seed"]) != (pages, seed) or not shares.items() <= made.items():
+        write(folder, pages, seed, **shares)
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pipeline", choices=["list5", "open-tables"], help="the paper")
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR",
-                        help="claims and corpus, in a layout that `lisax data check` knows")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data check` "
+                        "knows (open-tables: default is a generated world)")
+    parser.add_argument("--pages", type=int, default=DEMO_PAGES, help="size of the generated world")
     _add_run_flags(parser)
 
 
@@ -70,8 +74,14 @@ def run_main(args: argparse.Namespace) -> int:
     if args.pipeline == "open-tables":
         from lisax.pipelines.open_tables import OpenTables
         from lisax.pipelines.open_tables_report import finish
-        return _run(OpenTables, finish, args, args.data, args.gin_file or ["experiments/open_tables/scratch.gin"],
-                    args.gin_bindings)
+
+        data, recipe = args.data, "experiments/open_tables/scratch.gin"
+        if data is None:
+            data, recipe = args.out / "world", "experiments/open_tables/world.gin"
+            _write_world(OpenTables, data, args.pages, 0)
+        return _run(OpenTables, finish, args, data, args.gin_file or [recipe], args.gin_bindings)
+    if args.data is None:
+        raise LisaxError(f"`lisax run {args.pipeline}` needs --data DIR; `lisax demo` makes a world of its own")
     return _list5(args, args.data, args.gin_file or ["experiments/list5/scratch.gin"], args.gin_bindings)
 
 

@@ -57,7 +57,7 @@ class List5(Pipeline):
 
     indexed = "index"
     read_recipe = staticmethod(read_recipe)
-    world_shares = WORLD_SHARES
+    world_shares = {"shares": WORLD_SHARES}
 
     # --- Files ------------------------------------------------------------------------------
 

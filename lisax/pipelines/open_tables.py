@@ -23,6 +23,7 @@ from lisax.formats.families import Family, encode
 from lisax.metrics import tables as figures
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.pipelines.fusion_model import FusionModel, fusion_card
+from lisax.pipelines.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.pipelines.stages import counting, say
 from lisax.pipelines.table_inference import judged, verdicts_of
 from lisax.pipelines.table_recipe import depth_of, is_fusion, read_recipe, task_of
@@ -46,6 +47,7 @@ class OpenTables(Pipeline):
 
     indexed = "tables"
     read_recipe = staticmethod(read_recipe)
+    world_shares = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
 
     @property
     def stage_names(self) -> list[str]:

@@ -15,6 +15,8 @@ RANKERS = ("rank_entities", "rank")
 # Kinds of claims in the worlds that models are trained on here. One hop is most, as in FEVER: no ranker that sees
 # one sentence at a time finds the second page of a two-hop claim that does not name it.
 WORLD_SHARES = {"one_hop": 0.85, "two_hop": 0.04, "joint": 0.06, "compare": 0.05}
+# Of claims over tables: micro models learn to look cells up, and hardly to compare, count or find the greatest.
+TABLE_SHARES = {"lookup": 0.6, "conjunction": 0.25, "superlative": 0.05, "count": 0.05, "compare": 0.05}
 LABELLERS = ("claim_only", "label_pointwise", "label_listwise", "label_listwise_infused")
 
 

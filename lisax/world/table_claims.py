@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from lisax.records import Claim, Label
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
@@ -50,7 +50,9 @@ class Pair:
 class TableClaimWriter:
     """Writes the claims of one neighbourhood's tables; `rng` is its own stream."""
 
-    def __init__(self, geography: Geography, place: Neighbourhood, tables: Sequence[WorldTable], rng: random.Random):
+    def __init__(self, geography: Geography, place: Neighbourhood, tables: Sequence[WorldTable], rng: random.Random,
+                 shares: Mapping[str, float] = SHARES):
+        self._shares = tuple(shares), tuple(shares.values())
         self.geography, self.place, self.rng = geography, place, rng
         self._entities = {entity.title: entity for entity in place.entities}
         self._tables_of: dict[int, set[str]] = {}
@@ -66,7 +68,7 @@ class TableClaimWriter:
         for _ in range(4 * count):
             if len(written) == count:
                 break
-            kind = self.rng.choices(tuple(SHARES), tuple(SHARES.values()))[0]
+            kind = self.rng.choices(*self._shares)[0]
             pair = write(table)[kind](table)
             if pair is None or pair.true == pair.false:
                 continue

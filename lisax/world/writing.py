@@ -14,6 +14,7 @@ from lisax.world.claims import SHARES, ClaimWriter, Stated
 from lisax.world.facts import SIZE, Geography, Neighbourhood
 from lisax.world.pages import Page, write_pages
 from lisax.world.questions import questions_of
+from lisax.world.table_claims import SHARES as TABLE_SHARES
 from lisax.world.table_claims import TableClaimWriter
 from lisax.world.tables import graph_row, tables_of
 
@@ -52,11 +53,12 @@ def split_of(index: int, seed: int) -> str:
 
 
 def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page: int = 3,
-          shares: Mapping[str, float] = SHARES) -> dict:
+          shares: Mapping[str, float] = SHARES, table_shares: Mapping[str, float] = TABLE_SHARES) -> dict:
     """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
 
     `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
-    `claims.SHARES` for its default and `claims` for what they are.
+    `claims.SHARES` for its default and `claims` for what they are. `table_shares` weighs those of claims over tables
+    (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
     `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is
@@ -65,8 +67,9 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     _check_pages(pages)
     if claims_per_page < 0:
         raise LisaxError(f"claims_per_page must not be negative, found {claims_per_page}")
-    if unknown := set(shares) - set(SHARES):
-        raise LisaxError(f"shares may name {', '.join(SHARES)}, found {', '.join(sorted(unknown))}")
+    for name, given, known in (("shares", shares, SHARES), ("table_shares", table_shares, TABLE_SHARES)):
+        if unknown := set(given) - set(known):
+            raise LisaxError(f"{name} may name {', '.join(known)}, found {', '.join(sorted(unknown))}")
     folder = Path(folder)
     names = ["pages", "tables", "graphs",
              *(f"{what}.{split}" for what in ("claims", "questions", "table_claims") for split in SPLITS)]
@@ -85,7 +88,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             for table in tables:
                 put("tables", table.row())
             question_rng = geography.rng(place.number, "questions")
-            table_claims = TableClaimWriter(geography, place, tables, geography.rng(place.number, "table claims"))
+            table_claims = TableClaimWriter(geography, place, tables, geography.rng(place.number, "table claims"),
+                                            table_shares)
             for i, page in enumerate(written):
                 index = place.number * SIZE + i
                 split = split_of(index, seed)
@@ -104,7 +108,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
         if not counts[name]:  # in a world of a few pages; readers refuse an empty file
             (folder / f"{name}.jsonl").unlink()
     summary = {"name": "world", "version": VERSION, "seed": seed, "claims_per_page": claims_per_page,
-               "shares": dict(shares), "counts": counts, "labels": labels}
+               "shares": dict(shares), "table_shares": dict(table_shares), "counts": counts, "labels": labels}
     write_json(folder / "world.json", summary)
     return summary
 
