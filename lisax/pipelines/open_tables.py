@@ -72,6 +72,10 @@ class OpenTables(Pipeline):
     def read_claims(self, split: str) -> Iterator[Claim]:
         return self.data.table_claims(split)
 
+    def seed_of(self, model: str) -> int:
+        own = self.recipe.fusion_seed if is_fusion(model) else None
+        return self.recipe.seed if own is None else own
+
     # --- Files ------------------------------------------------------------------------------
 
     def index_folder(self, strategy: str) -> Path:

@@ -129,10 +129,8 @@ def _report(run: OpenTables, found: Mapping) -> Report:
 def _retrieval_table(found: Mapping) -> ResultTable:
     rows = []
     for strategy, modes in found["retrieval"].items():
-        whole = Strategy(strategy).whole_query
         for mode, hits in modes.items():
-            name = STRATEGIES[Strategy(strategy)] + ("" if whole else f" · {mode}")
-            rows.append(ResultRow(name, tuple(hits[f"hits@{k}"] for k in CUTOFFS)))
+            rows.append(ResultRow(_searched(strategy, mode), tuple(hits[f"hits@{k}"] for k in CUTOFFS)))
     return ResultTable("Table retrieval", tuple(f"H@{k}" for k in CUTOFFS), (*rows, *TABLE_RETRIEVAL),
                        "Gold table among the first k, in percent.",
                        "The paper's own figures, TabFact's validation claims with linked entities: for orientation.")
@@ -140,13 +138,17 @@ def _retrieval_table(found: Mapping) -> ResultTable:
 
 def _split_tables(found: Mapping) -> list[ResultTable]:
     """Retrieval by kind of claim, of the strategies, where the data knows kinds."""
-    rows = [ResultRow(f"{STRATEGIES[Strategy(strategy)]} · {mode} · {kind}",
-                      tuple(hits[f"hits@{k}"] for k in CUTOFFS))
+    rows = [ResultRow(f"{_searched(strategy, mode)} · {kind}", tuple(hits[f"hits@{k}"] for k in CUTOFFS))
             for strategy, modes in found["retrieval"].items() for mode, figure in modes.items()
             for kind, hits in figure["by_kind"].items()]
     if not rows:
         return []
     return [ResultTable("Table retrieval by kind of claim", tuple(f"H@{k}" for k in CUTOFFS), tuple(rows))]
+
+
+def _searched(strategy: str, mode: str) -> str:
+    named = Strategy(strategy)
+    return STRATEGIES[named] + ("" if named.whole_query else f" · {mode}")
 
 
 def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:

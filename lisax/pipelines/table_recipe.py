@@ -49,6 +49,7 @@ class TableRecipe:
     warm_up_pipeline: str = "open_tables"  # whose recipe that is: or "list5", which learns to match claims with sentences
     warm_up_pages: int = 12_000
     seed: int = 0
+    fusion_seed: int | None = None  # of fusion models, if another than `seed`
 
     def __post_init__(self):
         known = [*TEXT_MODELS]
