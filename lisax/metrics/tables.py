@@ -22,6 +22,7 @@ from lisax.records import Claim, DataError, Hit, LisaxError, Verdict
 CUTOFFS = (1, 3, 5, 10)
 DEPTH = 10
 MISSING = "missing"
+NOWHERE = 1 << 30  # the place of a table that was not found
 # Groups of gold ranks, by their last rank.
 RANK_GROUPS = {"1": 1, "2-3": 3, "4-5": 5, "6-10": DEPTH}
 
@@ -43,6 +44,26 @@ def hits(claims: Claims, run: Run, cutoffs: Sequence[int] = CUTOFFS) -> dict:
     if not judged:
         raise DataError("there is nothing to find: no claim has a gold table")
     return figures(judged) | {"by_kind": {kind: figures(members) for kind, members in _kinds(judged).items()}}
+
+
+def hits_among_equals(claims: Claims, run: Run, cutoffs: Sequence[int] = CUTOFFS) -> dict[str, dict[str, float]]:
+    """`hits@k` as they would be if the gold table stood `last` and `first` among tables of its score in the run.
+
+    A wide gap says that the order of equal scores decides, which no strategy means. Tables past the run's end are not
+    seen, so that at its depth both are the same."""
+    places: list[tuple[int, int]] = []
+    for claim in claims.values():
+        if not claim.gold_ids:
+            continue
+        ranked = run.get(claim.id, ())
+        own = max((hit.score for hit in ranked if hit.id in claim.gold_ids), default=None)
+        better = sum(own is not None and hit.score > own for hit in ranked)
+        equal = sum(own is not None and hit.score == own for hit in ranked)
+        places.append((better + equal, better + 1) if equal else (NOWHERE, NOWHERE))
+    if not places:
+        raise DataError("there is nothing to find: no claim has a gold table")
+    return {name: {f"hits@{k}": sum(place[i] <= k for place in places) / len(places) for k in cutoffs}
+            for i, name in enumerate(("last", "first"))}
 
 
 def gold_rank(claim: Claim, ranked: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
     from lisax.pipelines.text_model import TextModel
 
-DEMO_PAGES = 12_000
+DEMO_PAGES, TABLE_PAGES = 12_000, 30_000
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pipeline", choices=["list5", "open-tables"], help="the paper")
     parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data check` "
                         "knows (open-tables: default is a generated world)")
-    parser.add_argument("--pages", type=int, default=DEMO_PAGES, help="size of the generated world")
+    parser.add_argument("--pages", type=int, default=TABLE_PAGES, help="size of the generated world (default: 30000)")
     _add_run_flags(parser)
 
 

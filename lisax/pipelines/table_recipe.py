@@ -65,6 +65,9 @@ class TableRecipe:
         if self.warm_up_pipeline not in ("open_tables", "list5"):
             raise LisaxError("TableRecipe.warm_up_pipeline must be 'open_tables' or 'list5', found "
                              f"'{self.warm_up_pipeline}'")
+        if Strategy(self.strategy).whole_query and self.entities != "spans":
+            raise LisaxError(f"TableRecipe.strategy '{self.strategy}' matches the whole claim: TableRecipe.entities is for "
+                             "strategies of entities, leave it 'spans'")
         if not 0 < self.validation_share < 1:
             raise LisaxError(f"TableRecipe.validation_share must lie between 0 and 1, found {self.validation_share}")
         if self.columns < 1:

@@ -45,6 +45,26 @@ def test_hits_by_kind():
         tables.hits({"f": CLAIMS["f"]}, run_of(RANKED))
 
 
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=6), st.integers(0, 7))
+def test_hits_lie_between_those_of_gold_tables_last_and_first_among_equals(scores, gold):
+    ranked = [Hit("a", f"t{i}", rank, score) for rank, (score, i) in enumerate(
+        sorted(zip(scores, range(len(scores))), key=lambda pair: -pair[0]), start=1)]
+    claims = {"a": claim("a", S, f"t{gold}")}
+    bounds = tables.hits_among_equals(claims, {"a": ranked}, (1, 2, 3))
+    own = tables.hits(claims, {"a": ranked}, (1, 2, 3))
+    for k in ("hits@1", "hits@2", "hits@3"):
+        assert bounds["last"][k] <= own[k] <= bounds["first"][k]
+    if len(set(scores)) == len(scores):
+        assert bounds["last"] == bounds["first"]
+
+
+def test_hits_among_equals():
+    ranked = [Hit("a", name, rank, score) for rank, (name, score) in enumerate((("x", 3), ("y", 2), ("t1", 2), ("z", 2)), 1)]
+    found = tables.hits_among_equals({"a": CLAIMS["a"]}, {"a": ranked}, (1, 2, 3, 4))
+    assert found["first"] == {"hits@1": 0, "hits@2": 1, "hits@3": 1, "hits@4": 1}
+    assert found["last"] == {"hits@1": 0, "hits@2": 0, "hits@3": 0, "hits@4": 1}
+
+
 def test_hits_are_what_ir_measures_calls_success():
     from ir_measures import Success, calc_aggregate
     run = run_of(RANKED)
