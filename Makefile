@@ -13,7 +13,7 @@ demo: $(STAMP)
 	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
 
 test: $(STAMP)
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n 2 --dist loadfile
 
 peers: $(STAMP)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir -r requirements-peers.txt

@@ -101,7 +101,7 @@ def test_fusion_features(folder):
 
 def test_a_batch_has_weight_where_there_is_a_class():
     config = DatasetConfig("tables_fusion_top3", {"inputs": 210, "targets": 3}, batch_size=8, module="tasks")
-    check_dataset(config, 400, "train")
+    check_dataset(config, 704, "train")
     (batch,) = eval_batches(config)
     assert batch["encoder_input_tokens"].shape == (8, 210) and batch["decoder_target_tokens"].shape == (8, 3)
     assert (batch["decoder_loss_weights"] == (batch["decoder_target_tokens"] > 0)).all()
