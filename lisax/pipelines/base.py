@@ -7,6 +7,7 @@ import functools
 import itertools
 import os
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ WARM_UP = "warm_up"
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 
 
-class Pipeline:
+class Pipeline(ABC):
     """One run in the folder `out`: the methods of a pipeline are stages that read and write files there.
 
     Roles of claims: `train` teaches, `dev` chooses checkpoints, `test` is reported. Data with all three
@@ -55,9 +56,9 @@ class Pipeline:
     # --- What a pipeline says -----------------------------------------------------------------
 
     @property
+    @abstractmethod
     def stage_names(self) -> list[str]:
         """In the order in which they run."""
-        raise NotImplementedError
 
     @property
     def claim_splits(self) -> Sequence[str]:
@@ -66,13 +67,13 @@ class Pipeline:
     def read_claims(self, split: str) -> Iterable[Claim]:
         return self.data.claims(split)
 
+    @abstractmethod
     def train_models(self) -> None:
         """All that has to be trained, and what training needs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def texts(self) -> Iterator[str]:
         """What a vocabulary is trained on."""
-        raise NotImplementedError
 
     @property
     def warm_up_pipeline(self) -> type[Pipeline]:
