@@ -257,7 +257,7 @@ def test_a_tar_is_unpacked(tmp_path):
     (zipped_link(), "holds a link, 'link'"),
     (zipped(a="x" * 99).replace(b"x" * 99, b"y" * 99), "broken"),
     (b"no archive", "neither a zip nor a tar archive"),
-])
+], ids=map(str, range(14)))  # the bytes hold the time of day
 def test_archives_are_not_trusted(tmp_path, data, said):
     folder = tmp_path / "out"
     (tmp_path / "archive").write_bytes(data)
