@@ -67,13 +67,13 @@ def write_bundle(folder: Path) -> None:
     from lisax.formats import presets
     from lisax.formats.families import Family
     from lisax.models.t5 import T5Config, initialize
-    from lisax.pipelines.text_model import model_card
+    from lisax.formats.card import text_card
     from lisax.runtime import bundle
     from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig
     from lisax.runtime.step import TrainState
 
     card = {"architecture": dataclasses.asdict(T5Config())}
-    card |= model_card(Family.LABEL_POINTWISE, presets.PAPER, 512)
+    card |= text_card(Family.LABEL_POINTWISE, presets.PAPER, 512)
     files = {"spiece.model": (folder / "data" / "spiece.model").read_bytes()}
     with CheckpointWriter(folder / "model", SaveCheckpointConfig(), card, files) as writer:
         writer.save(TrainState(jnp.int32(0), initialize(T5Config()), {}), {})

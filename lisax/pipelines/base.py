@@ -177,11 +177,10 @@ class Pipeline(ABC):
                         settings=dataclasses.asdict(recipe) | {"vocabulary": None}
                         | {"gin": {model: gin_text(path) for model, path in recipe.train.items()}})
 
-    def train_model(self, model: str, task: str, after: Sequence[str], *, lengths: Mapping[str, int] | None,
-                    card: Mapping[str, Any]) -> None:
+    def train_model(self, model: str, task: str, after: Sequence[str], *, lengths: Mapping[str, int] | None) -> None:
         """Trains one model by its gin file, from what the recipe says it starts from.
 
-        `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file; `card` goes into `model.json`."""
+        `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file."""
         from lisax.runtime.gin_files import bindings_of, run_gin
 
         recipe, folder = self.recipe, self.model_dir(model)
@@ -204,7 +203,7 @@ class Pipeline(ABC):
                                                         "lisax_format.preset": self.preset.name})]
 
         def work() -> None:
-            result = run_gin([gin_file], bindings, card=card)
+            result = run_gin([gin_file], bindings)
             # Only what training leaves for the stages after it may differ from run to run of this process.
             say(f"  {model}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
 

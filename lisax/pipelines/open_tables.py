@@ -22,12 +22,12 @@ from lisax.corpora.table_predictions import TableVerdict, read_predictions, writ
 from lisax.formats.families import Family, encode
 from lisax.metrics import tables as figures
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
-from lisax.pipelines.fusion_model import FusionModel, fusion_card
+from lisax.pipelines.fusion_model import FusionModel
 from lisax.pipelines.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.pipelines.stages import counting, say
 from lisax.pipelines.table_inference import judged, verdicts_of
 from lisax.pipelines.table_recipe import depth_of, is_fusion, read_recipe, task_of
-from lisax.pipelines.text_model import TextModel, model_card
+from lisax.pipelines.text_model import TextModel
 from lisax.records import Claim, Label, LisaxError, Table, atomic_write
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
@@ -247,13 +247,11 @@ class OpenTables(Pipeline):
         recipe, k = self.recipe, depth_of(model)
         if is_fusion(model):
             lengths = {"inputs": k * recipe.table_tokens, "targets": k}
-            card = fusion_card(self.preset, k, recipe.table_tokens)
         else:
             tokens = {"claim_only": recipe.claim_max_tokens, "closed": recipe.table_tokens,
                       "one": recipe.table_tokens}.get(model, recipe.text_tokens)
             lengths = {"inputs": tokens, "targets": recipe.target_tokens}
-            card = model_card(Family.TABLES if k else Family.CLAIM_ONLY, self.preset, tokens, k)
-        self.train_model(model, task_of(model), ["examples", "vocabulary"], lengths=lengths, card=card)
+        self.train_model(model, task_of(model), ["examples", "vocabulary"], lengths=lengths)
 
     def predict(self) -> None:
         """Verdicts of every model, and what the fusion models say of each table."""
