@@ -1,6 +1,6 @@
 """How soon LisaX is of use: from the start of the process to the first training step, and to a bundle's first answer.
 
-    .venv/bin/python benchmarks/start.py [--rounds 5] [--json FILE]
+    .venv/bin/python -m benchmarks.start [--rounds 5] [--json FILE]
 
 Training is `lisax train` of T5 1.1 small on LisT5's ranking task with generated examples, batch 8 × 128 → 8, first
 without and then with jax's compilation cache (JAX_COMPILATION_CACHE_DIR; off unless a user sets it). The bundle holds T5 1.1
