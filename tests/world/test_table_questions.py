@@ -77,12 +77,12 @@ def test_an_oracle_agrees_on_superlatives_and_comparisons_of_series(questions, t
             continue
         column = [number(row[named]) for row in table.rows]
         if question["kind"] == "superlative":
-            low = re.search("lowest|smallest|least|fewest", text, re.I)
+            low = re.search(r"\b(lowest|smallest|least|fewest)\b", text, re.I)
             assert column[i] == (min if low else max)(column) and column.count(column[i]) == 1
             assert j in (0, named)
         elif question["kind"] == "compare":
             years = [k for k, row in enumerate(table.rows) if row[0] in text]
-            less = re.search("lower|smaller|less", text, re.I)
+            less = re.search(r"\b(lower|smaller|less)\b", text, re.I)
             assert len(years) == 2 and i == (min if less else max)(years, key=column.__getitem__)
         else:
             continue
