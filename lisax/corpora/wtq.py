@@ -12,8 +12,8 @@ former, under the same ids. Those of `e2e_train` that stand in pristine-seen-tab
 a model may train on `train` and `e2e_train` together.
 
 In a .tsv the values of a list are separated by `|`, and `\\n`, `\\p` and `\\\\` are an end of line, a `|` and a
-backslash. The evidence of a question are the cells that hold its answer, see `answer_cells`, or the table alone. Of
-the E2E sets, cells in several columns are all taken: they are known to be answered by a cell.
+backslash. The evidence of a question are the cells that hold its answer, see `answer_cells.evidence_of`, or the table
+alone. Those of the E2E sets are known to be answered by a cell, and cells in several columns are all taken.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class WikiTableQuestions(QuestionDataset):
                 watch.problem(DataError(f"there is no table {table_id!r}", path=path, line=watch.where[1],
                                         field="context"))
                 continue
-            evidence = answer_cells.evidence_of(table, question.answers, several_columns=split.startswith("e2e_"),
+            evidence = answer_cells.evidence_of(question.text, table, question.answers, known=split.startswith("e2e_"),
                                                 warn=lambda kind: watch.warn(kind, *watch.where))
             yield Question(question.id, question.text, question.answers, evidence, question.original_id)
 
