@@ -8,10 +8,13 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lisax.corpora import open_folder, wtq
 from lisax.corpora.answer_cells import NO_CELL, SEVERAL_COLUMNS
 from lisax.corpora.check import check
+from lisax.corpora.grid import Place
 from lisax.corpora.reading import Watch
 from lisax.records import DataError, Question, Table, is_cell
 
@@ -118,6 +121,17 @@ def test_a_broken_table_is_named(folder, content, message):
     (folder / "csv/200-csv/1.csv").write_bytes(content)
     with pytest.raises(DataError, match=f"200-csv/1.csv.*{message}"):
         list(open_folder(folder).tables())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.sampled_from("ab|\\np\t 1")), st.binary(max_size=30) | st.text('a",\\\n', max_size=30).map(str.encode))
+def test_whatever_a_file_holds_is_a_record_or_an_error_with_its_place(line, content):
+    for parse in (lambda: wtq.parse_line(line, Path("x.tsv"), 4),
+                  lambda: wtq.parse_table("csv/1-csv/1.csv", content, Place(Path("x.csv"), None, Watch()))):
+        try:
+            parse()
+        except DataError as error:
+            assert str(error).startswith("x.")
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real data are not here")
