@@ -72,7 +72,16 @@ def test_a_check_tells_how_many_have_cells(folder):
     training = folder / "data/training.tsv"
     assert summary.warnings == (
         f"{NO_CELL}: 2, first at {training}:5", f"{SEVERAL_COLUMNS}: 1, first at {training}:6",
-        f"questions that e2e_train has too (left out of dev): 1, first at {folder}/pristine-seen-tables.tsv:6")
+        f"questions of dev that e2e_train has too (left out): 1, first at {folder}/pristine-seen-tables.tsv:6")
+
+
+def test_training_questions_are_none_of_those_that_are_reported(folder):
+    (folder / "e2e_dev.jsonl").write_text(json.dumps(E2E | {"id": "nt-0"}) + "\n")
+    (folder / "e2e_test.jsonl").write_text(json.dumps(E2E | {"id": "nt-2"}) + "\n")
+    dataset = open_folder(folder)
+    assert [question.id for question in dataset.questions("train")] == ["nt-1", "nt-3", "ns-4"]
+    assert [question.id for question in dataset.questions("e2e_test")] == ["nt-2"]
+    assert check(folder).sound
 
 
 def test_an_archive_reads_as_the_folder_does(folder):
