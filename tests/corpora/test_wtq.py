@@ -133,7 +133,8 @@ def test_a_broken_table_is_named(folder, content, message):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.text(st.sampled_from("ab|\\np\t 1")), st.binary(max_size=30) | st.text('a",\\\n', max_size=30).map(str.encode))
+@given(st.text(st.sampled_from("ab|\\np\t 1")),
+       st.binary(max_size=30) | st.text('a",\\\n', max_size=30).map(str.encode))
 def test_whatever_a_file_holds_is_a_record_or_an_error_with_its_place(line, content):
     for parse in (lambda: wtq.parse_line(line, Path("x.tsv"), 4),
                   lambda: wtq.parse_table("csv/1-csv/1.csv", content, Place(Path("x.csv"), None, Watch()))):
