@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from lisax.adversary.statements import Statements, statements
 from lisax.records import DataError, Document, split_sentence_id
 from lisax.retrieval.entities import COMMON_WORDS, DATE_WORDS
 from lisax.retrieval.titles import LONGEST_TITLE, unqualified
@@ -32,7 +33,8 @@ class Corpus:
     """`page_of(id)` gives a page; `pages` is read once, for the names."""
 
     def __init__(self, page_of: Callable[[str], Document], pages: Iterable[Document]):
-        self._page_of = functools.lru_cache(CACHED_PAGES)(page_of)
+        self.page = functools.lru_cache(CACHED_PAGES)(page_of)
+        self._about = functools.lru_cache(CACHED_PAGES)(lambda page: statements(self.page(page)))
         self._names: dict[str, tuple[str, ...]] = {}
         self._longest: dict[str, int] = {}  # words of the longest name that begins with this word
         self._ids: set[str] = set()
@@ -77,8 +79,22 @@ class Corpus:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def page(self, page: str) -> Document:
-        return self._page_of(page)
+    def about(self, page: str) -> Statements:
+        """What a page says of its own subject."""
+        return self._about(page)
+
+    def written(self, page: str) -> str | None:
+        """A page's name in running text, such that it means that page alone; None where that cannot be had.
+
+        `Faba Sulin (novelist)` is `the novelist Faba Sulin`, `River Osk` is `the River Osk`.
+        """
+        title = self.page(page).title
+        name, qualifier = unqualified(title)
+        if qualifier:
+            return f"the {qualifier} {name}" if qualifier.split()[-1].islower() else title
+        if len(self.pages_named(title)) > 1:
+            return None
+        return f"the {title}" if title.startswith(("River ", "Battle of ", "Siege of ")) else title
 
     def text(self, unit: str) -> str:
         """The text of a sentence by its id; empty where the corpus has none."""

@@ -102,7 +102,7 @@ class DateManipulation:
                 continue
             page = members[0].rpartition("_")[0]
             if page in self._corpus:
-                for event in statements(self._corpus.page(page)).events:
+                for event in self._corpus.about(page).events:
                     if event.unit == members[0] and event.once == verb and subject_page(claim, self._corpus) == page:
                         return event.date, True
             if verb in ("born", "died"):

@@ -52,11 +52,11 @@ class Disambiguation:
 
     def _said(self, page: str, name: str, instead: str) -> list[tuple[str, str]]:
         """Claims about `page` under the shared name, which its own sentences support."""
-        about = statements(self._corpus.page(page))
+        about = self._corpus.about(page)
         said = [(phrase.unit, sentence(f"{name} {phrase.text}")) for phrase in about.predicates]
         if about.description is not None:
             first = without_parentheses(readable(self._corpus.text(about.description.unit)))
             verb = "was" if f" was {about.description.text}" in first else "is"
             said.append((about.description.unit, sentence(f"{name} {verb} {about.description.text}")))
-        theirs = {phrase.text for phrase in statements(self._corpus.page(instead)).predicates}
+        theirs = {phrase.text for phrase in self._corpus.about(instead).predicates}
         return [(unit, text) for unit, text in said if text.removeprefix(f"{name} ").rstrip(".") not in theirs]

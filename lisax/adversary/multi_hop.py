@@ -74,7 +74,7 @@ class MultiHop:
     def _appositive(self, claim: Claim, rng: random.Random) -> Attack | None:
         if (ending := self._ending_name(claim)) is None:
             return None
-        about = statements(self._corpus.page(ending[1]))
+        about = self._corpus.about(ending[1])
         if (described := _described(about, rng)) is None:
             return None
         phrase, units = described
@@ -83,7 +83,7 @@ class MultiHop:
     def _wrong_birth(self, claim: Claim, rng: random.Random) -> Attack | None:
         if claim.label is not Label.SUPPORTS or (ending := self._ending_name(claim)) is None:
             return None
-        about = statements(self._corpus.page(ending[1]))
+        about = self._corpus.about(ending[1])
         born = next((event for event in about.events if event.text == _BIRTH and event.date.year > 0), None)
         if born is None:
             return None
@@ -96,12 +96,12 @@ class MultiHop:
         if claim.label is not Label.SUPPORTS or is_negated(claim.text) or (ending := self._ending_name(claim)) is None:
             return None
         named, page = ending
-        about = statements(self._corpus.page(page))
+        about = self._corpus.about(page)
         text = body(claim.text)
         lead = text[:named.start]
         # `the novelist Faba Sulin` goes as a whole, and `the` must not be left.
         lead = re.sub(r" the(?: [a-z]+)? $", " ", lead)
-        if (described := _described(about, rng, relative_only=False)) is None or not lead.endswith(" ") \
+        if (described := _described(about, rng)) is None or not lead.endswith(" ") \
                 or lead.split()[-1] in ("the", "as") or _DEFINITE.search(lead[lead.find(" "):].replace("the ", "", 1)):
             return None
         phrase, units = described
@@ -119,7 +119,7 @@ class MultiHop:
         if not work or (" " + work["noun"]).find(" by ") >= 0:
             return None
         for role, unit, page in made_by(self._corpus, subject.page):
-            about = statements(self._corpus.page(page))
+            about = self._corpus.about(page)
             if (described := _described(about, rng)) is None or not described[0].startswith(("a ", "an ")):
                 continue
             phrase, units = described
@@ -135,12 +135,12 @@ class MultiHop:
             return None
         known = {split_sentence_id(unit)[0] for unit in claim.gold_ids}
         for work in self._works_of(subject.page):
-            name = self._corpus.page(work).title
-            if work in known or work == subject.page or name in claim.text or "(" in name:
+            name = self._corpus.written(work)
+            if work in known or work == subject.page or name is None or name in claim.text:
                 continue
             for role, unit, maker in made_by(self._corpus, work):
                 if maker == subject.page and role not in claim.text:
-                    the = f"The {role} of {_with_article(name)}"
+                    the = f"The {role} of {name}"
                     sets = together(claim.evidence_sets, ((unit,),))
                     return Attack(self.kind, (claim.id,), sentence(f"{the} {subject.predicate}"), claim.label,
                                   () if claim.label is Label.NOT_ENOUGH_INFO else sets,
@@ -168,7 +168,7 @@ class MultiHop:
 
 def made_by(corpus: Corpus, page: str) -> Iterator[tuple[str, str, str]]:
     """(role, sentence, maker's page) where a page says of its own subject that one entity made it."""
-    about = statements(corpus.page(page))
+    about = corpus.about(page)
     subjects = (about.name, f"The {about.noun}", "It ") if about.noun and not about.person else (about.name,)
     for line in corpus.page(page).sentences:
         text = without_parentheses(readable(line.text))
@@ -184,7 +184,7 @@ def made_by(corpus: Corpus, page: str) -> Iterator[tuple[str, str, str]]:
                 yield ROLES[by[1]], line.id, maker
 
 
-def _described(about: Statements, rng: random.Random, relative_only: bool = True) -> tuple[str, tuple[str, ...]] | None:
+def _described(about: Statements, rng: random.Random) -> tuple[str, tuple[str, ...]] | None:
     """A noun phrase, with or without a relative clause, and the sentences that show it."""
     if about.description is None:
         return None
@@ -193,6 +193,8 @@ def _described(about: Statements, rng: random.Random, relative_only: bool = True
         said = rng.choice(predicates)
         units = tuple(dict.fromkeys((about.description.unit, said.unit)))
         return f"{_article(about.description.text)} {'who' if about.person else 'that'} {said.text}", units
+    if len(about.description.text.split()) < 3:
+        return None  # `a country` tells nobody apart
     return _article(about.description.text), (about.description.unit,)
 
 
@@ -205,6 +207,3 @@ def _article(phrase: str) -> str:
 def _repeats(predicate: str, description: str) -> bool:
     return bool(re.match(r"(?:is|was) (?:an?|the) ", predicate)) or set(words(predicate)) <= set(words(description))
 
-
-def _with_article(name: str) -> str:
-    return f"the {name}" if name.startswith(("River ", "Battle of ", "Siege of ")) else name

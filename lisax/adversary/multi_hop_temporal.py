@@ -33,11 +33,11 @@ class MultiHopTemporal:
     def attack(self, claim: Claim) -> Iterator[Attack]:
         rng = random_of(self._seed, self.kind, claim.id)
         for page in self._pages(claim):
-            about = statements(self._corpus.page(page))
+            about = self._corpus.about(page)
             if not about.events:
                 continue
             for unit, other, role in self._linked(page):
-                told = statements(self._corpus.page(other))
+                told = self._corpus.about(other)
                 if not told.events or tuple(sorted((page, other))) in self._done or told.name == about.name:
                     continue
                 if (attack := self._compare(claim, about, told, page, other, unit, role, rng)) is not None:
@@ -65,36 +65,28 @@ class MultiHopTemporal:
                  role: str | None, rng: random.Random) -> Attack | None:
         pairs = [(mine, theirs) for mine in about.events for theirs in told.events
                  if mine.date.before(theirs.date) or theirs.date.before(mine.date)]
-        names = [_written(self._corpus, place) for place in (page, other)]
+        names = [self._corpus.written(place) for place in (page, other)]
         if not pairs or None in names:
             return None
         mine, theirs = rng.choice(pairs)
         said = rng.choice(("before", "after"))
         true = said == ("before" if mine.date.before(theirs.date) else "after")
-        by_role = role is not None and rng.random() < 0.5
-        second = f"{'his or her' if about.person else 'its'} {role}" if by_role else names[1]
-        text = f"{names[0]} {mine.text} {said} {second} {theirs.text}"
-        if mine.once == "died" and said == "after" and theirs.once in NOUN_OF and not by_role and rng.random() < 0.5:
-            text = f"{names[0]} lived to see {NOUN_OF[theirs.once]} {names[1]}"
-        elif theirs.once in NOUN_OF and theirs.text.startswith("was ") and not by_role and rng.random() < 0.4:
-            text = f"{names[0]} {mine.text} {said} {NOUN_OF[theirs.once]} {names[1]}"
-        if by_role and about.person:
-            return None
+        by_role = role is not None and not about.person and rng.random() < 0.5
+        text = f"{names[0]} {mine.text} {said} {f'its {role}' if by_role else names[1]} {_again(mine, theirs)}"
+        if theirs.once in NOUN_OF and not by_role and rng.random() < 0.4:
+            event = f"{NOUN_OF[theirs.once]} {names[1]}"
+            lived = mine.once == "died" and said == "after"
+            text = f"{names[0]} lived to see {event}" if lived else f"{names[0]} {mine.text} {said} {event}"
         units = dict.fromkeys((*((unit,) if by_role else ()), mine.unit, theirs.unit))
         return Attack(self.kind, (claim.id,), sentence(text), Label.SUPPORTS if true else Label.REFUTES,
                       (tuple(units),), f"events of {page} and {other}", _reason(names, mine, theirs))
 
 
-def _written(corpus: Corpus, page: str) -> str | None:
-    """The page's name in running text, if it means that page alone."""
-    title = corpus.page(page).title
-    if "(" in title:
-        name = title
-    elif len(corpus.pages_named(title)) > 1:
-        return None
-    else:
-        name = title
-    return f"the {name}" if name.startswith(("River ", "Battle of ", "Siege of ")) else name
+def _again(mine: Event, theirs: Event) -> str:
+    """The second verb, short where it would repeat the first: `X came out after Y did`."""
+    if mine.text != theirs.text:
+        return theirs.text
+    return mine.text.split()[0] if mine.text.startswith(("was ", "were ")) else "did"
 
 
 def _reason(names: list[str], mine: Event, theirs: Event) -> str:

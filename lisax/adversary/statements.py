@@ -56,7 +56,8 @@ _YEAR_OF_WORK = re.compile(r"an? ([12]\d{3}) [^,]*?\b(?:film|album|song|novel|bo
 _RELATIVE = re.compile(r"\s+(?:who|which|that|whose|where|when|best|known|born|and (?:is|was|has|had|the)|considered|"
                        r"currently|most|formerly|because|although|while|since)\b.*")
 _END_OF_NOUNS = re.compile(r"\s(?:of|in|from|for|at|by|with|on|to|about|based|located|set|directed|written|produced|"
-                           r"created|made|released|starring|founded|developed|and|near|between|under|through|as)\b.*")
+                           r"created|made|released|starring|founded|developed|formed|headquartered|established|owned|operated|published|"
+                           r"distributed|broadcast|launched|recorded|hosted|held|composed|consisting|and|near|between|under|through|as)\b.*")
 _LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*)\)")
 _PRONOUN = re.compile(r"(?:She|He|It|They)\b")
 _MOST_WORDS = 14
@@ -104,7 +105,7 @@ class Statements:
 
     @property
     def known(self) -> bool:
-        """Whether it is known to be a person or known not to be, so that `who` or `which` is right."""
+        """Whether it is known to be a person or known not to be, so that `who` or `that` is right."""
         return bool(self.noun)
 
 
@@ -145,7 +146,7 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
     phrase = _RELATIVE.sub("", match["phrase"]).strip()
     nouns = _END_OF_NOUNS.sub("", phrase)
     head = words(nouns)[-1:]
-    if not head or len(nouns.split()) < 3 or len(phrase.split()) > _MOST_WORDS or head[0] in ("of", "one", "type"):
+    if not head or len(nouns.split()) < 2 or len(phrase.split()) > _MOST_WORDS or head[0] in ("of", "one", "type"):
         return None, None
     following = match.string[match.end():match.end() + 1]
     if following == "," and not re.match(r", (?:who|which|and|best|known|born)\b|,? [a-z]+ed by", match.string[match.end():]):
@@ -212,6 +213,7 @@ def _life(first: tuple[str, str]) -> list[Event]:
     return []
 
 
+_HAPPENED = re.compile(rf"(?:(?:was|were) )?(?:originally |officially )?{ONCE.pattern}")
 _EVENT = re.compile(r"(?P<phrase>[^,;]*?) (?:in|on) $")
 
 
@@ -221,10 +223,5 @@ def _event(unit: str, predicate: str) -> Event | None:
     if len(found) != 1:
         return None
     match = _EVENT.fullmatch(predicate[:found[0].start])
-    if match is None:
-        return None
-    phrase, once = match["phrase"], ONCE.search(match["phrase"])
-    if once is None or once.end() != len(phrase) or " and " in phrase or len(phrase.split()) > 7 \
-            or re.search(r"\b(?:not|never|re-?\w+ed)\b", phrase.replace("released", "")):
-        return None
-    return Event(unit, phrase, found[0].date, once["once"].removeprefix("first "))
+    happened = match and _HAPPENED.fullmatch(match["phrase"])
+    return Event(unit, match["phrase"], found[0].date, happened["once"].removeprefix("first ")) if happened else None

@@ -52,7 +52,7 @@ class Unverifiable:
         subject = subject_of(claim.text, self._corpus)
         if subject is None or len(subject.predicate.split()) > _MOST_WORDS or re.search(r"[,;:]|\b(?:who|which|that)\b", subject.predicate):
             return
-        about = statements(self._corpus.page(subject.page))
+        about = self._corpus.about(subject.page)
         if not about.known:
             return
         rng = random_of(self._seed, self.kind, claim.id)
