@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from lisax.adversary.statements import Statements, statements
@@ -37,10 +37,10 @@ class Corpus:
         self._about = functools.lru_cache(CACHED_PAGES)(lambda page: statements(self.page(page)))
         self._names: dict[str, tuple[str, ...]] = {}
         self._longest: dict[str, int] = {}  # words of the longest name that begins with this word
-        self._ids: set[str] = set()
+        self._ids: dict[str, None] = {}
         self.shared: dict[str, None] = {}  # names of several pages, in the order of the corpus
         for page in pages:
-            self._ids.add(page.id)
+            self._ids[page.id] = None
             for name in dict.fromkeys((page.title, unqualified(page.title)[0], *page.redirects)):
                 self._add(name, page.id)
 
@@ -95,6 +95,10 @@ class Corpus:
         if len(self.pages_named(title)) > 1:
             return None
         return f"the {title}" if title.startswith(("River ", "Battle of ", "Siege of ")) else title
+
+    def documents(self) -> Iterator[Document]:
+        """All pages, in the order of the corpus."""
+        return map(self.page, self._ids)
 
     def text(self, unit: str) -> str:
         """The text of a sentence by its id; empty where the corpus has none."""

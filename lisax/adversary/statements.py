@@ -145,6 +145,8 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
     # A short part, such as `a British`, is cut from an enumeration: `a British, later American, actor`.
     phrase = _RELATIVE.sub("", match["phrase"]).strip()
     nouns = _END_OF_NOUNS.sub("", phrase)
+    if re.match(r"an? \S+ and \S+ \S+", phrase):
+        return None, None  # `a large and permanent settlement`: what stands before `and` may be no noun
     head = words(nouns)[-1:]
     if not head or len(nouns.split()) < 2 or len(phrase.split()) > _MOST_WORDS or head[0] in ("of", "one", "type"):
         return None, None

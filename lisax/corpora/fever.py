@@ -93,11 +93,12 @@ def _evidence_sets(row: Row, label: Label) -> tuple[tuple[str, ...], ...]:
 
 
 def _evidence_unit(row: Row, field: str, item) -> str | None:
-    """The sentence id of `[annotation, evidence, page, sentence]`; None where page and sentence are null."""
+    """The sentence id of `[annotation, evidence, page, sentence]`; None without a sentence: both null or, in FEVER
+    2.0, a page with the sentence -1."""
     if not isinstance(item, list) or len(item) != 4:
         raise row.error(field, f"expected [annotation, evidence, page, sentence], found {item!r:.80}")
     page, number = item[2:]
-    if page is None and number is None:
+    if number == -1 or (page is None and number is None):
         return None
     if not isinstance(page, str) or not page.strip():
         raise row.error(field, f"expected a page title third, found {page!r:.80}")
