@@ -78,6 +78,9 @@ def parse_claim(row: Row) -> Claim:
 def _evidence_sets(row: Row, label: Label) -> tuple[tuple[str, ...], ...]:
     sets: dict[frozenset[str], tuple[str, ...]] = {}
     for i, annotation in enumerate(row.each("evidence", row.get("evidence", list), list)):
+        if label is Label.NOT_ENOUGH_INFO:
+            # FEVER 2.0 writes a page without a sentence as the sentence -1.
+            annotation = [item for item in annotation if not (isinstance(item, list) and item[3:] == [-1])]
         units = [_evidence_unit(row, f"evidence[{i}][{j}]", item) for j, item in enumerate(annotation)]
         if label is Label.NOT_ENOUGH_INFO:
             if any(units):
@@ -93,12 +96,11 @@ def _evidence_sets(row: Row, label: Label) -> tuple[tuple[str, ...], ...]:
 
 
 def _evidence_unit(row: Row, field: str, item) -> str | None:
-    """The sentence id of `[annotation, evidence, page, sentence]`; None without a sentence: both null or, in FEVER
-    2.0, a page with the sentence -1."""
+    """The sentence id of `[annotation, evidence, page, sentence]`; None where page and sentence are null."""
     if not isinstance(item, list) or len(item) != 4:
         raise row.error(field, f"expected [annotation, evidence, page, sentence], found {item!r:.80}")
     page, number = item[2:]
-    if number == -1 or (page is None and number is None):
+    if page is None and number is None:
         return None
     if not isinstance(page, str) or not page.strip():
         raise row.error(field, f"expected a page title third, found {page!r:.80}")
