@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 # Vowels that sound as consonants and the reverse, which is what the article goes by.
-_AN = re.compile(r"(?:hour|honest|honou?r|heir)|(?!eu|one\b|once\b|uni(?!n|m)|us[aeiu]|ut[ei]|ufo)[aeiou]|8|1[18]\b",
+_AN = re.compile(r"(?:hour|honest|honou?r|heir)|(?!eu|one\b|once\b|uni(?!n|m)|us[aeiu]|ut[ei]|ufo)[aeiou]|8|1[18](?:\d\d)?(?!\d)",
                  re.IGNORECASE)
 _AN_LETTERS = re.compile(r"[AEFHILMNORSX](?:[A-Z\d]|\b|-)")
 

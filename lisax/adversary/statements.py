@@ -133,7 +133,10 @@ def statements(page: Document) -> Statements:
 
 def _is_of(name: str, text: str) -> bool:
     """Whether a first sentence has the page's name before its verb (`Samuel George Claflin ( … ) is …`)."""
-    head = words(re.split(r"\b(?:is|was|are|were)\b", without_parentheses(text), maxsplit=1)[0])
+    before = re.split(r"\b(?:is|was|are|were)\b", without_parentheses(text), maxsplit=1)[0]
+    if re.search(r"'s? (?:\w+ )*[a-z]+ $", before):
+        return False  # another's: `Ann Lee's sister`
+    head = words(before)
     parts = words(name)
     return bool(parts) and (parts[-1] in head[:12]) and (parts[0] in head[:3] or len(parts) > 1)
 
