@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from lisax.adversary.prose import readable, without_parentheses
 from lisax.adversary.statements import Statements, statements
 from lisax.records import DataError, Document, split_sentence_id
 from lisax.retrieval.entities import COMMON_WORDS, DATE_WORDS
@@ -29,12 +30,22 @@ class Named:
     pages: tuple[str, ...]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence, readable and without brackets, with its names and the one page that each means, or None."""
+
+    unit: str
+    text: str
+    names: tuple[tuple[Named, str | None], ...]
+
+
 class Corpus:
     """`page_of(id)` gives a page; `pages` is read once, for the names."""
 
     def __init__(self, page_of: Callable[[str], Document], pages: Iterable[Document]):
         self.page = functools.lru_cache(CACHED_PAGES)(page_of)
         self._about = functools.lru_cache(CACHED_PAGES)(lambda page: statements(self.page(page)))
+        self._lines = functools.lru_cache(CACHED_PAGES)(self._read_lines)
         self._names: dict[str, tuple[str, ...]] = {}
         self._longest: dict[str, int] = {}  # words of the longest name that begins with this word
         self._ids: dict[str, None] = {}
@@ -82,6 +93,15 @@ class Corpus:
     def about(self, page: str) -> Statements:
         """What a page says of its own subject."""
         return self._about(page)
+
+    def lines(self, page: str) -> tuple[Line, ...]:
+        """The sentences of a page with the names in them."""
+        return self._lines(page)
+
+    def _read_lines(self, page: str) -> tuple[Line, ...]:
+        texts = ((line.id, without_parentheses(readable(line.text))) for line in self.page(page).sentences if line.text)
+        return tuple(Line(unit, text, tuple((named, self.meant(text, named)) for named in self.names_in(text)))
+                     for unit, text in texts)
 
     def written(self, page: str) -> str | None:
         """A page's name in running text, such that it means that page alone; None where that cannot be had.

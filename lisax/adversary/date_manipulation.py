@@ -22,7 +22,7 @@ from lisax.adversary.attack import Attack, Kind, random_of
 from lisax.adversary.corpus import Corpus
 from lisax.adversary.dates import Date, Found, Variant
 from lisax.adversary.prose import capitalised, is_negated, readable, sentence
-from lisax.adversary.statements import ONCE, statements
+from lisax.adversary.statements import ONCE
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label
 

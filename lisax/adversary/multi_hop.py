@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, EvidenceSets, Kind, random_of, together
 from lisax.adversary.corpus import Corpus, Named
-from lisax.adversary.prose import article, body, is_negated, readable, sentence, without_parentheses
-from lisax.adversary.statements import Phrase, Statements, statements
+from lisax.adversary.prose import article, body, is_negated, sentence
+from lisax.adversary.statements import Phrase, Statements
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.tokens import words
@@ -36,6 +36,8 @@ _BY = re.compile(rf"\b({'|'.join(ROLES)}) by (?:the )?(?:[a-z]+ )?$")
 _WORK_IS = re.compile(r"(?:is|was) an? (?P<noun>[^,;:\"]*?\b(?:film|movie|album|song|novel|book|series|show|sitcom|play|"
                       r"musical|band|company|organization|magazine|game|soundtrack|single|town|river|mountain))")
 _AFTER_ONE = re.compile(r"^\s*(?:,|and\b|or\b|&|/|who\b|with\b|\()")
+_GOES_ON = re.compile(r" and (?:star|also|is|was|[a-z]+s )")
+_NOT_OF_SUBJECT = re.compile(r"\b(?:and|or|sequel|based|sister|brother)\b")
 _BIRTH = "was born"
 
 
@@ -149,13 +151,7 @@ class MultiHop:
 
     def _works_of(self, page: str) -> list[str]:
         """Pages that the subject's page names, in order."""
-        found: dict[str, None] = {}
-        for line in self._corpus.page(page).sentences:
-            text = readable(line.text)
-            for named in self._corpus.names_in(text):
-                if (meant := self._corpus.meant(text, named)) is not None:
-                    found[meant] = None
-        return list(found)
+        return list(dict.fromkeys(meant for line in self._corpus.lines(page) for _, meant in line.names if meant))
 
     def _appended(self, claim: Claim, phrase: str, label: Label, units: tuple[str, ...], reason: str) -> Attack:
         """What is appended is true: a refuted claim stays refuted by its own evidence alone."""
@@ -170,18 +166,15 @@ def made_by(corpus: Corpus, page: str) -> Iterator[tuple[str, str, str]]:
     """(role, sentence, maker's page) where a page says of its own subject that one entity made it."""
     about = corpus.about(page)
     subjects = (about.name, f"The {about.noun}", "It ") if about.noun and not about.person else (about.name,)
-    for line in corpus.page(page).sentences:
-        text = without_parentheses(readable(line.text))
-        if not text.startswith(subjects):
+    for line in corpus.lines(page):
+        if not line.text.startswith(subjects):
             continue
-        for named in corpus.names_in(text):
-            by = _BY.search(text[:named.start])
-            if by is None or _AFTER_ONE.match(text[named.end:]) and not re.match(r" and (?:star|also|is|was|[a-z]+s )",
-                                                                             text[named.end:]):
+        for named, maker in line.names:
+            by, rest = _BY.search(line.text[:named.start]), line.text[named.end:]
+            if by is None or maker in (None, page) or _AFTER_ONE.match(rest) and not _GOES_ON.match(rest):
                 continue
-            if (maker := corpus.meant(text, named)) is not None and maker != page and not re.search(
-                    r"\b(?:and|or|sequel|based|sister|brother)\b", text[len(about.name):by.start()]):
-                yield ROLES[by[1]], line.id, maker
+            if not _NOT_OF_SUBJECT.search(line.text[len(about.name):by.start()]):
+                yield ROLES[by[1]], line.unit, maker
 
 
 def _described(about: Statements, rng: random.Random) -> tuple[str, tuple[str, ...]] | None:

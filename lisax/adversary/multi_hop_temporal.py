@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from lisax.adversary.attack import Attack, Kind, random_of
 from lisax.adversary.corpus import Corpus
 from lisax.adversary.multi_hop import made_by
-from lisax.adversary.prose import readable, sentence
-from lisax.adversary.statements import NOUN_OF, Event, Statements, statements
+from lisax.adversary.prose import sentence
+from lisax.adversary.statements import NOUN_OF, Event, Statements
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 
@@ -54,12 +54,10 @@ class MultiHopTemporal:
         """(sentence with the link, linked page, the linked one's role for this page or None)."""
         for role, unit, maker in made_by(self._corpus, page):
             yield unit, maker, role
-        for line in self._corpus.page(page).sentences:
-            text = readable(line.text)
-            for named in self._corpus.names_in(text):
-                other = self._corpus.meant(text, named)
-                if other is not None and other != page:
-                    yield line.id, other, None
+        for line in self._corpus.lines(page):
+            for _, other in line.names:
+                if other not in (None, page):
+                    yield line.unit, other, None
 
     def _compare(self, claim: Claim, about: Statements, told: Statements, page: str, other: str, unit: str,
                  role: str | None, rng: random.Random) -> Attack | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from lisax.adversary.attack import Attack, Kind, random_of
 from lisax.adversary.corpus import Corpus
 from lisax.adversary.prose import body, is_negated, sentence
-from lisax.adversary.statements import statements
+
 from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.tokens import STOP_WORDS, words
