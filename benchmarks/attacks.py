@@ -43,7 +43,8 @@ def main() -> None:
             seconds = time.perf_counter() - start
             return seconds, sum(sum(labels.values()) for labels in made["counts"]["train"].values())
 
-        print(f"{len(claims):,} claims, with opening the corpus and writing; seconds, median of {args.repeats} (spread)")
+        print(f"{len(claims):,} claims, with opening the corpus and writing: seconds, median of {args.repeats} "
+              "(spread)")
         for name, kinds in (*((kind, [kind]) for kind in BY_RULE), ("all", list(BY_RULE))):
             runs = [timed(kinds, Path(folder) / "out") for _ in range(args.repeats)]
             seconds = [run[0] for run in runs]

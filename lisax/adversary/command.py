@@ -1,4 +1,4 @@
-"""`lisax attack --claims … --corpus … --kinds … --out …`, `lisax attack review …`, `lisax attack accept …`."""
+"""`lisax attack --claims … --corpus … --kinds … --out …`; `lisax attack review` and `lisax attack accept`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REVIEW, ACCEPT = "review", "accept"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=[REVIEW, ACCEPT],
-                        help="review: a local page to judge attacks on; accept: the claims that were accepted or mended")
+                        help="review: a local page to judge attacks on; accept: those that were accepted or mended")
     parser.add_argument("--claims", type=Path, metavar="PATH",
                         help="claims with labels and evidence: a folder or a file in any layout")
     parser.add_argument("--corpus", type=Path, metavar="DIR",
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kinds", default="all", metavar="KIND,…",
                         help=f"of {', '.join(Kind)}; all (default) leaves out {Kind.LEXICAL}, which is slower")
     parser.add_argument("--split", action="append", metavar="SPLIT",
-                        help="a split of the folder (repeatable; default: all), or the name of the file's (default: dev)")
+                        help="of a folder: a split (repeatable; default: all); of a file: its name (default: dev)")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same attacks (default: 0)")
     parser.add_argument("--layout", choices=["plain", "fever"], default="plain", help="of the output (default: plain)")
     parser.add_argument("--without-pages", action="store_true", help="do not write the corpus beside the claims")

@@ -47,8 +47,8 @@ class Conjunction:
             other = rng.choice([other for other in others if both(claim, other)[0] == wanted])
             second, (label, sets) = self._subjects[other.id], both(claim, other)
             connective = rng.choice(CONNECTIVES)
-            yield Attack(self.kind, (claim.id, other.id),
-                         sentence(f"{subject.written} {subject.predicate} {connective} {second.predicate}"), label, sets,
+            text = sentence(f"{subject.written} {subject.predicate} {connective} {second.predicate}")
+            yield Attack(self.kind, (claim.id, other.id), text, label, sets,
                          f"+ {connective} {second.predicate}",
                          f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}')
 

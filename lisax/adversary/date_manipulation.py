@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lisax.adversary import dates
-from lisax.adversary.attack import Attack, Kind, random_of
+from lisax.adversary.attack import Attack, EvidenceSets, Kind, random_of
 from lisax.adversary.corpus import Corpus
 from lisax.adversary.dates import Date, Found, Variant
 from lisax.adversary.prose import capitalised, is_negated, readable, sentence
@@ -28,6 +28,7 @@ from lisax.records import Claim, Label
 
 _NEARBY = 3  # years, months or days: reach of the bounds where nothing is known
 _BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?: the)?(?: year| month of)? $")
+_WHOLE = re.compile(rf"(?:(?:was|were) )?{ONCE.pattern} (?:in|on) ")
 _AGAIN = re.compile(r"^(?:,? (?:and|to|or|until|through|through to|but)\b.*\d|'|-|–|:|\w)")
 
 
@@ -54,8 +55,16 @@ class DateManipulation:
             phrase = capitalised(form.text) if place.start == 0 else form.text
             text = sentence(claim.text[:place.start] + phrase + claim.text[place.end:])
             yield Attack(self.kind, (claim.id,), text, label,
-                         () if label is Label.NOT_ENOUGH_INFO else claim.evidence_sets,
+                         self._sets(claim, known),
                          f"{claim.text[place.start:place.end]} -> {form.text}", f"{why}; {form.meaning}")
+
+    def _sets(self, claim: Claim, known: Date) -> EvidenceSets:
+        """Of a refuted claim those sets alone that tell the date: others may refute it by something else."""
+        if claim.label is not Label.REFUTES:
+            return claim.evidence_sets
+        def tells(unit: str) -> bool:
+            return any(found.date.year == known.year for found in dates.find(readable(self._corpus.text(unit))))
+        return tuple(members for members in claim.evidence_sets if any(map(tells, members)))
 
     def _variant(self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random,
                  source: Label) -> tuple[Variant, Label] | None:
@@ -90,9 +99,11 @@ class DateManipulation:
     def _is_whole(self, claim: Claim) -> bool:
         """Whether the claim says nothing but subject, verb and date, so that another date mends all of it."""
         subject = subject_of(claim.text, self._corpus)
-        return subject is not None and re.fullmatch(
-            rf"(?:was|were)? ?(?:{ONCE.pattern}) (?:in|on) [^a-z]*(?:[A-Z][a-z]+)?[^a-z]*(?:of )?[^a-z]*(?:st|nd|rd|th)?[^a-z]*",
-            subject.predicate) is not None
+        if subject is None:
+            return False
+        (found,) = dates.find(subject.predicate) or (None,)
+        return found is not None and found.end == len(subject.predicate) \
+            and _WHOLE.fullmatch(subject.predicate[:found.start]) is not None
 
     def _evidence_date(self, claim: Claim, verb: str | None) -> tuple[Date | None, bool]:
         """(the date that the evidence gives, whether for the same verb): one sentence with one date, or the birth or

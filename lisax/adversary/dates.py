@@ -60,7 +60,7 @@ class Date:
         year = f"{-self.year} BC" if self.year < 0 else str(self.year)
         if self.month is None:
             return year
-        return f"{MONTHS[self.month - 1]} {year}" if self.day is None else f"{MONTHS[self.month - 1]} {self.day}, {year}"
+        return f"{MONTHS[self.month - 1]} {year if self.day is None else f'{self.day}, {year}'}"
 
     def shifted(self, by: int) -> Date | None:
         """`by` days, months or years later, in the unit of its own precision; None past the bounds of writing."""

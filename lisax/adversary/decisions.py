@@ -90,7 +90,7 @@ def accepted_ids(attacks: Path, decisions: Path | None) -> set[str] | None:
     if decisions is not None:
         if not decisions.is_file():
             raise DataError("no such file", path=decisions)
-        return {id for id, decision in read_decisions(decisions).items() if decision.decision == "accept" and id in rows}
+        return {id for id, made in read_decisions(decisions).items() if made.decision == "accept" and id in rows}
     annotated = {id: row["annotation"] for id, row in rows.items() if isinstance(row.get("annotation"), str)}
     return {id for id, annotation in annotated.items() if annotation.startswith("OK")} if annotated else None
 

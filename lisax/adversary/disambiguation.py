@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from lisax.adversary.attack import Attack, Kind, random_of
 from lisax.adversary.corpus import Corpus
 from lisax.adversary.prose import readable, sentence, without_parentheses
-
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
 

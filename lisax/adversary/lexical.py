@@ -147,7 +147,7 @@ def evidence_model(checkpoint, corpus: Corpus) -> Model:
 
     model = TextModel.open(checkpoint)
     if model.family.ranks or model.family.reads_tables:
-        raise LisaxError(f"{checkpoint} is a '{model.family}' model; an attack on words needs one that labels sentences")
+        raise LisaxError(f"{checkpoint} is of '{model.family}'; an attack on words needs a model that labels sentences")
 
     def passages(claim: Claim) -> tuple[Passage, ...]:
         return tuple(Passage(unit, corpus.page(unit.rpartition("_")[0]).title, text)

@@ -49,9 +49,10 @@ class Lexicon(Protocol):
 
 # Agreement on the object, over at least so many subjects, that makes two phrases synonyms.
 AGREEMENT, SUBJECTS = 0.95, 3
-_OBJECT = re.compile(r"(?P<object>(?:the )?(?:[a-z]+ )?[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*|\d[\d,]*(?P<unit>(?: [a-z]+)?))\.?$")
-_MODIFIED = re.compile(r"\ban? (?P<first>(?:19|20)\d\d|[A-Z]?[a-z-]+(?:an|ese|ish|al|ic|ful|ive|ous)) (?P<rest>(?:[A-Za-z-]+ )*"
-                       r"[a-z]+)(?=\.?$| (?:of|by|in|from|directed|written|starring)\b)")
+_OBJECT = re.compile(r"(?P<object>(?:the )?(?:[a-z]+ )?[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*|"
+                     r"\d[\d,]*(?P<unit>(?: [a-z]+)?))\.?$")
+_MODIFIED = re.compile(r"\ban? (?:(?:19|20)\d\d|[A-Z]?[a-z-]+(?:an|ese|ish|al|ic|ful|ive|ous)) "
+                       r"(?P<rest>(?:[A-Za-z-]+ )*[a-z]+)(?=\.?$| (?:of|by|in|from|directed|written|starring)\b)")
 
 
 class CorpusLexicon:
@@ -202,7 +203,9 @@ def _inflected(lemma: str, ending: str) -> str:
             return lemma[:-1] + "ies"
         return lemma + ("es" if re.search(r"(?:s|x|z|ch|sh)$", lemma) else "s")
     if ending in ("ed", "d"):
-        return lemma + "d" if lemma.endswith("e") else lemma[:-1] + "ied" if re.search(r"[^aeiou]y$", lemma) else lemma + "ed"
+        if re.search(r"[^aeiou]y$", lemma):
+            return lemma[:-1] + "ied"
+        return lemma + ("d" if lemma.endswith("e") else "ed")
     return (lemma[:-1] if lemma.endswith("e") else lemma) + "ing"
 
 

@@ -33,8 +33,8 @@ ROLES = {"directed": "director", "written": "writer", "authored": "author", "pro
          "founded": "founder", "created": "creator", "composed": "composer", "designed": "designer",
          "taught": "teacher", "coached": "coach", "managed": "manager"}
 _BY = re.compile(rf"\b({'|'.join(ROLES)}) by (?:the )?(?:[a-z]+ )?$")
-_WORK_IS = re.compile(r"(?:is|was) an? (?P<noun>[^,;:\"]*?\b(?:film|movie|album|song|novel|book|series|show|sitcom|play|"
-                      r"musical|band|company|organization|magazine|game|soundtrack|single|town|river|mountain))")
+_WORK_IS = re.compile(r"(?:is|was) an? (?P<noun>[^,;:\"]*?\b(?:film|movie|album|song|novel|book|series|show|sitcom|"
+                      r"play|musical|band|company|organization|magazine|game|soundtrack|single|town|river|mountain))")
 _AFTER_ONE = re.compile(r"^\s*(?:,|and\b|or\b|&|/|who\b|with\b|\()")
 _GOES_ON = re.compile(r" and (?:star|also|is|was|[a-z]+s )")
 _NOT_OF_SUBJECT = re.compile(r"\b(?:and|or|sequel|based|sister|brother)\b")
@@ -83,7 +83,7 @@ class MultiHop:
         return self._appended(claim, f", {phrase}", claim.label, units, f'{about.name} is {phrase}, says its page')
 
     def _wrong_birth(self, claim: Claim, rng: random.Random) -> Attack | None:
-        if claim.label is not Label.SUPPORTS or (ending := self._ending_name(claim)) is None:
+        if claim.label is not Label.SUPPORTS or is_negated(claim.text) or (ending := self._ending_name(claim)) is None:
             return None
         about = self._corpus.about(ending[1])
         born = next((event for event in about.events if event.text == _BIRTH and event.date.year > 0), None)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 # Vowels that sound as consonants and the reverse, which is what the article goes by.
-_AN = re.compile(r"(?:hour|honest|honou?r|heir)|(?!eu|one\b|once\b|uni(?!n|m)|us[aeiu]|ut[ei]|ufo)[aeiou]|8|1[18](?:\d\d)?(?!\d)",
-                 re.IGNORECASE)
+_AN = re.compile(r"(?:hour|honest|honou?r|heir)|(?!eu|one\b|once\b|uni(?!n|m)|us[aeiu]|ut[ei]|ufo)[aeiou]|"
+                 r"8|1[18](?:\d\d)?(?!\d)", re.IGNORECASE)
 _AN_LETTERS = re.compile(r"[AEFHILMNORSX](?:[A-Z\d]|\b|-)")
 
 _BEFORE_BLANK = re.compile(r" +(?=[,.;:!?)\]%]|'s\b|'s?(?= |$)|n't\b|'(?:re|ve|ll|d|m)\b)")
@@ -37,8 +37,7 @@ def capitalised(text: str) -> str:
 
 def sentence(text: str) -> str:
     """`text` with a capital at its head and one full stop at its end."""
-    text = " ".join(text.split()).rstrip(" ,;")
-    return capitalised(text) + ("" if text[-1:] in ".!?" else ".")
+    return capitalised(" ".join(text.split()).rstrip(" ,;.")) + "."
 
 
 def body(claim: str) -> str:
@@ -63,6 +62,6 @@ def without_parentheses(text: str) -> str:
 
 
 def is_negated(text: str) -> bool:
-    """Whether a word turns monotonicity around (`not`, `only`, `without`), so that a weaker phrase is no weaker claim."""
+    """Whether a word turns monotonicity around (`not`, `only`), so that a weaker phrase makes no weaker claim."""
     words = re.findall(r"[a-z']+", text.casefold())
     return any(word in NEGATIONS or word.endswith("n't") for word in words)

@@ -40,7 +40,8 @@ class Review:
         """The form for an attack, by default the first undecided one."""
         id = id if id in self.rows else self.next_id()
         done = sum(id in self.decided for id in self.rows)
-        progress = f'<progress max="{len(self.rows)}" value="{done}"></progress><p>{done} of {len(self.rows)} decided</p>'
+        total = len(self.rows)
+        progress = f'<progress max="{total}" value="{done}"></progress><p>{done} of {total} decided</p>'
         if id is None:
             return _PAGE.format(body=f"<h1>All decided</h1>{progress}")
         row, before = self.rows[id], self.decided.get(id)
@@ -93,7 +94,8 @@ def make_server(review: Review, port: int) -> http.server.HTTPServer:
             length = self.headers.get("Content-Length", "")
             if not length.isdigit() or int(length) > _LONGEST_FORM:
                 return self._send(413, "the form is too long")
-            form = urllib.parse.parse_qs(self.rfile.read(int(length)).decode("utf-8", "replace"), keep_blank_values=True)
+            content = self.rfile.read(int(length)).decode("utf-8", "replace")
+            form = urllib.parse.parse_qs(content, keep_blank_values=True)
             trouble = review.decide({name: values[0] for name, values in form.items()})
             if trouble:
                 return self._send(400, html.escape(trouble))

@@ -50,14 +50,16 @@ sent set shot shut sold spent spoke spread stood stuck sung swam swept swore tau
 withdrew woke won wore wrote co-wrote began starring overcame overtook rewrote underwent undertook understood
 """.split())
 ADVERBS = frozenset("""also always originally officially currently formerly eventually later first once previously often
-usually initially subsequently never only still mainly largely primarily reportedly rarely recently soon then""".split())
+usually initially subsequently never only still mainly largely primarily reportedly rarely recently soon
+then""".split())
 _DESCRIPTION = re.compile(r"\b(?:is|was) (?P<phrase>(?:an?) [^,;:.()\"]+)")
 _YEAR_OF_WORK = re.compile(r"an? ([12]\d{3}) [^,]*?\b(?:film|album|song|novel|book|single|movie|ep)\b")
 _RELATIVE = re.compile(r"\s+(?:who|which|that|whose|where|when|best|known|born|and (?:is|was|has|had|the)|considered|"
                        r"currently|most|formerly|because|although|while|since)\b.*")
 _END_OF_NOUNS = re.compile(r"\s(?:of|in|from|for|at|by|with|on|to|about|based|located|set|directed|written|produced|"
-                           r"created|made|released|starring|founded|developed|formed|headquartered|established|owned|operated|published|"
-                           r"distributed|broadcast|launched|recorded|hosted|held|composed|consisting|and|near|between|under|through|as)\b.*")
+                           r"created|made|released|starring|founded|developed|formed|headquartered|established|owned|"
+                           r"operated|published|distributed|broadcast|launched|recorded|hosted|held|composed|consisting|"
+                           r"and|near|between|under|through|as)\b.*")
 _LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*)\)")
 _PRONOUN = re.compile(r"(?:She|He|It|They)\b")
 _MOST_WORDS = 14
@@ -153,8 +155,8 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
     head = words(nouns)[-1:]
     if not head or len(nouns.split()) < 2 or len(phrase.split()) > _MOST_WORDS or head[0] in ("of", "one", "type"):
         return None, None
-    following = match.string[match.end():match.end() + 1]
-    if following == "," and not re.match(r", (?:who|which|and|best|known|born)\b|,? [a-z]+ed by", match.string[match.end():]):
+    following = match.string[match.end():]
+    if following.startswith(",") and not re.match(r", (?:who|which|and|best|known|born)\b|, [a-z]+ed by", following):
         phrase = nouns  # what stands before a comma may be the first of several
     if phrase.split()[-1] in _PREPOSITIONS or not nouns.split()[-1][0].isalpha() or nouns.split()[-1][0].isupper():
         return None, None

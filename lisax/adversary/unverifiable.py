@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from lisax.adversary.attack import Attack, Kind, random_of
 from lisax.adversary.corpus import Corpus
 from lisax.adversary.prose import body, is_negated, sentence
-
 from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.tokens import STOP_WORDS, words
@@ -21,8 +20,9 @@ from lisax.retrieval.tokens import STOP_WORDS, words
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _MONTHS = ("January", "March", "May", "August", "November")
 # `{n}` is a number in words, `{m}` a month. Verb phrases fit `and …`, `who …`; participles follow a noun phrase.
-PERSON = ("kept {n} dogs", "never learned to whistle", "could recite {n} poems by heart", "disliked the taste of garlic",
-          "collected postage stamps as a child", "broke an arm at the age of {n}", "had {n} cousins",
+PERSON = ("kept {n} dogs", "never learned to whistle", "could recite {n} poems by heart",
+          "disliked the taste of garlic", "collected postage stamps as a child", "broke an arm at the age of {n}",
+          "had {n} cousins",
           "slept badly during the winter", "once lost an umbrella on a train", "owned {n} bicycles",
           "preferred writing with a pencil", "took cold baths every {m}", "was afraid of spiders",
           "had a grandfather who repaired clocks", "drank {n} cups of coffee a day")
@@ -37,6 +37,7 @@ THING_NOUN = ("mentioned in {n} crossword puzzles", "disliked by {n} librarians"
               "named on {n} misprinted postcards", "known to few beekeepers")
 _IS_A = re.compile(r"(?:is|was) an? [a-zA-Z0-9' -]+")
 _PREPOSITION = re.compile(r"\s(?:of|in|from|for|at|by|with|on|to|about|based|who|that|which|and|or|named|called|as)\s")
+_CLAUSES = re.compile(r"[,;:]|\b(?:who|which|that)\b")
 _MOST_WORDS = 16
 
 
@@ -50,7 +51,7 @@ class Unverifiable:
         if claim.label is not Label.SUPPORTS or is_negated(claim.text):
             return
         subject = subject_of(claim.text, self._corpus)
-        if subject is None or len(subject.predicate.split()) > _MOST_WORDS or re.search(r"[,;:]|\b(?:who|which|that)\b", subject.predicate):
+        if subject is None or len(subject.predicate.split()) > _MOST_WORDS or _CLAUSES.search(subject.predicate):
             return
         about = self._corpus.about(subject.page)
         if not about.known:

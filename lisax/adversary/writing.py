@@ -1,7 +1,7 @@
 """Attacked claims as a folder: our plain layout, or FEVER's official one as the FEVER 2.0 shared task has it.
 
-    plain   claims.{split}.jsonl, pages.jsonl      {"id", "claim", "label", "evidence", "kind", "source", "edit", "reason"}
-    fever   {split}.jsonl, wiki-pages.jsonl        {"id", "label", "claim", "evidence", "attack", "source", "edit", …}
+    plain   claims.{split}.jsonl, pages.jsonl   {"id", "claim", "label", "evidence", "kind", "source", "edit", "reason"}
+    fever   {split}.jsonl, wiki-pages.jsonl     {"id", "label", "claim", "evidence", "attack", "source", "edit", …}
 
 Both read as any folder of their layout. Lines are streamed, and no file takes its place before all are complete.
 """

@@ -32,12 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="a TREC run of tables: adds hits at k, and gives the gold tables' ranks "
                              "(without it they are those of the predicted evidence)")
     potency = verbs.add_parser("potency", help="how far adversarial claims break systems, by kind, as FEVER 2.0 counts")
-    potency.add_argument("--gold", type=Path, required=True, metavar="FILE", help="attacked claims with labels and evidence")
+    potency.add_argument("--gold", type=Path, required=True, metavar="FILE",
+                         help="attacked claims with labels and evidence")
     potency.add_argument("--predictions", type=Path, required=True, nargs="+", metavar="FILE",
                          help="FEVER submissions, one of each system")
     potency.add_argument("--decisions", type=Path, metavar="FILE",
-                         help="what `lisax attack review` wrote: adds the correct rate and adjusted potency (without it, "
-                              "the `annotation` of a FEVER 2.0 file counts)")
+                         help="what `lisax attack review` wrote: adds the correct rate and adjusted potency (without "
+                              "it, the `annotation` of a FEVER 2.0 file counts)")
     for verb in (fever, ranking, tables, potency):
         verb.add_argument("--json", action="store_true", help="print one JSON object, named as metrics.json is")
 

@@ -112,7 +112,8 @@ def test_golden_multi_hop_and_temporal():
 def test_agreement_of_joined_predicates():
     pages = corpus(page("The Owls", "The Owls are a band ."))
     sets = (("The_Owls_0",),)
-    mixed = texts(pages, claims(("The Owls are loud.", Label.SUPPORTS, sets), ("The Owls was formed.", Label.SUPPORTS, sets)))
+    mixed = texts(pages, claims(("The Owls are loud.", Label.SUPPORTS, sets),
+                                ("The Owls was formed.", Label.SUPPORTS, sets)))
     assert not any(" and was" in text for text in mixed)
 
 

@@ -9,7 +9,7 @@ import pytest
 from lisax.adversary.corpus import Corpus
 from lisax.adversary.lexical import Fluency, LexicalSearch, survives
 from lisax.adversary.lexicon import CorpusLexicon, Relation, Substitute, WordNetLexicon
-from lisax.records import LABELS, Claim, Document, Label, Sentence
+from lisax.records import LABELS, Claim, Document, Sentence
 
 S, R, N = LABELS
 PAGE = Document("Ann", "Ann", (Sentence("Ann", 0, "Ann is a great singer of old songs ."),))
@@ -38,7 +38,8 @@ def model(asked=None):
 
 
 def search(lexicon, attacked=None, bound=9.0, **more):
-    return LexicalSearch(CORPUS, lexicon, Fluency(["a great singer of old songs"]), attacked, fluency_bound=bound, **more)
+    fluency = Fluency(["a great singer of old songs"])
+    return LexicalSearch(CORPUS, lexicon, fluency, attacked, fluency_bound=bound, **more)
 
 
 def run(made, label=S, text="Ann is a great singer of old songs."):
@@ -116,6 +117,7 @@ def test_wordnet_words_keep_endings_and_articles():
     create = Sense("establish.v.01", "establish", "found")
     senses = {("film", "n"): [film], ("found", "v"): [create]}
     wordnet = types.SimpleNamespace(synsets=lambda lemma, pos: senses.get((lemma, pos), []))
-    found = {(edit.new, edit.relation) for edit in WordNetLexicon(wordnet).substitutes("It founded a film, three films.")}
+    lexicon = WordNetLexicon(wordnet)
+    found = {(edit.new, edit.relation) for edit in lexicon.substitutes("It founded a film, three films.")}
     assert found == {("established", "synonym"), ("a movie", "synonym"), ("an opus", "hypernym"), ("movies", "synonym"),
                      ("opuses", "hypernym")}

@@ -30,12 +30,14 @@ def test_by_kind_label_and_system():
     # Right label without evidence is a break; the third claim needs no evidence.
     poor = GOOD | {"1": verdict("1", S, evidence=False), "3": verdict("3", S)}
     figures = potency(CLAIMS, {"good": GOOD, "poor": poor}, accepted={"1", "3"})
-    assert figures["potency"] == pytest.approx(1 / 3) and figures["by_system"] == {"good": 0, "poor": pytest.approx(2 / 3)}
+    assert figures["potency"] == pytest.approx(1 / 3)
+    assert figures["by_system"] == {"good": 0, "poor": pytest.approx(2 / 3)}
     assert figures["correct_rate"] == pytest.approx(2 / 3) and figures["adjusted_potency"] == pytest.approx(2 / 9)
     assert figures["accepted_potency"] == 0.5
     date = figures["by_kind"]["date"]
     assert (date["claims"], date["potency"], date["accepted_potency"]) == (2, 0.25, 0.5)
-    assert date["by_label"]["SUPPORTS"] == {"claims": 1, "potency": 0.5} and date["by_label"]["NOT ENOUGH INFO"]["potency"] is None
+    assert date["by_label"]["SUPPORTS"] == {"claims": 1, "potency": 0.5}
+    assert date["by_label"]["NOT ENOUGH INFO"]["potency"] is None
 
 
 # FEVER 2.0, results: instances, raw potency, correct rate, potency, over its eight systems.
