@@ -190,7 +190,8 @@ def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> Variant |
     year = date.year
     if not holds:
         moved = date.shifted(10 * rng.choice((-4, -3, -2, 2, 3, 4)))
-        if moved is None:
+        # `The 1900s` may be a century: of another of its years the decade does not surely fail to hold.
+        if moved is None or (moved.year % 100 < 10 and moved.year // 100 == year // 100):
             return None
         year = moved.year
     phrases = _verbalised(year, date.year) if name == "verbalised" else _digits(year)

@@ -162,6 +162,8 @@ def test_variants_hold_as_they_say(date, name, holds, seed):
     elif (match := re.search(r"the (\d+)s(?P<bc> BC)?", form.text)):
         year = -date.year if match["bc"] else date.year
         assert (year // 10 * 10 == int(match[1])) is holds
+        if not holds and int(match[1]) % 100 == 0:
+            assert year // 100 != int(match[1]) // 100  # no reader takes it for the century
 
 
 @pytest.mark.parametrize("year, expected", [
