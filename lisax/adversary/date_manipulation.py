@@ -54,16 +54,17 @@ class DateManipulation:
             form, label = made
             phrase = capitalised(form.text) if place.start == 0 else form.text
             text = sentence(claim.text[:place.start] + phrase + claim.text[place.end:])
-            yield Attack(self.kind, (claim.id,), text, label,
-                         self._sets(claim, known),
+            yield Attack(self.kind, (claim.id,), text, label, self._sets(claim, known),
                          f"{claim.text[place.start:place.end]} -> {form.text}", f"{why}; {form.meaning}")
 
     def _sets(self, claim: Claim, known: Date) -> EvidenceSets:
         """Of a refuted claim those sets alone that tell the date: others may refute it by something else."""
         if claim.label is not Label.REFUTES:
             return claim.evidence_sets
+
         def tells(unit: str) -> bool:
             return any(found.date.year == known.year for found in dates.find(readable(self._corpus.text(unit))))
+
         return tuple(members for members in claim.evidence_sets if any(map(tells, members)))
 
     def _variant(self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random,
@@ -144,7 +145,7 @@ def dated(claim: str) -> tuple[Found, Date] | None:
         return None
     before = _BEFORE.search(claim[:found[0].start])
     if before is None or _AGAIN.match(claim[found[0].end:].rstrip(".") or ".") \
-            or before["word"].lower() != ("on" if found[0].date.day else "in") and found[0].date.day is not None:
+            or (found[0].date.day is not None and before["word"].lower() != "on"):
         return None
     return Found(before.start("word"), found[0].end, found[0].date), found[0].date
 

@@ -204,7 +204,8 @@ def test_names_of_kinds():
 
 def test_lives_in_brackets():
     dates_of = {text: [(e.text, e.date) for e in statements(page("Ann Lee", f"Ann Lee ( {text} ) was a poet .")).events]
-                for text in ("5 February 1748 -- 28 January 1798", "born 1 May 1950", "1748 -- 1798", "c. 1900", "d. 1900")}
+                for text in ("5 February 1748 -- 28 January 1798", "born 1 May 1950", "1748 -- 1798", "c. 1900",
+                             "d. 1900")}
     assert list(dates_of.values()) == [
         [("was born", Date(1748, 2, 5)), ("died", Date(1798, 1, 28))], [("was born", Date(1950, 5, 1))],
         [("was born", Date(1748)), ("died", Date(1798))], [], []]

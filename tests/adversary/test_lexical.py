@@ -105,7 +105,8 @@ def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, family, exp
     def probabilities(examples):
         read.extend(tuple(passage.text for passage in example.sentences) for example in examples)
         return np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.9]])[:len(examples)]
-    monkeypatch.setattr(TextModel, "open", lambda path: types.SimpleNamespace(family=family, probabilities=probabilities))
+    labeller = types.SimpleNamespace(family=family, probabilities=probabilities)
+    monkeypatch.setattr(TextModel, "open", lambda path: labeller)
     page = Document("P", "P", (Sentence("P", 0, "One ."), Sentence("P", 1, ""), Sentence("P", 2, "Two .")))
     model = evidence_model("somewhere", Corpus({"P": page}.__getitem__, [page]))
     rows = model([Claim("a", "c", S, (("P_0", "P_1", "P_2"), ("P_2",))), Claim("b", "d", N)])
