@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from lisax.temporal.events import Event, Predicate, Sentence, Subject, analysed
-from lisax.temporal.lexicon import (ORDINALS, POSSESSIVES, RECURRENT, RELATIVES, STOP_WORDS, TYPES, Kind, is_verb, stem)
+from lisax.temporal.expressions import Dates
+from lisax.temporal.lexicon import (ORDINALS, POSSESSIVES, RECURRENT, RELATIVES, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
 from lisax.temporal.tokens import tokens
 
 # Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
@@ -51,13 +52,15 @@ def aligned(side: Side, evidence: Sequence[Passage]) -> list[Aligned]:
     for passage in evidence:
         sentence = analysed(passage.text)
         for event in sentence.events():
-            if event.certain and side.predicate.matches(event.predicate) and _same_subject(side, passage, event.subject):
+            if isinstance(event.date, Dates) and event.certain and side.predicate.matches(event.predicate) and _same_subject(side, passage, event.subject):
                 found.append(_compared(side, passage, sentence, event))
     return found
 
 
 def _compared(side: Side, passage: Passage, sentence: Sentence, event: Event) -> Aligned:
-    claimed = side.sentence.content() - {stem(word) for word in side.predicate.words.split()}
+    # `killed` and `a 2005 novel` say more than that somebody died and that something came out.
+    telling = SPECIFIC.intersection(side.predicate.words.split())
+    claimed = side.sentence.content() - ({stem(word) for word in side.predicate.words.split()} if not telling else set())
     title = {stem(token.word) for token in tokens(passage.title)}
     shared = claimed & (sentence.content() | title)
     rest = claimed - title
@@ -85,22 +88,26 @@ def _named(title: str) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _same_subject(side: Side, passage: Passage, subject: Subject) -> bool:
-    claim = side.subject
+    """Whether the subject of an event on a page is what the claim's event happens to."""
+    claim, words = side.subject, set(side.sentence.words)
+    title, qualifier = _named(passage.title)
     if claim.relational and not claim.nouns <= subject.nouns:
         return False  # `Mara's brother` is not Mara
-    have = {token.word for token in tokens(passage.title)} | {token.word for token in tokens(passage.text)}
-    if not claim.names <= have:
+    whole = set(title) - STOP_WORDS
+    # `The novel X` on the page `Return to X` is not the page's subject; one name of several is, as a surname.
+    foreign = bool(subject.names) and subject.names != whole and not (len(subject.names) == 1 and subject.names <= whole)
+    if foreign and passage.id.endswith("_0") and subject.names & set(title) and not subject.relational:
+        foreign = False  # a page opens with the full name
+    if not claim.names <= {*title, *qualifier, *subject.names}:
         return False
-    title, qualifier = _named(passage.title)
-    words = set(side.sentence.words)
     if subject.relational and subject.words[0] not in POSSESSIVES:
-        return claim.relational and subject.nouns <= words and subject.names <= words
-    if subject.names and not subject.names <= set(title):
-        opening = passage.id.endswith("_0") and subject.names & set(title) and not subject.relational
-        if not opening:
-            return subject.nouns - RELATIVES - TYPES <= words and _mentioned(side, subject)
-    if subject.relational:
-        return subject.nouns - RELATIVES <= words and bool(subject.names) and _mentioned(side, subject)
+        if claim.relational:
+            return subject.nouns <= words and subject.names <= words
+        # `The teacher of X` on the page of Y is Y; on the page of X it is another.
+        return foreign and _mentions_page(side, title, qualifier)
+    if foreign or subject.relational:
+        return bool(subject.names) and claim.names <= subject.names and subject.nouns - RELATIVES - TYPES <= words \
+            and _mentioned(side, subject)
     if not subject.names and not subject.nouns <= TYPES | qualifier | words:
         return False
     return _mentions_page(side, title, qualifier)
@@ -122,7 +129,8 @@ def _mentions_page(side: Side, title: tuple[str, ...], qualifier: frozenset[str]
 
 def _mentioned(side: Side, subject: Subject) -> bool:
     """Whether the claim has the subject's name, word after word, and calls it nothing else (`the novel`, `the film`)."""
-    name = tuple(word for word in subject.words if word in subject.names)
+    of_name = [at for at, word in enumerate(subject.words) if word in subject.names]
+    name = subject.words[of_name[0]:of_name[-1] + 1]
     at = _find(side.sentence.words, name)
     if at is None:
         return False
@@ -131,6 +139,7 @@ def _mentioned(side: Side, subject: Subject) -> bool:
 
 
 def _descriptor(side: Side, at: int) -> str:
+    at -= at > 1 and side.sentence.words[at - 1] == "the"
     if not at or side.sentence.tokens[at - 1].capital and at > 1:
         return ""
     word = side.sentence.words[at - 1]

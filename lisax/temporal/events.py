@@ -15,7 +15,7 @@ from lisax.temporal.calendar import Interval
 from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
 from lisax.temporal.grammar import parse
 from lisax.temporal.lexicon import (AUXILIARIES, CLAUSE_ENDS, POSSESSIVES, PREPOSITIONS, PRONOUNS, STOP_WORDS, TRANSITIVE,
-                                    UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
+                                    TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
 from lisax.temporal.tokens import Token, tokens
 
 LONGEST_PHRASE = max(map(len, phrases()))
@@ -43,11 +43,6 @@ class Subject:
     names: frozenset[str] = frozenset()
     nouns: frozenset[str] = frozenset()
     relational: bool = False
-
-    @property
-    def is_page(self) -> bool:
-        """Whether it says no more than a pronoun: the page's own subject."""
-        return not self.names and not self.nouns
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,21 +92,36 @@ class Sentence:
         if self.words[begin] in ("older", "younger"):
             words = self.words[begin] + " than"
             return [self._event(Predicate(words, words, OLDER), begin, expression)]
-        opens = begin == 0 or self.words[begin - 1] in CLAUSE_ENDS
-        if opens and end < len(self.words) and (begin == 0 or self.words[end] == ",") and self.words[begin - 1] != "(":
-            found = self._after(end)
-        else:
-            found = self._before(begin)
-            if found and any(found[1] <= other < begin for other, _, _ in self.expressions):
-                found = self._after(end) or found  # that verb has its own date
+        found = self.predicate_after(end) if self._opens(begin, end) else None
+        if found is None and (found := self.predicate_before(begin)) and not self._continues(begin) \
+                and any(found[1] <= other < begin for other, _, _ in self.expressions):
+            # That verb has its own date; this one's is a later verb, or none where `was` or `has been` stands between.
+            last = max(other for _, other, _ in self.expressions if other <= begin)
+            found = self.predicate_after(end) or (None if AUXILIARIES.intersection(self.words[last:begin]) else found)
         if found is None:
             return []
-        predicate, _, at = found
+        predicate, at = found
         return [self._event(predicate, at, expression)]
+
+    def _opens(self, begin: int, end: int) -> bool:
+        """`In 1947, he won`, `and in 1952, he won`."""
+        if begin == 0 or end == len(self.words):
+            return begin == 0
+        return self.words[begin - 1] in CLAUSE_ENDS and self.words[begin - 1] != "(" and self.words[end] == "," \
+            and not self._continues(begin)
+
+    def _continues(self, begin: int) -> bool:
+        """`in the late 1960s and early 1970s`: one verb for both."""
+        return any(end in (begin - 1, begin) and self.words[end] in ("and", "or", ",", *self.words[begin:begin + 1])
+                   for _, end, _ in self.expressions if end <= begin)
 
     def _event(self, predicate: Predicate, at: int, expression: Expression) -> Event:
         return Event(predicate, self.subject(at), expression, self.text[expression.start:expression.end],
-                     not UNCERTAIN.intersection(self.words[max(at - 4, 0):at + 3]))
+                     not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))))
+
+    def is_uncertain(self, at: int) -> bool:
+        """Whether a word denies, weakens or quantifies; `May` and words of names do not."""
+        return self.words[at] in UNCERTAIN and at not in self._of_dates and not (self.tokens[at].capital and at)
 
     def _lifespan(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
         """`Name (5 February 1748 – 28 January 1798)` at the head of a sentence: a birth and a death."""
@@ -140,25 +150,32 @@ class Sentence:
 
     # --- Predicates -------------------------------------------------------------------------
 
-    def _before(self, at: int) -> tuple[Predicate, int, int] | None:
-        """The predicate nearest before a position: (predicate, position after it, its position)."""
+    def predicate_before(self, at: int) -> tuple[Predicate, int] | None:
+        """The predicate nearest before a position: (predicate, its position)."""
         for end in range(at, 0, -1):
-            if self.words[end - 1] in (";", "."):
-                return None
             if found := self.predicate_ending(end, at):
-                return found[0], end, found[1]
+                return found
+            word = self.words[end - 1]
+            if word in (";", ".") or self._is_gerund(end - 1):
+                return None
         return None
 
-    def _after(self, at: int) -> tuple[Predicate, int, int] | None:
+    def predicate_after(self, at: int) -> tuple[Predicate, int] | None:
+        """The first predicate from a position on."""
         for end in range(at + 1, len(self.words) + 1):
             if found := self.predicate_ending(end, at):
                 # `came` of `came out` is no predicate of its own.
                 for longer in range(min(end + LONGEST_PHRASE - 1, len(self.words)), end, -1):
                     more = self.predicate_ending(longer, at)
                     if more and more[1] <= found[1]:
-                        return more[0], longer, more[1]
-                return found[0], end, found[1]
+                        return more
+                return found
         return None
+
+    def _is_gerund(self, at: int) -> bool:
+        """`premiering`, that may have the date for itself."""
+        word = self.words[at]
+        return word.endswith("ing") and len(word) > 5 and not self.tokens[at].capital and at not in self._of_dates
 
     def _is_predicate(self, at: int) -> bool:
         return self.words[at] in AUXILIARIES or self.predicate_ending(at + 1, len(self.words)) is not None
@@ -190,22 +207,34 @@ class Sentence:
         begin = predicate
         while begin and self.words[begin - 1] not in CLAUSE_ENDS:
             begin -= 1
-        local = self._subject(begin, predicate)
-        if local.words or begin == 0:
+        end = next((at for at in range(begin, predicate) if self._is_predicate(at)), predicate)
+        local = self._subject(begin, end)
+        if begin == 0 or local.names or local.nouns or PRONOUNS.intersection(local.words):
             return local
-        end = next((at for at in range(predicate) if self._is_predicate(at) or self.words[at] in ("(", ",", "that", "who")), 0)
-        return self._subject(0, end)
+        return self._subject(0, self._end_of_subject(predicate))
+
+    def _end_of_subject(self, limit: int) -> int:
+        """Where the subject that opens the sentence ends: at a verb, or what may be one after a name or a noun."""
+        if self.words[0] in PRONOUNS:
+            return 1
+        named = False
+        for at in range(limit):
+            word = self.words[at]
+            if self._is_predicate(at) or word in CLAUSE_ENDS:
+                return at
+            if not self.tokens[at].capital and word not in STOP_WORDS and at:
+                after_noun = self.words[at - 1] in TYPES or (word.endswith("s") and self.words[at - 1] not in STOP_WORDS)
+                if named or (after_noun and word not in TYPES):
+                    return at
+            named |= self.tokens[at].capital and at > 0 or (at == 0 and word not in STOP_WORDS)
+        return limit
 
     def _subject(self, begin: int, end: int) -> Subject:
         kept = [at for at in range(begin, end) if at not in self._of_dates and self.tokens[at].word[0].isalnum()
                 or self.words[at] == "'s"]
-        while kept and (self.words[kept[-1]] in AUXILIARIES or self.words[kept[-1]] in ADVERBS):
+        while kept and self.words[kept[-1]] in ADVERBS:
             kept.pop()
-        kept = [at for at in kept if not self._aside(at)]
         return subject_of([self.tokens[at] for at in kept])
-
-    def _aside(self, at: int) -> bool:
-        return self.words[at] in AUXILIARIES or self.words[at] in ("later",)
 
 
 def subject_of(found: Sequence[Token]) -> Subject:
@@ -213,7 +242,7 @@ def subject_of(found: Sequence[Token]) -> Subject:
     words = tuple(token.word for token in found)
     names, nouns, relational = set(), set(), bool(words) and words[0] in POSSESSIVES
     for position, token in enumerate(found):
-        if token.word == "'s" or (token.word == "of" and nouns):
+        if token.word == "'s" or (token.word == "of" and position and found[position - 1].word in nouns):
             relational = True
         if token.word in STOP_WORDS or token.word in PRONOUNS or token.word in POSSESSIVES or not token.word[0].isalnum():
             continue

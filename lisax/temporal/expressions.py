@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 
-from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length
+from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil, year_interval
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,7 +28,11 @@ class Period:
         return self.core == self.outer
 
     def shifted(self, length: Length) -> Period:
-        return Period(self.core and self.core.shifted(length), self.outer.shifted(length))
+        """Moved by a length; where that is in years, any day of the year reached may be meant."""
+        outer = self.outer.shifted(length)
+        if not length.months and not length.days:
+            outer = year_interval(civil(outer.first)[0], civil(outer.last)[0])
+        return Period(self.core and self.core.shifted(length), outer)
 
     def to(self, end: Period) -> Period:
         """From this period to the other, both included; `LisaxError` where the other ends before this begins."""

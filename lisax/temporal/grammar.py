@@ -44,7 +44,7 @@ DASHES = {"-", "--", "---", "–", "—", "−", "‐", "‑"}
 # A bare number is a year after these.
 BEFORE_YEARS = {"in", "during", "since", "from", "until", "till", "before", "after", "by", "to", "than", "following",
                 "of", "on", "year", "born", "died", "and", "through", "around", "circa", "about", "c", "ca",
-                "within", "throughout", "early", "mid", "late"}
+                "within", "throughout", "early", "mid", "late", "see"}
 DETERMINERS = {"a", "an", "the", "his", "her", "its", "their", "'s"}
 # After these numbers count things: `in 1500 people`.
 COUNTED = set("people inhabitants residents metres meters km kilometres kilometers miles feet pages minutes hours days "

@@ -18,6 +18,7 @@ class Kind(enum.StrEnum):
     ASCENT = "ascent"
     WEDDING = "wedding"
     BUILDING = "building"
+    LIFE = "life"
 
 
 PHRASES = {
@@ -35,10 +36,13 @@ PHRASES = {
     Kind.ASCENT: "climbed | scaled | ascent | conquered | topped | summited",
     Kind.WEDDING: "married | wed | wedding | marriage",
     Kind.BUILDING: "built | constructed | erected | construction",
+    Kind.LIFE: "lived long enough to see | lived to see | was alive | was still alive",
 }
 # Nouns that a year before them says the release of: `is a 2005 American film`.
 WORKS = frozenset("film movie album song single novel book series show game musical ep record comedy drama thriller "
                   "documentary play poem sitcom opera sequel miniseries episode".split())
+# Ways to die and to come out: a claim of these holds only where the evidence has the same word.
+SPECIFIC = WORKS | frozenset("killed assassinated executed drowned".split())
 # `The film was released`: what a page's subject may be called on its page.
 TYPES = WORKS | frozenset("""band group duo company firm label studio publisher team club town city village country state
 river lake mountain peak battle siege war award actor actress singer musician rapper player footballer director writer
@@ -46,13 +50,13 @@ novelist author engineer general climber politician artist painter poet composer
 school organization organisation network channel website ship building bridge church museum football""".split())
 RELATIVES = frozenset("""brother sister father mother son daughter wife husband uncle aunt cousin namesake rival
 predecessor successor nearby neighbouring neighboring infamous famous""".split())
-IRREGULAR = {past: base for base, pasts in (line.split(":") for line in """
+IRREGULAR = {past: base for base, pasts in (entry.split(":") for entry in """
 win:won|become:became|begin:began,begun|take:took,taken|make:made|go:went,gone|come:came|leave:left|lead:led|write:wrote,written
 sell:sold|hold:held|give:gave,given|get:got,gotten|build:built|buy:bought|meet:met|lose:lost|run:ran|speak:spoke,spoken
 send:sent|spend:spent|teach:taught|tell:told|think:thought|fight:fought|find:found|grow:grew,grown|break:broke,broken
 choose:chose,chosen|draw:drew,drawn|fall:fell,fallen|fly:flew,flown|know:knew,known|pay:paid|rise:rose,risen|sing:sang,sung
-sit:sat|stand:stood|strike:struck|throw:threw,thrown|wear:wore,worn|shoot:shot|set:set|rank:ranked|have:|be:""".replace("\n", "|").split("|") if line)
-    for past in pasts.split(",") if past}
+sit:sat|stand:stood|strike:struck|throw:threw,thrown|wear:wore,worn|shoot:shot|set:set|see:saw,seen""".strip().replace("\n", "|").split("|"))
+    for past in pasts.split(",")}
 # Past forms in -ed that are seldom verbs, and words in -ed that are none.
 NO_VERBS = frozenset("hundred united red bed named titled entitled called based embed need speed seed feed breed indeed "
                      "animated syndicated supposed".split())
@@ -64,7 +68,7 @@ PREPOSITIONS = frozenset("in on at by from to for with as of into onto under ove
                          "till between around about when while where worldwide theatrically internationally".split())
 # Verbs of what happens to a subject more than once: another date does not contradict.
 RECURRENT = frozenset("win receive get play perform appear visit tour nomin award host serv work featur make releas publish issu "
-                      "record write take have star hold direct produc join live becom play".split())
+                      "record write take have star hold direct produc join live becom renew".split())
 ORDINALS = frozenset("first second third fourth fifth last final debut".split())
 AUXILIARIES = frozenset("is are was were be been being has have had do does did will would can could".split())
 PRONOUNS = frozenset("he she it they this these that who which".split())
@@ -92,16 +96,16 @@ def phrases() -> dict[tuple[str, ...], frozenset[Kind]]:
 
 
 @functools.cache
-def stem(word: str) -> str:
-    """The stem of a folded word; irregular pasts count as their verb."""
+def _stemmer():
     import Stemmer
 
-    if "stemmer" not in _STEMMER:
-        _STEMMER["stemmer"] = Stemmer.Stemmer("english", 0)
-    return _STEMMER["stemmer"].stemWord(IRREGULAR.get(word, word))
+    return Stemmer.Stemmer("english", 0)
 
 
-_STEMMER: dict = {}
+@functools.lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """The stem of a folded word; irregular pasts count as their verb."""
+    return _stemmer().stemWord(IRREGULAR.get(word, word))
 
 
 def is_verb(word: str) -> bool:
