@@ -178,7 +178,8 @@ def write_predictions(path, verdicts: Iterable[Verdict], claims: dict[str, Claim
             }
             if not any(map(math.isnan, verdict.probabilities)):
                 row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
-            yield row | {"evidence_scores": list(verdict.evidence_scores)}
+            row["evidence_scores"] = list(verdict.evidence_scores)
+            yield row if verdict.temporal is None else row | {"temporal": verdict.temporal}
     return write_json_lines(path, rows())
 
 
@@ -205,4 +206,4 @@ def parse_prediction(row: Row) -> Verdict:
         raise row.error("evidence_scores",
                         f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
     return Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)),
-                   tuple(evidence), tuple(map(float, scores)))
+                   tuple(evidence), tuple(map(float, scores)), row.get("temporal", dict, None))
