@@ -2,18 +2,20 @@
 
 import json
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.corpora import open_folder
 from lisax.records import Label
 from lisax.sampling.examples import Passage
-from lisax.temporal import judge
+from lisax.temporal import judge, parse
 from lisax.temporal.numbers import number_words, ordinal_words
 from lisax.world.claims import Evidence
 from lisax.world.pages import capitalise
-from lisax.world.writing import neighbourhoods
+from lisax.world.writing import neighbourhoods, write
 
 S, R = Label.SUPPORTS, Label.REFUTES
 ADA = Passage("Ada_Brook_0", "Ada Brook", "Ada Jane Brook ( 5 February 1748 -- 28 January 1798 ) was a composer .")
@@ -137,6 +139,26 @@ def manipulated(year: int, holds: bool, rng: random.Random) -> list[str]:
     # `the 1900s` may be a decade or a century, and 1900 lies in either century.
     ways += [f"in the {said // 10}0s"] if said % 100 >= 10 else []
     return ways + ([f"in the {ordinal} century"] if year % 100 else [])
+
+
+def test_no_claim_of_a_world_is_ruled_on_wrongly(tmp_path):
+    write(tmp_path, 960, seed=7)
+    data = open_folder(tmp_path)
+    documents = list(data.documents())
+    passages = {s.id: Passage(s.id, document.title, s.text) for document in documents for s in document.sentences}
+    undated, right, wrong = 0, Counter(), []
+    for claim in data.claims("train"):
+        # All that the pages say that have the evidence or that the claim names: more than a verifier would be given.
+        pages = {unit.rpartition("_")[0] for unit in claim.gold_ids}
+        pages |= {document.id for document in documents if document.title.partition(" (")[0] in claim.text}
+        ruling = judge(claim.text, [passage for unit, passage in passages.items() if unit.rpartition("_")[0] in pages])
+        undated += not parse(claim.text)
+        if ruling is not None:
+            right[bool(parse(claim.text))] += ruling.label is claim.label
+            if ruling.label is not claim.label:
+                wrong.append((claim.text, claim.label))
+    assert not wrong and undated >= 1000
+    assert right[True] > 150 and right[False] > 20  # with dates, and comparing events
 
 
 def test_a_worlds_dates_manipulated_are_judged_right():
