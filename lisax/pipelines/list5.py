@@ -103,7 +103,8 @@ class List5(Pipeline):
         if "pretrain" in recipe.train:
             names += ["examples.pretrain", "train.pretrain"]
         names += ["examples.rank", *(f"train.{model}" for model in ("base", *recipe.rankers) if model in recipe.train)]
-        selectors = ["rank_entities", *(["bm25", "fused"] if recipe.fuse_bm25 else []), *(["hops"] if recipe.hops == 2 else [])]
+        selectors = ["rank_entities", *(["bm25", "fused"] if recipe.fuse_bm25 else [])]
+        selectors += ["hops"] if recipe.hops == 2 else []
         if recipe.labellers:
             names += [f"select.{name}.{role}" for role in (VALIDATION, TRAIN) for name in selectors]
             names += ["examples.label", *(f"train.{labeller}" for labeller in recipe.labellers)]

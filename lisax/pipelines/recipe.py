@@ -68,7 +68,7 @@ class Recipe:
     validation_share: float = 0.05  # of train held out to choose checkpoints by, where there is no other split
     # 2: what the first pages and the first sentences name is retrieved and selected too (DeSePtion, section 4).
     hops: int = 1
-    # The temporal step after every verifier (DeSePtion, section 5.2): dates of claim and evidence decide where they can.
+    # The temporal step after every verifier (DeSePtion, section 5.2): dates decide where they can.
     temporal: bool = False
     warm_up: str | None = None
     warm_up_pages: int = 12_000

@@ -123,8 +123,8 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k", type=int, help="documents a claim (default: 100), tables a claim (default: 10)")
     parser.add_argument("--method", choices=("bm25", "titles", "both"),
                         help="both: BM25 and title search in turn (default)")
-    parser.add_argument("--hops", type=int, choices=(1, 2), default=1, help="2: also pages that sentences of the first pages "
-                        "name, found with claim and sentence as a second query (default: 1)")
+    parser.add_argument("--hops", type=int, choices=(1, 2), default=1, help="2: also pages that sentences of the first "
+                        "pages name, found with claim and sentence as a second query (default: 1)")
     parser.add_argument("--mode", choices=("linked", "spans"), help="with an index of cells: entities of claims from "
                         "the claim alone (spans, default), or by TabFact's linking against the gold table, which "
                         "--corpus has")
@@ -195,7 +195,8 @@ def _retrieve_tables(args: argparse.Namespace) -> int:
     from lisax.retrieval.tables import CUTOFFS, gold_tables, hit_rates, retrieve
 
     if args.method is not None or args.mediawiki is not None or args.cluster is not None or args.hops != 1:
-        raise LisaxError("--method, --mediawiki, --cluster and --hops search documents: leave them out with an index of cells")
+        raise LisaxError("--method, --mediawiki, --cluster and --hops search documents: leave them out with an index of "
+                         "cells")
     mode, k = args.mode or "spans", 10 if args.k is None else args.k
     if mode == "linked" and args.corpus is None:
         raise LisaxError("--mode linked links claims with their gold tables: say where those are, --corpus DIR")

@@ -1,8 +1,8 @@
 """The second hop: what the first evidence names is looked for too (claims of several pages: DeSePtion, section 4).
 
-A claim about `the author of X` does not name the author; the page of X does. The second query is the claim together with
-a sentence of the first evidence; it looks among the pages whose titles that sentence names and the claim does not. What
-it finds is merged by rank with what the claim alone found.
+A claim about `the author of X` does not name the author; the page of X does. The second query is the claim together
+with a sentence of the first evidence; it looks among the pages whose titles that sentence names and the claim does
+not. What it finds is merged by rank with what the claim alone found.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def _named_by(index: DocumentIndex, claim: Claim, pages: Sequence[str]) -> dict[
 
 def named_pages(index: DocumentIndex, sentence: Sentence) -> list[str]:
     """Pages whose titles a sentence names with a capital, its own page left out."""
-    return [page for page in index.titles.mentioned(sentence.text, capitals=True) if page != sentence.page][:NAMED_BY_ONE]
+    named = index.titles.mentioned(sentence.text, capitals=True)
+    return [page for page in named if page != sentence.page][:NAMED_BY_ONE]
 
 
 def second_sentences(index: DocumentIndex, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]],

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from lisax.temporal import calendar
 from lisax.temporal.calendar import Interval
-from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
+from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading
 from lisax.temporal.grammar import parse
-from lisax.temporal.lexicon import (AUXILIARIES, CLAUSE_ENDS, POSSESSIVES, PREPOSITIONS, PRONOUNS, STOP_WORDS, TRANSITIVE,
-                                    TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
+from lisax.temporal.lexicon import (AUXILIARIES, CLAUSE_ENDS, POSSESSIVES, PREPOSITIONS, PRONOUNS, STOP_WORDS,
+                                    TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
 from lisax.temporal.tokens import Token, tokens
 
 LONGEST_PHRASE = max(map(len, phrases()))
@@ -133,14 +133,15 @@ class Sentence:
             return None
         span = expression.period.core
         return [Event(Predicate(str(kind), str(kind), frozenset({kind})), self.subject(opening),
-                      dataclasses.replace(expression, relation=Relation.IN, period=Period.exact(day), reading=Reading.DAY),
+                      dataclasses.replace(expression, period=Period.exact(day), reading=Reading.DAY),
                       self.text[expression.start:expression.end])
                 for kind, day in zip((Kind.BIRTH, Kind.DEATH), _ends(span))]
 
     def _of_work(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
         """`is a 2005 American drama film`: its release; no event where the year is that of something else (`the 1996
         ceremony`). None where no noun follows the year."""
-        attributive = begin and self.words[begin].isdecimal() and self.words[begin - 1] in ("a", "an", "the", *POSSESSIVES)
+        attributive = begin and self.words[begin].isdecimal() \
+            and self.words[begin - 1] in ("a", "an", "the", *POSSESSIVES)
         if not attributive:
             return None
         noun = next((word for word in self.words[end:end + 7] if word in WORKS or word in CLAUSE_ENDS), None)
@@ -195,7 +196,8 @@ class Sentence:
         following = self.words[after] if after < len(self.words) else ""
         if words in (("began",), ("started",), ("begins",)) and following.endswith("ing"):
             return Predicate(following, stem(following), frozenset()), at
-        if words in TRANSITIVE and following[:1].isalpha() and following not in PREPOSITIONS and after not in self._of_dates \
+        has_object = following[:1].isalpha() and following not in PREPOSITIONS and after not in self._of_dates
+        if words in TRANSITIVE and has_object \
                 and not AUXILIARIES.intersection(self.words[max(at - 2, 0):at]):
             kinds = frozenset()  # `released an album`: it is not the subject that came out
         return Predicate(" ".join(words), stem(words[0]) if len(words) == 1 else " ".join(words), kinds), at
@@ -223,7 +225,8 @@ class Sentence:
             if self._is_predicate(at) or word in CLAUSE_ENDS:
                 return at
             if not self.tokens[at].capital and word not in STOP_WORDS and at:
-                after_noun = self.words[at - 1] in TYPES or (word.endswith("s") and self.words[at - 1] not in STOP_WORDS)
+                last = self.words[at - 1]
+                after_noun = last in TYPES or (word.endswith("s") and last not in STOP_WORDS)
                 if named or (after_noun and word not in TYPES):
                     return at
             named |= self.tokens[at].capital and at > 0 or (at == 0 and word not in STOP_WORDS)
@@ -244,7 +247,7 @@ def subject_of(found: Sequence[Token]) -> Subject:
     for position, token in enumerate(found):
         if token.word == "'s" or (token.word == "of" and position and found[position - 1].word in nouns):
             relational = True
-        if token.word in STOP_WORDS or token.word in PRONOUNS or token.word in POSSESSIVES or not token.word[0].isalnum():
+        if token.word in STOP_WORDS | PRONOUNS | POSSESSIVES or not token.word[0].isalnum():
             continue
         (names if token.capital or token.word.isdecimal() else nouns).add(token.word)
     return Subject(words, frozenset(names), frozenset(nouns), relational)

@@ -28,8 +28,11 @@ UNITS = {"day": Length(days=1), "week": Length(days=7), "fortnight": Length(days
          "millennium": Length(years=1000)}
 PLURALS = {"centuries": "century", "millennia": "millennium", "millenniums": "millennium"}
 HALVES = {"year": Length(months=6), "decade": Length(years=5), "century": Length(years=50)}
-MORE, LESS = {("more", "than"), ("over",), ("at", "least")}, {("less", "than"), ("fewer", "than"), ("under",), ("within",),
-                                                           ("at", "most"), ("up", "to")}
+MORE = {("more", "than"), ("over",), ("at", "least")}
+LESS = {("less", "than"), ("fewer", "than"), ("under",), ("within",), ("at", "most"), ("up", "to")}
+SIDES = {words: relation for words, relation in RELATIONS.items()
+         if relation in (Relation.BEFORE, Relation.AFTER) and words[0] not in ("older", "younger")}
+AGES = (("at", "the", "age", "of"), ("at", "age"), ("aged",))
 ADVERBS = {"just", "only", "exactly"}
 NEARLY = AROUND | {"nearly", "almost", "some"}
 
@@ -54,7 +57,8 @@ class _Grammar(Periods):
 
     def any_of(self, options, at: int):
         """The longest of the word tuples that stands at `at`."""
-        return max((option for option in options if tuple(self.words[at:at + len(option)]) == option), key=len, default=None)
+        standing = (option for option in options if tuple(self.words[at:at + len(option)]) == option)
+        return max(standing, key=len, default=None)
 
     def made(self, kind: type, at: int, end: int, *values) -> tuple[Expression, int]:
         return kind(self.tokens[at].start, self.tokens[end - 1].end, *values), end
@@ -103,19 +107,19 @@ class _Grammar(Periods):
         if (found := self.length(begin)) is None:
             return None
         length, end = found
-        option = self.any_of(((*name,) for name, relation in RELATIONS.items()
-                              if relation in (Relation.BEFORE, Relation.AFTER) and name[0] not in ("older", "younger")), end)
+        option = self.any_of(SIDES, end)
         if option is None:
-            if less and self.word(begin - 1) == "within" and self.word(end) == "of" and (anchor := self.period(end + 1)):
+            if self.word(begin - 1) == "within" and self.word(end) == "of" and (anchor := self.period(end + 1)):
                 period, _, end = anchor
-                return self.made(Dates, at, end, Relation.IN, period.shifted(-length).to(period.shifted(length)), Reading.OFFSET)
+                around = period.shifted(-length).to(period.shifted(length))
+                return self.made(Dates, at, end, Relation.IN, around, Reading.OFFSET)
             return None
-        length = -length if RELATIONS[option] is Relation.BEFORE else length
+        length = -length if SIDES[option] is Relation.BEFORE else length
         end += len(option)
         if (anchor := self.period(end)) is None:
             return self.made(Offset, at, end, length)
         period, _, end = anchor
-        moved, past = period.shifted(length), RELATIONS[option] is Relation.AFTER
+        moved, past = period.shifted(length), SIDES[option] is Relation.AFTER
         moved = about(moved) if roughly else moved
         if less or within:
             between = period.to(moved) if past else moved.to(period)
@@ -128,7 +132,7 @@ class _Grammar(Periods):
         return self.made(Dates, at, end, relation, moved, Reading.OFFSET)
 
     def age(self, at: int) -> tuple[Expression, int] | None:
-        option = self.any_of((("at", "the", "age", "of"), ("at", "age"), ("aged",), ("at", "the", "ripe", "age", "of")), at)
+        option = self.any_of(AGES, at)
         if option is None or (found := cardinal(self.words, at + len(option))) is None or found[0] > 150:
             return None
         return self.made(Age, at, found[1], found[0])

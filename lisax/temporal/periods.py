@@ -72,9 +72,9 @@ class Periods:
         return begin.to(end[0]), Reading.RANGE, end[2]
 
     def between(self, at: int) -> Found | None:
-        if self.word(at) != "between" or (first := self.simple(at + 1)) is None or self.word(first[2]) not in ("and", "to"):
+        if self.word(at) != "between" or (first := self.simple(at + 1)) is None:
             return None
-        if (last := self.simple(first[2] + 1)) is None:
+        if self.word(first[2]) not in ("and", "to") or (last := self.simple(first[2] + 1)) is None:
             return None
         return first[0].to(last[0]), Reading.RANGE, last[2]
 
@@ -206,8 +206,6 @@ class Periods:
             if not 1000 <= year < 2200 or self.word(end) in COUNTED:
                 return None
             if not preposition and not self._stands_as_year(begin, end):
-                return None
-            if preposition and not self.word(begin).isdecimal() and self.word(end) in COUNTED:
                 return None
         return _year(year), Reading.YEAR, end
 
