@@ -138,16 +138,25 @@ class Sentence:
                 for kind, day in zip((Kind.BIRTH, Kind.DEATH), _ends(span))]
 
     def _of_work(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
-        """`is a 2005 American drama film`: its release; no event where the year is that of something else (`the 1996
-        ceremony`). None where no noun follows the year."""
-        attributive = begin and self.words[begin].isdecimal() \
-            and self.words[begin - 1] in ("a", "an", "the", *POSSESSIVES)
-        if not attributive:
+        """`is a 2005 American drama film`, `Harbour (1965) is a film`: its release; no event where the year is that of
+        something else (`the 1996 ceremony`). None where the date stands otherwise."""
+        before, after = self.words[begin - 1:begin], self.words[end:end + 1]
+        if before == ["("] and after == [")"] and not any(map(self._is_predicate, range(begin - 1))):
+            noun = self._noun_of_work(end + 1, end + 12) if self.words[end + 1:end + 2] in (["is"], ["was"]) else None
+            at = begin - 1
+        elif before and self.words[begin].isdecimal() and before[0] in ("a", "an", "the", *POSSESSIVES):
+            noun = self._noun_of_work(end, end + 7)
+            if begin < 2 or self.words[begin - 2] not in ("is", "was", "are", "were") or noun is None:
+                return []
+            at = begin - 2
+        else:
             return None
-        noun = next((word for word in self.words[end:end + 7] if word in WORKS or word in CLAUSE_ENDS), None)
-        if begin < 2 or self.words[begin - 2] not in ("is", "was", "are", "were") or noun not in WORKS:
-            return []
-        return [self._event(Predicate(noun, noun, frozenset({Kind.RELEASE})), begin - 2, expression)]
+        return noun and [self._event(Predicate(noun, noun, frozenset({Kind.RELEASE})), at, expression)]
+
+    def _noun_of_work(self, begin: int, end: int) -> str | None:
+        """The first word for a work, before the clause ends."""
+        noun = next((word for word in self.words[begin:end] if word in WORKS or word in CLAUSE_ENDS), None)
+        return noun if noun in WORKS else None
 
     # --- Predicates -------------------------------------------------------------------------
 

@@ -96,6 +96,15 @@ def test_evidence_that_disagrees_or_doubts_decides_nothing(claim):
     assert judge(claim, []) is None
 
 
+@pytest.mark.parametrize(("text", "label"), [
+    ("Pier ( 1985 ) is the second film of the series .", R), ("Pier ( 1985 ) is a town .", None),
+    ("Pier is the 1985 winner of a prize .", None), ("Pier is a series that ran in the late 1960s and early 1970s .", None),
+    ("Its second series came out in 1985 .", None), ("Pier released its album in 1985 .", None)])
+def test_dates_of_works(text, label):
+    ruling = judge("Pier was released in 1990.", [Passage("Pier_0", "Pier", text)])
+    assert (ruling and ruling.label) == label
+
+
 def test_two_pages_of_one_name_decide_only_the_claim_that_says_which():
     novel = Passage("Harbour_(novel)_0", "Harbour (novel)", "Harbour is a 1950 novel by Ada Brook .")
     assert judge("Harbour was released in 1965.", [FILM, novel]) is None
