@@ -129,7 +129,7 @@ class Sentence:
                 or self.words[end:end + 1] != [")"] or expression.period.core is None:
             return None
         opening = max((at for at in range(begin) if self.words[at] == "("), default=None)
-        if not opening or any(self._is_predicate(at) for at in range(opening)) or begin - opening > 8:
+        if not opening or any(self.is_predicate(at) for at in range(opening)) or begin - opening > 8:
             return None
         span = expression.period.core
         return [Event(Predicate(str(kind), str(kind), frozenset({kind})), self.subject(opening),
@@ -141,7 +141,7 @@ class Sentence:
         """`is a 2005 American drama film`, `Harbour (1965) is a film`: its release; no event where the year is that of
         something else (`the 1996 ceremony`). None where the date stands otherwise."""
         before, after = self.words[begin - 1:begin], self.words[end:end + 1]
-        if before == ["("] and after == [")"] and not any(map(self._is_predicate, range(begin - 1))):
+        if before == ["("] and after == [")"] and not any(map(self.is_predicate, range(begin - 1))):
             noun = self._noun_of_work(end + 1, end + 12) if self.words[end + 1:end + 2] in (["is"], ["was"]) else None
             at = begin - 1
         elif before and self.words[begin].isdecimal() and before[0] in ("a", "an", "the", *POSSESSIVES):
@@ -166,14 +166,14 @@ class Sentence:
             if found := self.predicate_ending(end, at):
                 return found
             word = self.words[end - 1]
-            if word in (";", ".") or self._is_gerund(end - 1):
-                return None
+            if word in (";", ".") and "(" not in self.words[:end] or self._is_gerund(end - 1):
+                return None  # in brackets a semicolon parts no sentences: `(born Sarah Ward; 28 June 1951)`
         return None
 
-    def predicate_after(self, at: int) -> tuple[Predicate, int] | None:
-        """The first predicate from a position on."""
+    def predicate_after(self, at: int, known: bool = False) -> tuple[Predicate, int] | None:
+        """The first predicate from a position on; with `known` the first of a known kind."""
         for end in range(at + 1, len(self.words) + 1):
-            if found := self.predicate_ending(end, at):
+            if (found := self.predicate_ending(end, at)) and (found[0].kinds or not known):
                 # `came` of `came out` is no predicate of its own.
                 for longer in range(min(end + LONGEST_PHRASE - 1, len(self.words)), end, -1):
                     more = self.predicate_ending(longer, at)
@@ -187,7 +187,7 @@ class Sentence:
         word = self.words[at]
         return word.endswith("ing") and len(word) > 5 and not self.tokens[at].capital and at not in self._of_dates
 
-    def _is_predicate(self, at: int) -> bool:
+    def is_predicate(self, at: int) -> bool:
         return self.words[at] in AUXILIARIES or self.predicate_ending(at + 1, len(self.words)) is not None
 
     def predicate_ending(self, end: int, date: int) -> tuple[Predicate, int] | None:
@@ -203,7 +203,7 @@ class Sentence:
     def _predicate(self, words: tuple[str, ...], at: int) -> tuple[Predicate, int]:
         kinds, after = phrases().get(words, frozenset()), at + len(words)
         following = self.words[after] if after < len(self.words) else ""
-        if words in (("began",), ("started",), ("begins",)) and following.endswith("ing"):
+        if words in (("began",), ("started",), ("begins",)) and following.endswith("ing") and after not in self._of_dates:
             return Predicate(following, stem(following), frozenset()), at
         has_object = following[:1].isalpha() and following not in PREPOSITIONS and after not in self._of_dates
         if words in TRANSITIVE and has_object \
@@ -218,7 +218,7 @@ class Sentence:
         begin = predicate
         while begin and self.words[begin - 1] not in CLAUSE_ENDS:
             begin -= 1
-        end = next((at for at in range(begin, predicate) if self._is_predicate(at)), predicate)
+        end = next((at for at in range(begin, predicate) if self.is_predicate(at)), predicate)
         local = self._subject(begin, end)
         if begin == 0 or local.names or local.nouns or PRONOUNS.intersection(local.words):
             return local
@@ -231,9 +231,9 @@ class Sentence:
         named = False
         for at in range(limit):
             word = self.words[at]
-            if self._is_predicate(at) or word in CLAUSE_ENDS:
+            if self.is_predicate(at) or word in CLAUSE_ENDS:
                 return at
-            if not self.tokens[at].capital and word not in STOP_WORDS and at:
+            if word[0].isalnum() and not self.tokens[at].capital and word not in STOP_WORDS and at:
                 last = self.words[at - 1]
                 after_noun = last in TYPES or (word.endswith("s") and last not in STOP_WORDS)
                 if named or (after_noun and word not in TYPES):

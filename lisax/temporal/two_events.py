@@ -102,12 +102,14 @@ def _sides(sentence: Sentence) -> Sides | None:
 
 def _two(sentence: Sentence, rule: str, predicate: Predicate, left: int, right: int) -> Sides | None:
     """Both events; the one after position `right` has the predicate of the other unless it has its own."""
-    own = sentence.predicate_after(right)
-    end = own[1] if own else len(sentence.words)
+    own = sentence.predicate_after(right, known=True)
     other = own[0] if own else predicate
     if not predicate.kinds or not other.kinds or (own is None and predicate is DIED):
         return None
+    end = next((at for at in range(right, len(sentence.words)) if sentence.is_predicate(at)), len(sentence.words))
     named = sentence.tokens[right:end]
+    if own and sentence.words[right:own[1]] in ([], ["the"]):  # `after the founding of Y`
+        named = sentence.tokens[own[1] + len(other.words.split()) + 1:]
     subject = subject_of([token for token in named if token.word[0].isalnum() or token.word == "'s"])
     return rule, Side(sentence, predicate, sentence.subject(left)), Side(sentence, other, subject), right
 

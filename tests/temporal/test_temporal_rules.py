@@ -46,6 +46,7 @@ RULED = [
     ("The Larks got started in 1990.", S, ("in",)),
     ("The Larks have been on the Dale list since 1999.", None, ()),
     ("The Larks were on the Dale list before 1990.", None, ()),  # no verb to go by
+    ("Red Mill began during the 1990s.", S, ("decade", "in")),
     ("Ida Moe won the Oak Prize in 1952.", S, ("in",)),
     ("Ida Moe won the Oak Prize in 1980.", None, ()),  # it may be won twice
     ("Ida Moe won the first Oak Prize in 1980.", None, ()),
@@ -63,6 +64,7 @@ RULED = [
     ("Ida Moe was born before Ada Brook died.", R, ("order", "before")),
     ("Red Mill is younger than Ida Moe.", S, ("order", "after")),
     ("Ada Brook died 142 years before Ida Moe was born.", S, ("order", "before")),
+    ("Ada Brook died after the founding of Red Mill.", R, ("order", "after")),
     ("Ada Brook died ten years before Ida Moe was born.", R, ("order", "before")),
 ]
 UNRULED = [
