@@ -145,7 +145,8 @@ class Hit:
 class Verdict:
     """A claim's predicted label with its evidence, best first.
 
-    `probabilities` follow `LABELS`; `evidence_scores` follow `evidence`.
+    `probabilities` follow `LABELS` and are the verifier's; `evidence_scores` follow `evidence`. `temporal` is the
+    ruling of the temporal step where it made one, which then decided the label.
     """
 
     claim_id: str
@@ -153,6 +154,7 @@ class Verdict:
     probabilities: tuple[float, float, float]
     evidence: tuple[str, ...] = ()
     evidence_scores: tuple[float, ...] = ()
+    temporal: dict[str, Any] | None = None
 
 
 _CELL = re.compile(r"(.+)#r([0-9]{1,9})c([0-9]{1,9})", re.DOTALL)

@@ -17,7 +17,7 @@ from lisax.corpora import fever, open_folder
 from lisax.formats.families import Family
 from lisax.pipelines import fusion
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, WARM_UP, Pipeline, tell
-from lisax.pipelines.inference import KEPT, rank_to_file, verify
+from lisax.pipelines.inference import KEPT, judge_dates, rank_to_file, verify
 from lisax.pipelines.recipe import LABELLERS, WORLD_SHARES, read_recipe
 from lisax.pipelines.sentences import Sentences
 from lisax.pipelines.stages import counting, say
@@ -26,7 +26,8 @@ from lisax.records import Claim, Hit, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import default_spotter
-from lisax.retrieval.runs import read_run, write_run
+from lisax.retrieval.multi_hop import second_pages, second_sentences
+from lisax.retrieval.runs import by_query, read_run, write_run
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
 from lisax.sampling.examples import Example, Passage
@@ -100,6 +101,7 @@ class List5(Pipeline):
             names += ["examples.pretrain", "train.pretrain"]
         names += ["examples.rank", *(f"train.{model}" for model in ("base", *recipe.rankers) if model in recipe.train)]
         selectors = ["rank_entities", *(["bm25", "fused"] if recipe.fuse_bm25 else [])]
+        selectors += ["hops"] if recipe.hops == 2 else []
         if recipe.labellers:
             names += [f"select.{name}.{role}" for role in (VALIDATION, TRAIN) for name in selectors]
             names += ["examples.label", *(f"train.{labeller}" for labeller in recipe.labellers)]
@@ -153,6 +155,8 @@ class List5(Pipeline):
             for role, run in zip(roles, document_runs):
                 hits = retrieval.retrieve(self.index, self.claims[role].values(), recipe.documents,
                                           method=recipe.method)
+                if recipe.hops == 2:
+                    hits = second_pages(self.index, self.claims[role].values(), by_query(hits), recipe.documents)
                 write_run(run, hits, "documents")
                 found = read_run(run)
                 write_run(self.candidates_file(role), self._expand(found), "candidates")
@@ -160,6 +164,7 @@ class List5(Pipeline):
         self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=["index"],
                         settings={"claims": self.data_print, "documents": recipe.documents,
                                   "candidates": recipe.candidates, "method": recipe.method,
+                                  **({"hops": 2} if recipe.hops == 2 else {}),
                                   "roles": [recipe.validation_share, recipe.validation_claims,
                                             recipe.report_claims]})
 
@@ -266,6 +271,8 @@ class List5(Pipeline):
             if role != REPORT:
                 self._select_bm25(role, claims)
             self._fuse(role)
+        if ranker == "rank_entities" and self.recipe.hops == 2:
+            self._hop(role)
 
     def _select(self, ranker: str, role: str, claims: Sequence[Claim], depth: int, out: Path) -> None:
         model = TextModel.open(self.model_dir(ranker))
@@ -309,6 +316,17 @@ class List5(Pipeline):
         self.stages.run(f"select.fused.{role}", work, outputs=[out],
                         after=[f"select.{name}.{of}" for name in ("rank_entities", "bm25")
                                for of in dict.fromkeys((VALIDATION, role))])
+
+    def _hop(self, role: str) -> None:
+        """The second hop from the selection's first sentences."""
+        out, first = self.selection_file("hops", role), self.recipe.first_selector
+
+        def work() -> None:
+            run = read_run(self.selection_file(first, role))
+            claims = (claim for claim in self.claims[role].values() if claim.id in run)
+            write_run(out, second_sentences(self.index, claims, run, self.sentences.page), "hops")
+
+        self.stages.run(f"select.hops.{role}", work, outputs=[out], after=[f"select.{first}.{role}"])
 
     def train_labellers(self) -> None:
         """Section 3.3: pointwise, listwise, listwise on infused noise, and the claim alone."""
@@ -360,7 +378,8 @@ class List5(Pipeline):
         for variant, (labeller, selection) in self.variants.items():
             out = self.predictions_file(variant)
             self.stages.run(f"predict.{variant}", functools.partial(self._predict, variant, labeller, selection, out),
-                            outputs=[out], after=[f"train.{labeller}", f"select.{selection}.test"])
+                            outputs=[out], after=[f"train.{labeller}", f"select.{selection}.test"],
+                            settings={"temporal": True} if self.recipe.temporal else {})
 
     def _predict(self, variant: str, labeller: str, selection: str, out: Path) -> None:
         claims = self.claims[REPORT]
@@ -368,4 +387,6 @@ class List5(Pipeline):
         model = TextModel.open(self.model_dir(labeller))
         verdicts = verify(model, claims.values(), run, self.lookup,
                           aggregate=variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max")
+        if self.recipe.temporal and labeller != "claim_only":
+            verdicts = judge_dates(verdicts, claims, self.lookup)
         fever.write_predictions(out, verdicts, claims, self.sentences.original_page)
