@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from lisax.records import Hit, LisaxError, Question, Table
+from lisax.records import Claim, Hit, LisaxError, Question, Table
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import writing
@@ -20,6 +21,7 @@ NAME = "table_text"
 K1, B = 1.2, 0.75  # Elasticsearch's own, with which the paper searches
 POOL = 300
 QUESTIONS_AT_A_TIME = 1024
+_PART = re.compile(r"(.+)#(?:r\d+c\d+|r\d+|c\d+)")
 
 Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
 
@@ -56,11 +58,18 @@ def retrieve(search: Search, questions: Iterable[Question], k: int = POOL) -> It
                 yield Hit(question.id, table, rank, score)
 
 
-def table_of(unit: str) -> str:
-    """The table that a cell, a row or a column belongs to: what stands before the last `#` of its id."""
-    return unit.rpartition("#")[0] or unit
+def table_of(unit: str) -> str | None:
+    """The table of a cell's, a row's or a column's id; None for an id of anything else."""
+    found = _PART.fullmatch(unit)
+    return found and found[1]
 
 
 def gold_tables(question: Question) -> tuple[str, ...]:
-    """The tables that hold an answer cell, each once; evidence that is no part of a table does not count."""
-    return tuple(dict.fromkeys(table_of(unit) for unit in question.evidence if "#" in unit))
+    """The tables that hold an answer, each once; evidence that is no part of a table does not count."""
+    return tuple(dict.fromkeys(table for unit in question.evidence if (table := table_of(unit)) is not None))
+
+
+def as_claims(questions: Iterable[Question]) -> dict[str, Claim]:
+    """Questions as measures of retrieval take them, by id: each table with an answer is evidence enough."""
+    return {question.id: Claim(question.id, question.text, evidence_sets=tuple((table,) for table in gold_tables(question)))
+            for question in questions}
