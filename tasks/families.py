@@ -16,6 +16,7 @@ import seqio
 import tensorflow as tf
 
 from lisax.formats import presets
+from lisax.formats.card import text_card
 from lisax.formats.families import ExampleLike, Family, TableExampleLike, encode
 from lisax.formats.label_words import single_pieces
 from lisax.formats.vocabulary import EOS_ID
@@ -57,17 +58,17 @@ def features(vocabulary: seqio.Vocabulary) -> dict[str, seqio.Feature]:
 
 def add(name: str, family: Family, file_of: locations.FileOf, *, splits: Sequence[str] = ("train", "dev"),
         vocabulary: seqio.Vocabulary | None = None, preset: presets.Preset | None = None,
-        before: Sequence = (), read: Callable[[dict], ExampleLike | TableExampleLike] = Example.from_row) -> seqio.Task:
+        before: Sequence = (), tables: int = 0, read: Callable[[dict], ExampleLike | TableExampleLike] = Example.from_row) -> seqio.Task:
     """Registers the task `name` over `file_of(split)`, a file of example records of `family`.
 
     Without a vocabulary or preset, those of gin or the environment are used at reading. `before` are
     preprocessors that turn the file's lines into records where it does not hold records; `read` makes an
-    example of a record.
+    example of a record; `tables` is how many of them a record has.
     """
     figures = [metrics.accuracy, metrics.ranking_scores] if family.ranks else [metrics.label_accuracy]
     if family.reads_tables:
         figures.append(metrics.dropped_rows)
-    return seqio.TaskRegistry.add(
+    task = seqio.TaskRegistry.add(
         name,
         source=LineSource(name, file_of, splits),
         preprocessors=[*before, seqio.CacheDatasetPlaceholder(),
@@ -75,6 +76,22 @@ def add(name: str, family: Family, file_of: locations.FileOf, *, splits: Sequenc
         output_features=features(vocabulary or default_vocabulary()),
         postprocess_fn=with_record,
         metric_fns=figures)
+    return described(task, family, preset, lambda lengths: lengths["inputs"], tables)
+
+
+def described(task: seqio.Task, family: Family, preset: presets.Preset | None,
+              max_tokens: Callable[[Mapping[str, int]], int],
+              tables: int | Callable[[Mapping[str, int]], int] = 0) -> seqio.Task:
+    """The task with `model_card`: what the engine writes of its texts into the `model.json` of a model trained on it."""
+
+    def model_card(lengths: Mapping[str, int]) -> dict:
+        if is_bytes(task.output_features["inputs"].vocabulary):
+            return {}  # inference reads with SentencePiece
+        depth = tables(lengths) if callable(tables) else tables
+        return text_card(family, preset or chosen_preset(), max_tokens(lengths), depth)
+
+    task.model_card = model_card
+    return task
 
 
 def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
