@@ -23,8 +23,7 @@ from lisax.pipelines.cltr_recipe import COLUMNS, PARTS, ROWS, read_recipe
 from lisax.pipelines.pool_scores import PoolScores
 from lisax.pipelines.stages import counting, say
 from lisax.pipelines.table_answers import TableAnswerer
-from lisax.pipelines.text_model import model_card
-from lisax.records import Claim, Hit, Label, LisaxError, Question, Table
+from lisax.records import Claim, Hit, Label, LisaxError, Question, Table, is_cell
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.retrieval.table_store import TableStore
@@ -143,10 +142,10 @@ class Cltr(Pipeline):
 
     def _answered(self, role: str, skipped: Counter) -> Iterator[Question]:
         for question in self._read(role):
-            gold = [table for unit in question.evidence if (table := table_text.table_of(unit))]
+            gold = table_text.gold_tables(question)
             if not gold:
                 skipped[NO_CELL] += 1
-            elif any(self.lookup(table) is None for table in gold):
+            elif not all(table in self.tables for table in gold):
                 skipped[NO_TABLE] += 1
             else:
                 yield question
@@ -212,8 +211,8 @@ class Cltr(Pipeline):
             reported = self.questions[REPORT].values()
             write_qrels(self.qrels_file(TABLES), {question.id: dict.fromkeys(table_text.gold_tables(question), 1)
                                                   for question in reported})
-            write_qrels(self.qrels_file(CELLS), {question.id: {unit: 1 for unit in question.evidence
-                                                               if table_text.table_of(unit)} for question in reported})
+            write_qrels(self.qrels_file(CELLS), {question.id: dict.fromkeys(filter(is_cell, question.evidence), 1)
+                                                 for question in reported})
 
         self.stages.run("retrieve", work, after=["index"],
                         outputs=[*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))],
@@ -259,10 +258,8 @@ class Cltr(Pipeline):
                                   "seed": recipe.seed})
 
     def _train(self, model: str) -> None:
-        tokens = self.recipe.max_tokens
         self.train_model(model, TASKS[model], ["examples", "vocabulary"],
-                         lengths={"inputs": tokens, "targets": self.recipe.target_tokens},
-                         card=model_card(Family.TABLE_PARTS, self.preset, tokens))
+                         lengths={"inputs": self.recipe.max_tokens, "targets": self.recipe.target_tokens})
 
     def rerank(self) -> None:
         """Section 3.2: all rows and columns of the pools; the tables anew; of each its best cell."""

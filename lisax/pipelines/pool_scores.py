@@ -16,7 +16,7 @@ import numpy as np
 
 from lisax.pipelines.table_answers import TableAnswerer, TableScores, bound
 from lisax.records import Hit, Question, cell_id
-from lisax.retrieval.table_text import table_of
+from lisax.retrieval.table_text import gold_tables
 from lisax.runtime.resumable import resumable_lines
 
 SHOWN = 5  # tables of a question whose rows and columns are kept
@@ -67,7 +67,7 @@ class PoolScores:
 def score_pool(answerer: TableAnswerer, question: Question, pool: Sequence[Hit]) -> PoolScores:
     """Every table of the pool and, pooled or not, the first gold one."""
     tables = [(answerer.table(hit.id), hit.score) for hit in pool]
-    answers = [table for unit in question.evidence if (table := table_of(unit))]
+    answers = gold_tables(question)
     if answers and answers[0] not in {hit.id for hit in pool}:
         tables.append((answerer.table(answers[0]), 0.0))
     found = answerer.rank(question.text, tables)

@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lisax.formats.parts import PartKind
-from lisax.records import Question, Table
-from lisax.retrieval.table_text import table_of
+from lisax.records import Question, Table, is_cell, split_cell_id
 from lisax.sampling.part_examples import PartExample, parts_of
 
 WINDOW = 20  # retrieved tables that negative ones are drawn from
@@ -24,11 +23,11 @@ def examples(questions: Iterable[tuple[Question, Sequence[str]]], kind: PartKind
     """
     for question, retrieved in questions:
         rng = random.Random(f"lisax.parts:{seed}:{kind}:{question.id}")
-        gold = list(dict.fromkeys(table for unit in question.evidence if (table := table_of(unit))))
+        cells = [unit for unit in question.evidence if is_cell(unit)]
+        gold = list(dict.fromkeys(split_cell_id(cell)[0] for cell in cells))
         others = [table for table in retrieved[:WINDOW] if table not in gold]
         chosen = gold[:gold_tables] + rng.sample(others, min(negative_tables, len(others)))
         for table in filter(None, map(lookup, chosen)):
-            cells = [unit for unit in question.evidence if table_of(unit) == table.id]
             parts = [part for part in parts_of(question.id, question.text, table, cells) if part.kind is kind]
             yield from parts if negative_parts is None else _thinned(parts, negative_parts, rng)
 
