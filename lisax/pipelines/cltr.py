@@ -45,13 +45,14 @@ TASKS = {PARTS: "cltr_parts", ROWS: "cltr_rows", COLUMNS: "cltr_columns"}
 class Cltr(Pipeline):
     """One run in the folder `out`: each method is a stage that reads and writes files there.
 
-    `index`: an index folder of the same tables to use in place of one of its own."""
+    `index`: an index folder of the same tables to use in place of one of its own, `made_from` what names its content
+    and that of anything else that comes from elsewhere."""
 
     indexed = "index"
     read_recipe = staticmethod(read_recipe)
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe, *, until: str | None = None,
-                 index: Path | None = None):
+                 index: Path | None = None, made_from: str | None = None):
         splits = data.question_splits
         self.train_splits = [split for split in recipe.train_splits or TRAIN_SPLITS if split in splits]
         named = [recipe.report_split] if recipe.report_split else REPORT_SPLITS
@@ -59,6 +60,7 @@ class Cltr(Pipeline):
         if self.report_split is None or (recipe.train and not self.train_splits):
             wanted = ", ".join([*(recipe.train_splits or TRAIN_SPLITS[:1]), named[-1]])
             raise LisaxError(f"{data.folder}: questions for {wanted} are needed, found {', '.join(splits) or 'none'}")
+        self._made_from = made_from
         self.index_folder = Path(out) / "index" if index is None else Path(index)
         super().__init__(data, out, recipe, until=until)
 
@@ -188,13 +190,14 @@ class Cltr(Pipeline):
 
     def build_index(self) -> None:
         recipe, folder = self.recipe, self.index_folder
+        own = folder == self.out / "index"
 
         def work() -> None:
-            if folder == self.out / "index":
+            if own:
                 table_text.build_index(self.data.tables(), folder, k1=recipe.k1, b=recipe.b)
 
-        self.stages.run("index", work, outputs=[folder] if folder == self.out / "index" else [],
-                        settings={"data": self.data_print, "k1": recipe.k1, "b": recipe.b, "folder": str(folder)})
+        self.stages.run("index", work, outputs=[folder] if own else [], settings={
+            "data": self.data_print, "k1": recipe.k1, "b": recipe.b, "made_from": self._made_from})
 
     def retrieve(self) -> None:
         """Section 4.2: the pool of every question, and what is right."""

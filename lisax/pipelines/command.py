@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
     from lisax.pipelines.text_model import TextModel
 
-DEMO_PAGES, TABLE_PAGES = 12_000, 30_000  # CLTR takes the former
+DEMO_PAGES, TABLE_PAGES = 12_000, 30_000  # the former for CLTR too
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +97,6 @@ def run_main(args: argparse.Namespace) -> int:
 
 def _cltr(args: argparse.Namespace) -> int:
     from lisax.pipelines.cltr import Cltr
-    from lisax.pipelines.cltr_folds import cross_validate
     from lisax.pipelines.cltr_report import finish
 
     data, recipe, bindings = args.data, "experiments/cltr/scratch.gin", list(args.gin_bindings)
@@ -110,9 +109,16 @@ def _cltr(args: argparse.Namespace) -> int:
         bindings.append(f"CltrRecipe.models = { {name: str(path.resolve()) for name, path in models.items()} }")
     elif args.column_model is not None:
         raise LisaxError("--column-model stands beside --model, which is then of rows")
-    if args.folds is not None:
-        return _run(Cltr, finish, args, data, args.gin_file or [recipe], bindings, cross_validate(args.folds))
-    return _run(Cltr, finish, args, data, args.gin_file or [recipe], bindings)
+    gin_files = args.gin_file or [recipe]
+    if args.folds is None:
+        return _run(Cltr, finish, args, data, gin_files, bindings)
+    if args.until is not None:
+        raise LisaxError("--until names a stage of one run: leave it out with --folds")
+    from lisax.corpora import open_folder
+    from lisax.pipelines.cltr_folds import cross_validate
+
+    print(cross_validate(open_folder(data), args.out, Cltr.read_recipe(gin_files, bindings, _search_paths(args)), args.folds))
+    return 0
 
 
 def _list5(args: argparse.Namespace, data: Path, gin_files: list[str], bindings: list[str]) -> int:
@@ -128,8 +134,8 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
     from lisax.corpora import open_folder
     from lisax.pipelines.stages import Stopped, say
 
-    paths = [path for path in args.gin_search_paths.split(",") if path]
-    run = pipeline(open_folder(data), args.out, pipeline.read_recipe(gin_files, bindings, paths), until=args.until)
+    recipe = pipeline.read_recipe(gin_files, bindings, _search_paths(args))
+    run = pipeline(open_folder(data), args.out, recipe, until=args.until)
     try:
         run.run()
     except Stopped as stage:
@@ -137,6 +143,10 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
         return 0
     print(finish(run))
     return 0
+
+
+def _search_paths(args: argparse.Namespace) -> list[str]:
+    return [path for path in args.gin_search_paths.split(",") if path]
 
 
 def _add_inference_flags(parser: argparse.ArgumentParser, run_help: str) -> None:

@@ -54,7 +54,7 @@ def retrieve_tables(args: argparse.Namespace) -> int:
     from lisax.retrieval.table_store import TableStore
     from lisax.retrieval.table_text import POOL, as_claims, retrieve
 
-    for flag in ("method", "mode", "mediawiki", "corpus"):
+    for flag in ("method", "mode", "mediawiki"):
         if getattr(args, flag) is not None:
             raise LisaxError(f"--{flag} is for claims: leave it out with --questions")
     questions, k = read_questions(args.questions, args.split), POOL if args.k is None else args.k
@@ -81,6 +81,10 @@ def retrieve_tables(args: argparse.Namespace) -> int:
 
 def _search(args: argparse.Namespace) -> tuple[Search, str]:
     """A search of the index, or of the cluster's, and what names its content."""
+    if args.cluster is not None:
+        from lisax.retrieval.cluster_command import open_cluster
+        cluster = open_cluster(args.cluster)
+        return cluster.search, args.cluster + cluster.digest
     from lisax.retrieval.table_text import open_index
 
     index = open_index(args.index)
