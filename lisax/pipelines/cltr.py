@@ -131,7 +131,8 @@ class Cltr(Pipeline):
         recipe, skipped = self.recipe, Counter()
         reported = {question.id: question for question in self._answered(REPORT, skipped)}
         reported = dict(itertools.islice(reported.items(), recipe.report_questions))
-        train = {question.id: question for question in self._answered(TRAIN, skipped) if question.id not in reported}
+        taught = self._answered(TRAIN, skipped) if recipe.train or recipe.fuse_bm25 else ()
+        train = {question.id: question for question in taught if question.id not in reported}
         held = {i: question for i, question in train.items() if files.hashed_share(i) < recipe.validation_share}
         train = {i: question for i, question in train.items() if i not in held}
         tell(skipped)
