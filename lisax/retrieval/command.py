@@ -1,4 +1,4 @@
-"""`lisax index documents|bm25|titles|cells|check` and `lisax retrieve`."""
+"""`lisax index documents|bm25|titles|cells|tables|check` and `lisax retrieve`; for questions see `table_command.py`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ STRATEGIES = ("entity-char-2-3", "entity-char-1-2-3", "entity-word", "entity-exa
 
 
 def add_index_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("documents", "bm25", "titles", "cells", "check"),
-                        help="documents: BM25, titles and pages in one pass; cells: the cells of tables; check: "
-                        "compare files with checksums")
+    parser.add_argument("kind", choices=("documents", "bm25", "titles", "cells", "tables", "check"),
+                        help="documents: BM25, titles and pages in one pass; cells: the cells of tables; tables: BM25 "
+                        "over whole tables as text; check: compare files with checksums")
     parser.add_argument("--corpus", type=Path, metavar="DIR",
                         help="folder in any layout that `lisax data check` reads")
     parser.add_argument("--out", type=Path, metavar="INDEX", help="the index folder")
-    parser.add_argument("--cluster", metavar="URL/NAME", help="with bm25: fill the index NAME of an Elasticsearch "
-                        "cluster instead, for example http://localhost:9200/wiki")
-    parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6)")
-    parser.add_argument("--b", type=float, help="BM25's b (default: 0.5)")
+    parser.add_argument("--cluster", metavar="URL/NAME", help="with bm25 or tables: fill the index NAME of an "
+                        "Elasticsearch cluster instead, for example http://localhost:9200/wiki")
+    parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6, of tables 1.2)")
+    parser.add_argument("--b", type=float, help="BM25's b (default: 0.5, of tables 0.75)")
     parser.add_argument("--strategy", choices=STRATEGIES, help="with cells: what is matched and by which features "
                         f"(default: {STRATEGIES[0]})")
     parser.add_argument("--add", action="store_true", help="add the corpus's documents or tables to the index")
@@ -54,6 +54,9 @@ def index_main(args: argparse.Namespace) -> int:
         raise LisaxError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
     if args.kind == "cells":
         return _index_cells(args)
+    if args.kind == "tables":
+        from lisax.retrieval.table_command import index_tables
+        return index_tables(args)
     if args.strategy is not None:
         raise LisaxError("--strategy is how cells are matched: use it with `lisax index cells`")
     if args.add and args.kind != "documents":
@@ -118,9 +121,14 @@ def _cluster(given: str) -> tuple[str, str]:
 
 def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
-    parser.add_argument("--claims", type=Path, required=True, metavar="FILE", help="claims in any layout that `lisax data check` reads")
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--claims", type=Path, metavar="FILE", help="claims in any layout that `lisax data check` reads")
+    asked.add_argument("--questions", type=Path, metavar="PATH", help="with an index of tables: a file questions.*.jsonl, "
+                       "or a folder of any layout with questions, and --split")
+    parser.add_argument("--split", help="with a folder of --questions: its split (default: dev)")
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="TREC run to write")
-    parser.add_argument("--k", type=int, help="documents a claim (default: 100), tables a claim (default: 10)")
+    parser.add_argument("--k", type=int, help="documents a claim (default: 100), tables a claim (default: 10), "
+                        "tables a question (default: 300)")
     parser.add_argument("--method", choices=("bm25", "titles", "both"),
                         help="both: BM25 and title search in turn (default)")
     parser.add_argument("--mode", choices=("linked", "spans"), help="with an index of cells: entities of claims from "
@@ -144,6 +152,11 @@ def retrieve_main(args: argparse.Namespace) -> int:
 
     if args.mediawiki is not None and args.method == "bm25":
         raise LisaxError("--mediawiki searches titles: use it with --method titles or both")
+    if args.questions is not None:
+        from lisax.retrieval.table_command import retrieve_tables
+        return retrieve_tables(args)
+    if args.split is not None:
+        raise LisaxError("--split is one of --questions' folder")
     if "cells" in read_components(args.index):
         return _retrieve_tables(args)
     if args.mode is not None or args.corpus is not None:
@@ -153,10 +166,10 @@ def retrieve_main(args: argparse.Namespace) -> int:
     claims = list(read_claims(args.claims))
     if args.cluster is not None and args.method == "titles":
         raise LisaxError("--cluster searches BM25: use it with --method bm25 or both")
-    made_with = {"index": index.digest, "cluster": args.cluster, "claims": _sha256(args.claims), "k": args.k, "method": args.method,
+    made_with = {"index": index.digest, "cluster": args.cluster, "claims": sha256(args.claims), "k": args.k, "method": args.method,
                  "mediawiki": args.mediawiki}
     note = args.out.with_name(args.out.name + ".json")
-    if _is_done(args.out, note, made_with):
+    if is_done(args.out, note, made_with):
         print(f"{args.out}: done before")
     else:
         search_titles = None if args.mediawiki is None else wiki_search(args, index)
@@ -170,7 +183,7 @@ def retrieve_main(args: argparse.Namespace) -> int:
         started = time.monotonic()
         count = write_run(args.out, hits, f"lisax-{args.method}")
         print(f"{args.out}: {count:,} documents for {len(claims):,} claims, {time.monotonic() - started:.1f} s")
-        write_json(note, made_with | {"run": _sha256(args.out)})
+        write_json(note, made_with | {"run": sha256(args.out)})
     if any(gold_pages(claim) for claim in claims):
         run = read_run(args.out)
         cutoffs = [k for k in (1, 5, 10, 20, 50, 100, 200, 500, 1000) if k < args.k] + [args.k]
@@ -193,9 +206,9 @@ def _retrieve_tables(args: argparse.Namespace) -> int:
         raise LisaxError("--mode linked links claims with their gold tables: say where those are, --corpus DIR")
     index = CellIndex.open(args.index)
     claims = list(read_claims(args.claims))
-    made_with = {"index": index.digest, "claims": _sha256(args.claims), "k": k, "mode": mode}
+    made_with = {"index": index.digest, "claims": sha256(args.claims), "k": k, "mode": mode}
     note = args.out.with_name(args.out.name + ".json")
-    if _is_done(args.out, note, made_with):
+    if is_done(args.out, note, made_with):
         print(f"{args.out}: done before")
     else:
         gold = gold_tables(open_folder(args.corpus).tables(), claims) if mode == "linked" else None
@@ -203,7 +216,7 @@ def _retrieve_tables(args: argparse.Namespace) -> int:
         count = write_run(args.out, retrieve(index, counted(claims, "claims"), k, mode=mode, gold=gold),
                           f"lisax-{index.strategy}-{mode}")
         print(f"{args.out}: {count:,} tables for {len(claims):,} claims, {time.monotonic() - started:.1f} s")
-        write_json(note, made_with | {"run": _sha256(args.out)})
+        write_json(note, made_with | {"run": sha256(args.out)})
     cutoffs = [cutoff for cutoff in CUTOFFS if cutoff < k] + [k]
     run = {query: [hit.id for hit in hits] for query, hits in read_run(args.out).items()}
     if (figures := hit_rates(claims, run, cutoffs))["claims"]:
@@ -237,13 +250,13 @@ def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
             print(f"  {count:,} {what}, {count / (now - started):,.0f}/s", file=sys.stderr, flush=True)
 
 
-def _is_done(run: Path, note: Path, made_with: dict) -> bool:
+def is_done(run: Path, note: Path, made_with: dict) -> bool:
     try:
-        return json.loads(note.read_bytes()) == made_with | {"run": _sha256(run)}
+        return json.loads(note.read_bytes()) == made_with | {"run": sha256(run)}
     except (OSError, ValueError):
         return False
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
