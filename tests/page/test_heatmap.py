@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from test_report import HOSTILE, Page
+from markup import HOSTILE, Page
 
 from lisax.page import heatmap as heatmaps
 from lisax.page.heatmap import DARK_SCALE, LIGHT_SCALE, STEPS, Tops, best_cell, colours, contrast, heatmap, luminance, step

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 QUESTION, CLAIM = "question", "claim"
 KINDS = (QUESTION, CLAIM)
 TEXT, TABLES = "text", "tables"
-PARTS, RANKER, LABELLER, TABLE_VERIFIER = "question answerer", "ranker", "labeller", "table verifier"
+PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = ("question answerer", "scorer of columns", "ranker", "labeller",
+                                                    "table verifier")
 ROLES = {Family.TABLE_PARTS: PARTS, Family.RANK: RANKER, Family.RANK_ENTITIES: RANKER,
          Family.LABEL_POINTWISE: LABELLER, Family.LABEL_LISTWISE: LABELLER, Family.TABLES: TABLE_VERIFIER,
          Family.TABLE_FUSION: TABLE_VERIFIER}
@@ -45,30 +46,22 @@ class Depths:
 
 
 class Models:
-    """One model a role, named by its bundle's format; of question answerers two may be given, for rows and columns."""
+    """One model a role, which its format tells; `COLUMNS` where rows and columns have models of their own."""
 
-    def __init__(self, paths: Iterable[Path]):
-        self.paths: dict[str, Path] = {}
-        self.column_path: Path | None = None
-        self._models: dict[str, TextModel | FusionModel] = {}
+    def __init__(self, models: Mapping[str, TextModel | FusionModel], paths: Mapping[str, Path] | None = None):
+        self._models, self.paths = dict(models), dict(paths or {})
+
+    @classmethod
+    def open(cls, paths: Iterable[Path]) -> Models:
+        """From bundles or MODEL_DIRs; a second one that answers questions is for columns."""
+        models, named = {}, {}
         for path in paths:
-            role, model = self._open(path)
-            if role not in self.paths:
-                self.paths[role], self._models[role] = path, model
-            elif role == PARTS and self.column_path is None:
-                self.column_path, self._models["columns"] = path, model
-            else:
-                raise LisaxError(f"{path} is a second {role}, beside {self.paths[role]}: give one of them")
-
-    @staticmethod
-    def _open(path: Path) -> tuple[str, TextModel | FusionModel]:
-        from lisax.pipelines.opening import open_model
-
-        model = open_model(path)
-        if model.family not in ROLES:
-            raise LisaxError(f"{path} is of the format '{model.family}', which the page has no use for; it takes "
-                             f"{', '.join(ROLES)}")
-        return ROLES[model.family], model
+            role, model = _open(path)
+            role = COLUMNS if role == PARTS and PARTS in models else role
+            if role in models:
+                raise LisaxError(f"{path} is one {role} too many, beside {named[role]}: give one of them")
+            models[role], named[role] = model, path
+        return cls(models, named)
 
     def __contains__(self, role: str) -> bool:
         return role in self._models
@@ -79,14 +72,22 @@ class Models:
     def get(self, role: str) -> TextModel | FusionModel | None:
         return self._models.get(role)
 
-    def replace(self, path: Path) -> str:
-        """The model at `path` in the place of those of its role; returns the role."""
-        role, model = self._open(path)
-        self._models[role], self.paths[role] = model, path
+    def replace(self, path: Path) -> None:
+        """The model at `path` in the place of those of its role."""
+        role, model = _open(path)
         if role == PARTS:
-            self.column_path = None
-            self._models.pop("columns", None)
-        return role
+            self._models.pop(COLUMNS, None)
+        self._models[role], self.paths[role] = model, path
+
+
+def _open(path: Path) -> tuple[str, TextModel | FusionModel]:
+    from lisax.pipelines.opening import open_model
+
+    model = open_model(path)
+    if model.family not in ROLES:
+        raise LisaxError(f"{path} is of the format '{model.family}', which the page has no use for; it takes "
+                         f"{', '.join(ROLES)}")
+    return ROLES[model.family], model
 
 
 class Engine:
@@ -119,10 +120,9 @@ class Engine:
             for kind in self.kinds(corpus):
                 self.ask(corpus, kind, f"What is {corpus.name}?")
 
-    def use(self, path: Path) -> str:
-        role = self.models.replace(path)
+    def use(self, path: Path) -> None:
+        self.models.replace(path)
         self._opened = {key: opened for key, opened in self._opened.items() if key[0] != PARTS}
-        return role
 
     def forget(self, corpus: Corpus) -> None:
         self._opened = {key: opened for key, opened in self._opened.items() if key[1] != corpus.id}
@@ -140,7 +140,7 @@ class Engine:
         from lisax.retrieval.table_text import open_index
 
         def opened() -> TableAnswerer:
-            columns = self.models.get("columns")
+            columns = self.models.get(COLUMNS)
             return TableAnswerer(open_index(corpus.index), self.tables(corpus), PartScorer(self.models[PARTS]),
                                  None if columns is None else PartScorer(columns))
 

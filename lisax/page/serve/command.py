@@ -103,7 +103,7 @@ def open_page(args: argparse.Namespace, port: int, token: str | None) -> Page:
     from lisax.page.serve.training import Training
 
     library = Library(args.index, args.state / "corpora", LIMITS)
-    engine = Engine(Models(args.bundle), Depths(pool=args.pool, keep=args.keep), args.aggregate)
+    engine = Engine(Models.open(args.bundle), Depths(pool=args.pool, keep=args.keep), args.aggregate)
     return Page(engine, library, Store(args.state, LIMITS.answers_kept), Training(args.state / "training"),
                 Rules(_secret(args.state), port, token, frozenset(name.lower() for name in args.name), LIMITS))
 
@@ -136,7 +136,7 @@ def feedback_main(args: argparse.Namespace) -> int:
     if args.out.exists():
         raise LisaxError(f"{args.out} is there already; name a new folder")
     with contextlib.closing(Store(args.state)) as store:
-        gathered = gather(store.feedback(), Library(args.index, args.state / "corpora", LIMITS), Engine(Models([])))
+        gathered = gather(store.feedback(), Library(args.index, args.state / "corpora", LIMITS), Engine(Models({})))
     for name, count in gathered.write(args.out).items():
         print(f"{args.out / name}.jsonl: {count:,}")
     for reason, count in gathered.skipped.items():

@@ -15,6 +15,7 @@ import dataclasses
 import hashlib
 import hmac
 import ipaddress
+import re
 import secrets
 import socket
 import time
@@ -40,6 +41,7 @@ HEADERS = {
     "cache-control": "no-store",
 }
 CLIENTS_KEPT = 10_000
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.ASCII)
 
 
 def is_loopback(host: str) -> bool:
@@ -61,13 +63,15 @@ class Rules:
 
     def knows(self, host: str) -> bool:
         """Whether a Host header may be ours. A name of numbers cannot be made to point elsewhere."""
+        found = _HOST.fullmatch(host.lower())
+        if found is None:
+            return False
+        name = found[1].strip("[]")
         try:
-            name = urlsplit(f"//{host}").hostname or ""
             ipaddress.ip_address(name)
             return True
         except ValueError:
-            own = socket.gethostname().lower() if self.token else "localhost"
-            return bool(host) and "/" not in host and name in {"localhost", own, *self.names}
+            return name == "localhost" or name in self.names or bool(self.token) and name == socket.gethostname().lower()
 
     def sealed(self, purpose: str, value: str) -> str:
         return hmac.new(self.secret, f"{purpose}:{value}".encode(), hashlib.sha256).hexdigest()
@@ -132,7 +136,7 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers, cookies: dict[str, str]) -> Response | None:
         rules, changes = self.rules, scope["method"] not in SAFE_METHODS
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not rules.knows(hosts[0].lower()):
+        if len(hosts) != 1 or not rules.knows(hosts[0]):
             return _sentence(421, "This page does not answer under that name. Open it by the address that "
                                   "`lisax serve` printed, or start it with --name.")
         client = (scope.get("client") or ("",))[0]

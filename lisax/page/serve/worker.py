@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import queue
+import collections
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,12 +20,13 @@ class Worker:
     """`await run(work, seconds)` gives what `work()` gives; raises what it raises, and `Busy`."""
 
     def __init__(self, name: str, waiting: int):
-        self._jobs: queue.Queue[tuple[Future, Callable[[], object]] | None] = queue.Queue(waiting)
+        self._most, self._waiting, self._ended = waiting, collections.deque(), False
+        self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while (job := self._next()) is not None:
             future, work = job
             if not future.set_running_or_notify_cancel():
                 continue  # who asked has gone
@@ -34,12 +35,20 @@ class Worker:
             except BaseException as error:  # told to who waits for it
                 future.set_exception(error)
 
+    def _next(self) -> tuple[Future, Callable[[], object]] | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._ended)
+            return None if self._ended else self._waiting.popleft()
+
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
         future: Future[Result] = Future()
-        try:
-            self._jobs.put_nowait((future, work))
-        except queue.Full:
-            raise Busy("too many people are asking at this moment") from None
+        with self._changed:
+            # Those who gave up waiting keep nobody else out.
+            self._waiting = collections.deque(job for job in self._waiting if not job[0].cancelled())
+            if len(self._waiting) >= self._most:
+                raise Busy("too many people are asking at this moment")
+            self._waiting.append((future, work))
+            self._changed.notify()
         return future
 
     async def run(self, work: Callable[[], Result], seconds: float) -> Result:
@@ -53,12 +62,9 @@ class Worker:
 
     def close(self, seconds: float = 5.0) -> None:
         """Ends after the work at hand; what still waits is dropped."""
-        while True:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                break
-            if job is not None:
-                job[0].cancel()
-        self._jobs.put(None)
+        with self._changed:
+            self._ended = True
+            for future, _ in self._waiting:
+                future.cancel()
+            self._changed.notify()
         self._thread.join(seconds)
