@@ -1,8 +1,8 @@
 """Entity-to-cell retrieval: the paper's table on TabFact, speed against plain scikit-learn, growth to 3 M tables.
 
-    .venv/bin/python benchmarks/cells.py table  --data TABFACT [--splits dev] [--strategies ...] [--json FILE]
-    .venv/bin/python benchmarks/cells.py speed  --data TABFACT [--rounds 3] [--claims 200] [--json FILE]
-    .venv/bin/python benchmarks/cells.py growth [--tables 16000 100000 1000000 3000000] [--json FILE]
+    .venv/bin/python -m benchmarks.cells table  --data TABFACT [--splits dev] [--strategies ...] [--json FILE]
+    .venv/bin/python -m benchmarks.cells speed  --data TABFACT [--rounds 3] [--claims 200] [--json FILE]
+    .venv/bin/python -m benchmarks.cells growth [--tables 16000 100000 1000000 3000000] [--json FILE]
 
 `table` gives H@1/3/5/10 for each strategy, split and kind of claim, entities linked against the gold table and from
 the claim alone, and the same with ties broken in four orders: many tables of a page share caption and header, so
@@ -68,7 +68,7 @@ def table(arguments: argparse.Namespace) -> list[dict]:
             index = build(tables, folder, strategy)
             for split in arguments.splits:
                 claims = list(data.claims(split))[::arguments.step]
-                gold = gold_tables(tables, claims)
+                gold = gold_tables({table.id: table for table in tables}.get, claims)
                 for mode in MODES if not strategy.whole_query else ("claim",):
                     queries = [(claim.text,) if mode == "claim" else entities(claim, mode, gold) for claim in claims]
                     hits = index.search(queries, DEEP)
@@ -140,7 +140,7 @@ def read_queries(data: Path) -> tuple[list[Table], list[tuple[str, ...]]]:
 
     opened = open_folder(data)
     tables, claims = list(opened.tables()), list(opened.claims("dev"))
-    gold = gold_tables(tables, claims)
+    gold = gold_tables({table.id: table for table in tables}.get, claims)
     return tables, [entities(claim, "linked", gold) for claim in claims]
 
 

@@ -1,6 +1,6 @@
 """How the document stage grows: time, memory and queries a second from 1,000 world pages up.
 
-    .venv/bin/python benchmarks/retrieval.py [--pages 1000 10000 100000 1000000] [--queries 1000] [--json FILE]
+    .venv/bin/python -m benchmarks.retrieval [--pages 1000 10000 100000 1000000] [--queries 1000] [--json FILE]
 
 For each size, a world of that many pages is written once (`--data`, kept and reused), then in fresh processes:
 the whole index is built from it (BM25, titles, pages); claims are searched with each method; and the same

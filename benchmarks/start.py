@@ -1,6 +1,6 @@
 """How soon LisaX is of use: from the start of the process to the first training step, and to a bundle's first answer.
 
-    .venv/bin/python benchmarks/start.py [--rounds 5] [--json FILE]
+    .venv/bin/python -m benchmarks.start [--rounds 5] [--json FILE]
 
 Training is `lisax train` of T5 1.1 small on LisT5's ranking task with generated examples, batch 8 × 128 → 8, first
 without and then with jax's compilation cache (JAX_COMPILATION_CACHE_DIR; off unless a user sets it). The bundle holds T5 1.1
@@ -67,13 +67,13 @@ def write_bundle(folder: Path) -> None:
     from lisax.formats import presets
     from lisax.formats.families import Family
     from lisax.models.t5 import T5Config, initialize
-    from lisax.pipelines.text_model import model_card
+    from lisax.formats.card import text_card
     from lisax.runtime import bundle
     from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig
     from lisax.runtime.step import TrainState
 
     card = {"architecture": dataclasses.asdict(T5Config())}
-    card |= model_card(Family.LABEL_POINTWISE, presets.PAPER, 512)
+    card |= text_card(Family.LABEL_POINTWISE, presets.PAPER, 512)
     files = {"spiece.model": (folder / "data" / "spiece.model").read_bytes()}
     with CheckpointWriter(folder / "model", SaveCheckpointConfig(), card, files) as writer:
         writer.save(TrainState(jnp.int32(0), initialize(T5Config()), {}), {})

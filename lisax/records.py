@@ -181,6 +181,10 @@ def cell_id(table: str, row: int, column: int) -> str:
     return f"{table}#r{row}c{column}"
 
 
+def is_cell(unit: str) -> bool:
+    return _CELL.fullmatch(unit) is not None
+
+
 def split_cell_id(unit: str) -> tuple[str, int, int]:
     """`{table}#r{i}c{j}` as (table, i, j); both count from 0."""
     match = _CELL.fullmatch(unit)

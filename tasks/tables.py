@@ -29,6 +29,7 @@ from tasks.vocabularies import default_vocabulary
 CLAIM_ONLY = "tables_claim_only"
 # The text-to-text tasks, with the stem of the file that each reads.
 TEXT_TASKS = {CLAIM_ONLY: CLOSED} | {file_name(k): file_name(k) for k in (None, *DEPTHS)}
+TABLES_READ = {CLAIM_ONLY: 0} | {file_name(k): k or 1 for k in (None, *DEPTHS)}
 FUSION_TASKS = {f"tables_fusion_top{k}": file_name(k) for k in DEPTHS}
 
 
@@ -40,16 +41,18 @@ def add_all() -> None:
 
 
 def add_text(name: str, file_of: FileOf, **options) -> seqio.Task:
-    """Registers a text-to-text task over a file of table examples; options as in `families.add`."""
-    family = Family.CLAIM_ONLY if name.endswith(CLAIM_ONLY) else Family.TABLES
-    return families.add(name, family, file_of, read=TableExample.from_row, **options)
+    """Registers the text-to-text task `name`, which ends in a key of `TEXT_TASKS`, over a file of table examples;
+    options as in `families.add`."""
+    tables = next(number for variant, number in TABLES_READ.items() if name.endswith(variant))
+    return families.add(name, Family.TABLES if tables else Family.CLAIM_ONLY, file_of, tables=tables,
+                        read=TableExample.from_row, **options)
 
 
 def add_fusion(name: str, file_of: FileOf, *, splits: Sequence[str] = ("train", "dev"),
                vocabulary: seqio.Vocabulary | None = None, preset: Preset | None = None) -> seqio.Task:
     """Registers a fusion task over a file of table examples; a vocabulary or preset as in `families.add`."""
     classes = seqio.PassThroughVocabulary(len(TableClass))
-    return seqio.TaskRegistry.add(
+    task = seqio.TaskRegistry.add(
         name,
         source=families.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(encode_fusion, task=name, preset=preset)],
@@ -57,6 +60,8 @@ def add_fusion(name: str, file_of: FileOf, *, splits: Sequence[str] = ("train", 
                          "targets": seqio.Feature(classes, add_eos=False)},
         postprocess_fn=with_tables,
         metric_fns=[metrics.fusion_accuracy, metrics.dropped_rows])
+    return families.described(task, Family.TABLE_FUSION, preset, lambda lengths: lengths["inputs"] // lengths["targets"],
+                              lambda lengths: lengths["targets"])
 
 
 def encode_fusion(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],

@@ -196,6 +196,11 @@ def parse_prediction(row: Row) -> Verdict:
         evidence.append(_evidence_unit(row, f"predicted_evidence[{i}]", [None, None, *item]))
     if None in evidence:
         raise row.error("predicted_evidence", "expected [page, sentence], found null")
+    return predicted_verdict(row, claim_id, tuple(evidence))
+
+
+def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Verdict:
+    """The verdict of a row with `predicted_label` and, where it has them, our fields beside the official ones."""
     probabilities = (math.nan,) * len(LABELS)
     if "label_probabilities" in row.value:
         by_label = row.get("label_probabilities", dict)
@@ -205,4 +210,4 @@ def parse_prediction(row: Row) -> Verdict:
         raise row.error("evidence_scores",
                         f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
     return Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)),
-                   tuple(evidence), tuple(map(float, scores)))
+                   evidence, tuple(map(float, scores)))

@@ -13,7 +13,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told
+from lisax.corpora.fever import predicted_verdict
+from lisax.corpora.reading import Row, Watch, read_records, told
 from lisax.records import LABELS, Claim, DataError, Verdict, write_json_lines
 
 
@@ -50,16 +51,8 @@ def read_predictions(path: str | os.PathLike, watch: Watch | None = None) -> Ite
 def parse_prediction(row: Row) -> TableVerdict:
     claim_id, _ = row.id()
     evidence = row.ids("predicted_evidence", row.get("predicted_evidence", list))
-    probabilities = (math.nan,) * len(LABELS)
-    if "label_probabilities" in row.value:
-        by_label = row.get("label_probabilities", dict)
-        probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
-    scores = tuple(row.each("evidence_scores", row.get("evidence_scores", list, []), float))
-    if scores and len(scores) != len(evidence):
-        raise row.error("evidence_scores", f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
     sufficiency = row.get("sufficiency", (int, float), None)
     if sufficiency is not None and not math.isfinite(sufficiency):
         raise row.error("sufficiency", f"expected a finite number, found {sufficiency}")
-    verdict = Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)), evidence,
-                      tuple(map(float, scores)))
+    verdict = predicted_verdict(row, claim_id, evidence)
     return TableVerdict(verdict, None if sufficiency is None else float(sufficiency))

@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from lisax.models.t5 import ENCODED, PAST, T5Config, Transformer
+from lisax.models.attention import ENCODED, PAST
+from lisax.models.t5 import T5Config, Transformer
 from lisax.records import LisaxError
 
 EOS_ID = 1

@@ -17,7 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models.t5 import MASKED, Dense, Encoder, T5Config, TokenEmbedder, constrain, pair_mask
+from lisax.models.attention import MASKED, Dense, constrain
+from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
 
 OBJECTIVES, POOLINGS = ("joint", "uniform", "ternary"), ("attention", "mean")
 # Classes of a table in `targets`; NO_TABLE is that of a place without one. Logits are of the last two or three.

@@ -18,7 +18,7 @@ import markupsafe
 
 from lisax.metrics.calibration import expected_error
 from lisax.page import charts
-from lisax.page.columns import SELECTION_COLUMNS, VERDICT_COLUMNS, known, known_columns
+from lisax.page.columns import known, result_tables
 from lisax.page.report import ClaimView, Report
 from lisax.records import LABELS, Label
 
@@ -41,8 +41,7 @@ def render(report: Report) -> str:
     return environment.get_template("report.html").render(
         report=report,
         labels=LABELS,
-        verdict_columns=known_columns(VERDICT_COLUMNS, report.verdict_rows),
-        selection_columns=known_columns(SELECTION_COLUMNS, report.selection_rows),
+        result_tables=result_tables(report),
         best=next((row for row in report.verdict_rows if row.best), None),
         style=markupsafe.Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
         script=markupsafe.Markup(script),

@@ -174,14 +174,12 @@ class Pipeline(ABC):
             pipeline(open_folder(self.world_folder), folder, recipe).train_models()
 
         self.stages.run(WARM_UP, work, outputs=models, after=["world", "vocabulary"],
-                        settings=dataclasses.asdict(recipe) | {"vocabulary": None}
-                        | {"gin": {model: gin_text(path) for model, path in recipe.train.items()}})
+                        settings=dataclasses.asdict(recipe) | {"vocabulary": None, "gin": gin_text(self.recipe.warm_up)})
 
-    def train_model(self, model: str, task: str, after: Sequence[str], *, lengths: Mapping[str, int] | None,
-                    card: Mapping[str, Any]) -> None:
+    def train_model(self, model: str, task: str, after: Sequence[str], *, lengths: Mapping[str, int] | None) -> None:
         """Trains one model by its gin file, from what the recipe says it starts from.
 
-        `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file; `card` goes into `model.json`."""
+        `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file."""
         from lisax.runtime.gin_files import bindings_of, run_gin
 
         recipe, folder = self.recipe, self.model_dir(model)
@@ -204,7 +202,7 @@ class Pipeline(ABC):
                                                         "lisax_format.preset": self.preset.name})]
 
         def work() -> None:
-            result = run_gin([gin_file], bindings, card=card)
+            result = run_gin([gin_file], bindings)
             # Only what training leaves for the stages after it may differ from run to run of this process.
             say(f"  {model}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
 
@@ -214,14 +212,15 @@ class Pipeline(ABC):
 
 
 def gin_text(gin_file: str) -> str:
-    """The text of a gin file with that of all it includes: what a model's stage depends on."""
+    """The text of a gin file with that of all it includes or names (a recipe names its models' files and the recipe of
+    its warm-up): what a stage depends on."""
     from lisax.runtime.gin_files import GIN_CONFIGS
 
     for folder in (Path(), GIN_CONFIGS):
         if (folder / gin_file).is_file():
             text = (folder / gin_file).read_text(encoding="utf-8")
-            included = re.findall(r"^\s*include\s+['\"](.+?)['\"]", text, re.MULTILINE)
-            return "\n".join([text, *map(gin_text, included)])
+            named = re.findall(r"^[^#\n]*?['\"]([^'\"\n]+\.gin)['\"]", text, re.MULTILINE)
+            return "\n".join([text, *map(gin_text, named)])
     raise LisaxError(f"there is no gin file '{gin_file}' here or in {GIN_CONFIGS}")
 
 

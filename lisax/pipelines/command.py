@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -175,8 +176,6 @@ def verify_main(args: argparse.Namespace) -> int:
 
 
 def _verify_tables(args: argparse.Namespace, model: FusionModel | TextModel, claims: list) -> int:
-    import functools
-
     from lisax.corpora.table_predictions import write_predictions
     from lisax.pipelines.stages import counting
     from lisax.pipelines.table_inference import verify

@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from lisax.formats import presets
 from lisax.formats.families import Family, encode_each_table
-from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics import tables as figures
 from lisax.models import table_fusion
@@ -19,12 +17,6 @@ from lisax.records import DataError, Label, LisaxError, Table
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
 from lisax.runtime.fusion_scoring import FusionScorer, Scores
 from lisax.sampling.table_examples import TableExample, view
-
-
-def fusion_card(preset: Preset, tables: int, max_tokens: int) -> dict[str, Any]:
-    """What inference must know of training; written into a checkpoint's `model.json`."""
-    return {"text": {"family": str(Family.TABLE_FUSION), "preset": preset.name, "max_tokens": max_tokens,
-                     "tables": tables}}
 
 
 class FusionModel:

@@ -21,7 +21,7 @@ from lisax.pipelines.inference import KEPT, rank_to_file, verify
 from lisax.pipelines.recipe import LABELLERS, WORLD_SHARES, read_recipe
 from lisax.pipelines.sentences import Sentences
 from lisax.pipelines.stages import counting, say
-from lisax.pipelines.text_model import TextModel, model_card
+from lisax.pipelines.text_model import TextModel
 from lisax.records import Claim, Hit, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
@@ -34,9 +34,6 @@ from lisax.sampling.negatives import Window
 
 BASE_WEAK = 2  # sentences of no information that each claim gives the base
 
-FAMILIES = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, "claim_only": Family.CLAIM_ONLY,
-            "label_pointwise": Family.LABEL_POINTWISE, "label_listwise": Family.LABEL_LISTWISE,
-            "label_listwise_infused": Family.LABEL_LISTWISE}
 # Rows of the paper's table 2 and what stands beside them (`first` and `any` are ours): variant -> (labeller, selection).
 VARIANTS = {
     "claim_only": ("claim_only", "rank_entities"),
@@ -351,9 +348,8 @@ class List5(Pipeline):
             self._train(name, f"list5_{name}", ["examples.label", "vocabulary"])
 
     def _train(self, model: str, task: str, after: Sequence[str]) -> None:
-        tokens = self.recipe.tokens_of(model)
-        self.train_model(model, task, after, card=model_card(FAMILIES[model], self.preset, tokens) if model in FAMILIES else {},
-                         lengths=None if model == "pretrain" else {"inputs": tokens, "targets": self.recipe.target_tokens})
+        lengths = {"inputs": self.recipe.tokens_of(model), "targets": self.recipe.target_tokens}
+        self.train_model(model, task, after, lengths=None if model == "pretrain" else lengths)
 
     def seed_of(self, model: str) -> int:
         labels = (model == "label" or model in LABELLERS) and self.recipe.label_seed is not None

@@ -22,13 +22,13 @@ from lisax.corpora.table_predictions import TableVerdict, read_predictions, writ
 from lisax.formats.families import Family, encode
 from lisax.metrics import tables as figures
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
-from lisax.pipelines.fusion_model import FusionModel, fusion_card
+from lisax.pipelines.fusion_model import FusionModel
 from lisax.pipelines.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.pipelines.stages import counting, say
 from lisax.pipelines.table_inference import judged, verdicts_of
 from lisax.pipelines.table_recipe import depth_of, is_fusion, read_recipe, task_of
-from lisax.pipelines.text_model import TextModel, model_card
-from lisax.records import Claim, Label, LisaxError, Table, atomic_write
+from lisax.pipelines.text_model import TextModel
+from lisax.records import Claim, Label, Table, atomic_write
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
 from lisax.retrieval.runs import read_run, write_run
@@ -111,14 +111,7 @@ class OpenTables(Pipeline):
 
     def _gold(self, claims: Iterable[Claim], mode: str) -> dict[str, Table]:
         """The gold tables of claims, where the mode looks at them."""
-        if mode != "linked":
-            return {}
-        units = {unit for claim in claims for unit in claim.gold_ids}
-        gold = {unit: self.lookup(unit) for unit in units}
-        if missing := sorted(unit for unit, table in gold.items() if table is None):
-            raise LisaxError(f"{self.data.folder}: claims are about {len(missing):,} tables that are not there, the first "
-                             f"is '{missing[0]}': entities cannot be linked")
-        return gold
+        return table_retrieval.gold_tables(self.lookup, claims) if mode == "linked" else {}
 
     def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
         return self.index.columns(table, self._read_by(claim), self.recipe.columns)
@@ -131,6 +124,7 @@ class OpenTables(Pipeline):
     def _read_by(self, claim: Claim) -> Sequence[str]:
         return self.entities(claim, self.recipe.entities)
 
+    @functools.lru_cache(4)
     def examples(self, name: str, role: str) -> list[TableExample]:
         return list(table_examples.read(self.examples_file(name, role)))
 
@@ -247,13 +241,11 @@ class OpenTables(Pipeline):
         recipe, k = self.recipe, depth_of(model)
         if is_fusion(model):
             lengths = {"inputs": k * recipe.table_tokens, "targets": k}
-            card = fusion_card(self.preset, k, recipe.table_tokens)
         else:
             tokens = {"claim_only": recipe.claim_max_tokens, "closed": recipe.table_tokens,
                       "one": recipe.table_tokens}.get(model, recipe.text_tokens)
             lengths = {"inputs": tokens, "targets": recipe.target_tokens}
-            card = model_card(Family.TABLES if k else Family.CLAIM_ONLY, self.preset, tokens, k)
-        self.train_model(model, task_of(model), ["examples", "vocabulary"], lengths=lengths, card=card)
+        self.train_model(model, task_of(model), ["examples", "vocabulary"], lengths=lengths)
 
     def predict(self) -> None:
         """Verdicts of every model, and what the fusion models say of each table."""
@@ -271,6 +263,8 @@ class OpenTables(Pipeline):
                                  table_examples.file_name(depth_of(model)), REPORT)
         with counting(len(examples), "claims") as advance:
             shares = TextModel.open(self.model_dir(model)).probabilities(examples, advance)
+        if model == "claim_only":  # it has read no table
+            examples = [dataclasses.replace(example, tables=(), gold=()) for example in examples]
         self._write(model, examples, shares.astype(np.float64))
 
     def _predict_fusion(self, model: str) -> None:
@@ -305,6 +299,7 @@ class OpenTables(Pipeline):
         """Whether the data has claims that their own table does not decide."""
         return any(claim.label is Label.NOT_ENOUGH_INFO for claim in self.claims[TRAIN].values())
 
+    @functools.lru_cache(4)
     def scores(self, model: str, role: str) -> Mapping[str, np.ndarray]:
         """Arrays of `scores_file`: probabilities, attention, sufficiency, in the order of the examples."""
         with np.load(self.scores_file(model, role), allow_pickle=False) as found:
@@ -318,11 +313,12 @@ class OpenTables(Pipeline):
         return np.array([any(example.gold) and example.label is not Label.NOT_ENOUGH_INFO
                          for example in self.examples(table_examples.file_name(depth_of(model)), role)], bool)
 
-    def threshold(self, model: str) -> float:
-        """The sufficiency below which there is not enough information: the most accurate one on dev."""
+    def threshold(self, model: str) -> float | None:
+        """The sufficiency below which there is not enough information: the most accurate one on dev. None where every
+        dev claim is decided."""
         missing, scores = ~self.decided(model, VALIDATION), -self.sufficiency(model, VALIDATION)
         if not missing.any():
-            return -np.inf
+            return None
         return -figures.choose_threshold(scores, missing, "accuracy").value
 
     def verdicts(self, model: str) -> dict[str, TableVerdict]:

@@ -76,7 +76,7 @@ def _fusion(run: OpenTables, model: str) -> dict:
     examples = run.examples(table_examples.file_name(depth_of(model)), REPORT)
     threshold, sufficiency = run.threshold(model), scores["sufficiency"]
     truth = table_fusion.truth(scores["probabilities"])
-    open_label = np.where(sufficiency <= threshold, 2, truth.argmax(1))
+    open_label = truth.argmax(1) if threshold is None else np.where(sufficiency <= threshold, 2, truth.argmax(1))
     gold = np.array([{Label.SUPPORTS: 0, Label.REFUTES: 1}.get(example.label, 2) if there else 2
                      for example, there in zip(examples, decided)])
     relevance = table_fusion.relevance(scores["probabilities"])
@@ -87,7 +87,8 @@ def _fusion(run: OpenTables, model: str) -> dict:
     judged = {i: claims[i] for i in reranked if claims[i].gold_ids}
     return {
         "sufficiency": figures.sufficiency_figures(sufficiency, decided),
-        "at_threshold": {"threshold": float(threshold)} | figures.at_threshold(-sufficiency, ~decided, -threshold),
+        "at_threshold": {"threshold": threshold}
+        | figures.at_threshold(-sufficiency, ~decided, np.inf if threshold is None else -threshold),
         "open": {"accuracy": float((open_label == gold).mean()),
                  "never_nei": float((truth.argmax(1) == gold).mean()),
                  "always_nei": float((gold == 2).mean())},
@@ -101,7 +102,7 @@ def _report(run: OpenTables, found: Mapping) -> Report:
     verdicts = run.verdicts(main) if main else {}
     chosen = {i: verdicts[i].verdict for i in claims if i in verdicts}
     evaluated = found["models"]
-    result_tables = [_retrieval_table(found), *_split_tables(found), *_verdict_tables(run, found)]
+    result_tables = [_retrieval_table(run, found), *_split_tables(found), *_verdict_tables(run, found)]
     line_charts, heatmaps = {}, []
     for model in run.recipe.fusion:
         if model == main or model.startswith("ternary"):
@@ -128,14 +129,14 @@ def _report(run: OpenTables, found: Mapping) -> Report:
         facts={"seed": found["seed"], "seconds": found["seconds"], "versions": found["versions"]})
 
 
-def _retrieval_table(found: Mapping) -> ResultTable:
+def _retrieval_table(run: OpenTables, found: Mapping) -> ResultTable:
     rows = []
     for strategy, modes in found["retrieval"].items():
         for mode, hits in modes.items():
             rows.append(ResultRow(_searched(strategy, mode), tuple(hits[f"hits@{k}"] for k in CUTOFFS)))
     return ResultTable("Table retrieval", tuple(f"H@{k}" for k in CUTOFFS), (*rows, *TABLE_RETRIEVAL),
                        "Gold table among the first k, in percent. Equal scores stand in the collection's order; "
-                       + _among_equals(found),
+                       + _among_equals(found, run.recipe.strategy, run.recipe.entities),
                        "The paper's own figures, TabFact's validation claims with linked entities: for orientation.")
 
 
@@ -149,10 +150,8 @@ def _split_tables(found: Mapping) -> list[ResultTable]:
     return [ResultTable("Table retrieval by kind of claim", tuple(f"H@{k}" for k in CUTOFFS), tuple(rows))]
 
 
-def _among_equals(found: Mapping) -> str:
+def _among_equals(found: Mapping, strategy: str, mode: str) -> str:
     """What that order decides, for the strategy that verification reads from."""
-    strategy, mode = next((name, mode) for name, modes in found["retrieval"].items() for mode in modes
-                          if mode == found["entities"])
     bounds = found["retrieval"][strategy][mode]["among_equals"]
     return "H@1 of {} is {:.1f} with the gold table last among its equals and {:.1f} with it first.".format(
         _searched(strategy, mode), *(100 * bounds[place]["hits@1"] for place in ("last", "first")))

@@ -12,20 +12,12 @@ import numpy as np
 
 from lisax.formats import presets
 from lisax.formats.families import Family, encode
-from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.records import LABELS, DataError, Label, LisaxError
 from lisax.runtime import bundle, program, shapes
 from lisax.runtime.checkpoints import VOCABULARY_NAME, nested, read_card, resolve_checkpoint
 from lisax.runtime.scoring import LabelScorer, softmax
 from lisax.sampling.examples import Example, Passage
-
-
-def model_card(family: Family, preset: Preset, max_tokens: int, tables: int = 0) -> dict[str, Any]:
-    """What inference must know of training; written into a checkpoint's `model.json`. `tables`: read for a claim."""
-    words = preset.ranking_words if family.ranks else preset.label_words
-    return {"text": {"family": str(family), "preset": preset.name, "max_tokens": max_tokens, "words": list(words)}
-            | ({"tables": tables} if tables else {})}
 
 
 class TextModel:

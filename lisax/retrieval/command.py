@@ -132,9 +132,7 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", choices=("bm25", "titles", "both"),
                         help="both: BM25 and title search in turn (default)")
     parser.add_argument("--mode", choices=("linked", "spans"), help="with an index of cells: entities of claims from "
-                        "the claim alone (spans, default), or by TabFact's linking against the gold table, which "
-                        "--corpus has")
-    parser.add_argument("--corpus", type=Path, metavar="DIR", help="with --mode linked: the folder of the tables")
+                        "the claim alone (spans, default), or by TabFact's linking against the gold table")
     parser.add_argument("--mediawiki", nargs="?", const="", metavar="URL",
                         help="search titles with a live MediaWiki (default: English Wikipedia's api.php)")
     parser.add_argument("--cluster", metavar="URL/NAME", help="search BM25 in an Elasticsearch cluster's index NAME, "
@@ -159,8 +157,8 @@ def retrieve_main(args: argparse.Namespace) -> int:
         raise LisaxError("--split is one of --questions' folder")
     if "cells" in read_components(args.index):
         return _retrieve_tables(args)
-    if args.mode is not None or args.corpus is not None:
-        raise LisaxError(f"{args.index} is no index of cells: leave --mode and --corpus out")
+    if args.mode is not None:
+        raise LisaxError(f"{args.index} is no index of cells: leave --mode out")
     args.k, args.method = 100 if args.k is None else args.k, args.method or "both"
     index = DocumentIndex.open(args.index)
     claims = list(read_claims(args.claims))
@@ -197,13 +195,12 @@ def retrieve_main(args: argparse.Namespace) -> int:
 def _retrieve_tables(args: argparse.Namespace) -> int:
     from lisax.retrieval.cells import CellIndex
     from lisax.retrieval.runs import read_run, write_run
+    from lisax.retrieval.table_store import TableStore
     from lisax.retrieval.tables import CUTOFFS, gold_tables, hit_rates, retrieve
 
     if args.method is not None or args.mediawiki is not None or args.cluster is not None:
         raise LisaxError("--method, --mediawiki and --cluster search documents: leave them out with an index of cells")
     mode, k = args.mode or "spans", 10 if args.k is None else args.k
-    if mode == "linked" and args.corpus is None:
-        raise LisaxError("--mode linked links claims with their gold tables: say where those are, --corpus DIR")
     index = CellIndex.open(args.index)
     claims = list(read_claims(args.claims))
     made_with = {"index": index.digest, "claims": sha256(args.claims), "k": k, "mode": mode}
@@ -211,7 +208,7 @@ def _retrieve_tables(args: argparse.Namespace) -> int:
     if is_done(args.out, note, made_with):
         print(f"{args.out}: done before")
     else:
-        gold = gold_tables(open_folder(args.corpus).tables(), claims) if mode == "linked" else None
+        gold = gold_tables(TableStore.open(args.index).get, claims) if mode == "linked" else None
         started = time.monotonic()
         count = write_run(args.out, retrieve(index, counted(claims, "claims"), k, mode=mode, gold=gold),
                           f"lisax-{index.strategy}-{mode}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from lisax.records import Claim, DataError, Hit, LisaxError, Table
 from lisax.retrieval.cell_builder import CellsBuilder
@@ -34,11 +34,10 @@ def build_index(tables: Iterable[Table], folder: str | os.PathLike, strategy: St
     return CellIndex.open(folder)
 
 
-def gold_tables(tables: Iterable[Table], claims: Iterable[Claim]) -> dict[str, Table]:
+def gold_tables(lookup: Callable[[str], Table | None], claims: Iterable[Claim]) -> dict[str, Table]:
     """The tables that claims name as their evidence, by id; one that is missing is an error."""
-    wanted = {unit for claim in claims for unit in claim.gold_ids}
-    found = {table.id: table for table in tables if table.id in wanted}
-    if missing := sorted(wanted - found.keys()):
+    found = {unit: lookup(unit) for claim in claims for unit in claim.gold_ids}
+    if missing := sorted(unit for unit, table in found.items() if table is None):
         raise DataError(f"claims are about {len(missing):,} tables that the corpus does not have, "
                         f"the first of them '{missing[0]}'")
     return found

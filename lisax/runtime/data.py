@@ -129,6 +129,14 @@ def describe_vocabulary(config: DatasetConfig, name: str) -> dict[str, Any]:
     return described | ({"file": name, "sha256": digest(path)} if path else {})
 
 
+def model_card(config: DatasetConfig) -> dict[str, Any]:
+    """What the task says of its texts for `model.json` (`task.model_card(lengths)`); of tasks whose texts differ,
+    and of tasks that say nothing, empty."""
+    subtasks = import_seqio().get_subtasks(provider_of(config))
+    cards = [task.model_card(config.task_feature_lengths) for task in subtasks if hasattr(task, "model_card")]
+    return cards[0] if len(cards) == len(subtasks) and all(card == cards[0] for card in cards) else {}
+
+
 def _vocabulary(config: DatasetConfig) -> Any:
     return provider_of(config).output_features["inputs"].vocabulary
 

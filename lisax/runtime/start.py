@@ -92,12 +92,12 @@ def _total(config: TrainConfig, first_step: int) -> int:
 
 def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[str, Any]:
     """The content of `model.json` but for the step."""
-    vocabulary, described = None, None
+    vocabulary, described, texts = None, None, {}
     if isinstance(config.train_data, data.DatasetConfig):
         dataset = config.train_data
         described = {"task": dataset.mixture_or_task_name, "batch_size": dataset.batch_size, "seed": dataset.seed,
                      "lengths": dict(dataset.task_feature_lengths), "pack": dataset.pack}
-        vocabulary = data.describe_vocabulary(dataset, VOCABULARY_NAME)
+        vocabulary, texts = data.describe_vocabulary(dataset, VOCABULARY_NAME), data.model_card(dataset)
     return {
         "format": 1,
         "architecture": describe(config.model),
@@ -105,6 +105,7 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
         "optimizer": {"name": type(config.optimizer).__name__, **dataclasses.asdict(config.optimizer)},
         "training": {"first_step": first_step, "slots_first_step": slots_first_step,
                      "random_seed": config.random_seed, "data": described},
+        **texts,
         **config.card,
     }
 

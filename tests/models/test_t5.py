@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from flax.traverse_util import flatten_dict
 
-from lisax.models.t5 import T5Config, Transformer, initialize, relative_position_bucket
+from lisax.models.attention import relative_position_bucket
+from lisax.models.t5 import T5Config, Transformer, initialize
 
 T5X = Path(__file__).parents[3] / "shared" / "data" / "t5x"
 TINY = T5Config(vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,

@@ -10,7 +10,8 @@ import seqio
 from lisax.formats import presets
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
-from lisax.pipelines.text_model import TextModel, model_card
+from lisax.formats.card import text_card
+from lisax.pipelines.text_model import TextModel
 from lisax.records import Label
 from lisax.sampling import table_examples
 from lisax.sampling.table_examples import TableExample, TableView
@@ -42,14 +43,14 @@ def test_tokens_and_label_words_are_those_of_the_task(tmp_path):
         made.append(Recorder(*arguments))
         return made[0]
 
-    card = model_card(Family.TABLES, presets.PAPER, 90) | {"architecture": {"vocab_size": vocabulary.size}}
+    card = text_card(Family.TABLES, presets.PAPER, 90) | {"architecture": {"vocab_size": vocabulary.size}}
     model = TextModel(scorer_of, vocabulary, card, tmp_path)
     assert model.probabilities(EXAMPLES).shape == (2, 3)
-    task = tables.add_text("test_tables", lambda split: Path(tmp_path / "e.train.jsonl"), splits=("train",),
+    task = tables.add_text("test_tables_closed", lambda split: Path(tmp_path / "e.train.jsonl"), splits=("train",),
                            vocabulary=SentencePieces(tmp_path / "spiece.model"))
     try:
         rows = list(task.get_dataset({"inputs": 90, "targets": 2}, "train", shuffle=False).as_numpy_iterator())
     finally:
-        seqio.TaskRegistry.remove("test_tables")
+        seqio.TaskRegistry.remove("test_tables_closed")
     assert [row["inputs"].tolist() for row in rows] == made[0].tokens and rows[0]["dropped_rows"]
     assert [row["targets"][0] for row in rows] == made[0].pieces[:2]

@@ -139,24 +139,25 @@ def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
                                                       ("Norway", "Oslo", "12")])]
     claims = [{"id": "1", "claim": "Bergen has 3500 people", "label": "SUPPORTS", "evidence": [["t0"]]},
               {"id": "2", "claim": "Oslo has 13 people", "label": "REFUTES", "evidence": [["t2"]]}]
-    for folder, some in (("data", rows[:2]), ("more", rows[2:]), ("all", rows)):
+    for folder, some in (("data", rows[:2]), ("more", rows[2:])):
         write(tmp_path / folder / "tables.jsonl", some)
         write(tmp_path / folder / "table_claims.dev.jsonl", claims)
     assert index("cells", "--corpus", tmp_path / "data", "--out", tmp_path / "index") == 0
     assert index("cells", "--add", "--corpus", tmp_path / "more", "--out", tmp_path / "index") == 0
     assert "3 tables, 15 cells" in capsys.readouterr().out
     assert index("check", "--out", tmp_path / "index") == 0
-    words = ("--index", tmp_path / "index", "--claims", tmp_path / "all" / "table_claims.dev.jsonl",
+    words = ("--index", tmp_path / "index", "--claims", tmp_path / "data" / "table_claims.dev.jsonl",
              "--out", tmp_path / "run.trec", "--k", 2)
     assert retrieve(*words) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == ["       1             1.0000", "       2             1.0000"]
     assert [line.split()[::2][:2] for line in (tmp_path / "run.trec").read_text().splitlines()][::2] == [
         ["1", "t0"], ["2", "t2"]]
     assert retrieve(*words) == 0 and "done before" in capsys.readouterr().out
-    assert retrieve(*words, "--mode", "linked", "--corpus", tmp_path / "all") == 0
+    assert retrieve(*words, "--mode", "linked") == 0
     assert "done before" not in capsys.readouterr().out
-    for wrong, said in ((("--mode", "linked"), "--corpus DIR"), (("--method", "bm25"), "search documents"),
-                        (("--mode", "linked", "--corpus", tmp_path / "data"), "'t2'")):
+    write(tmp_path / "lost.jsonl", [claims[0] | {"evidence": [["t9"]]}])
+    for wrong, said in ((("--method", "bm25"), "search documents"),
+                        (("--mode", "linked", "--claims", tmp_path / "lost.jsonl"), "'t9'")):
         with pytest.raises(LisaxError, match=said):
             retrieve(*words[:-4], "--out", tmp_path / "other.trec", *wrong)
     for wrong in (("cells", "--add", "--strategy", "entity-word"), ("cells", "--k1", "1"),

@@ -24,7 +24,8 @@ from lisax.formats import presets
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.t5 import T5Config, Transformer, initialize
-from lisax.pipelines.text_model import TextModel, model_card
+from lisax.formats.card import text_card
+from lisax.pipelines.text_model import TextModel
 from lisax.records import DataError, LisaxError
 from lisax.runtime import bundle, program, safetensors_file
 from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested
@@ -39,7 +40,7 @@ ATOL = 1e-5
 
 def save_checkpoint(model_dir: Path, vocabulary: Path, *, model: T5Config = MODEL, text: bool = True) -> Path:
     card = {"architecture": dataclasses.asdict(model)} | (
-        model_card(Family.RANK, presets.PAPER, 64) if text else {})
+        text_card(Family.RANK, presets.PAPER, 64) if text else {})
     files = {"spiece.model": vocabulary.read_bytes()}
     with CheckpointWriter(model_dir, SaveCheckpointConfig(), card, files) as writer:
         return writer.save(TrainState(jnp.int32(0), initialize(model, 1), {}), {})

@@ -7,9 +7,12 @@ import json
 import pytest
 import seqio
 
+import lisax
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.records import DataError, Hit, LisaxError
 from lisax.retrieval import runs
+from lisax.runtime.bundle import export
+from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import examples
 from tasks import register as module
 from tasks.register import register, register_file
@@ -67,6 +70,20 @@ def test_a_folder_gives_every_task(folder, tmp_path):
     for row in read("mine_label_listwise_infused"):
         units = row["sentence_ids"].decode().split()
         assert len(units) == 5 and gold[row["claim_id"].decode()] <= set(units)
+
+
+@pytest.mark.parametrize("variant", ["label_pointwise", "rank"])
+def test_a_model_trained_on_a_registered_dataset_answers_from_its_bundle(folder, tmp_path, variant):
+    mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
+    mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
+    run_gin([tmp_path / "mine.gin"], bindings_of({"MODEL_DIR": str(tmp_path / "model"), "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1, "BATCH_SIZE": 8,
+                                                  "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 2}}))
+    model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
+    assert model.max_tokens == 64
+    if variant == "rank":
+        assert len(model.rank("Town 1 has 2 harbours.", ["Town 1 has 1 harbours .", "Town 2"])) == 2
+    else:
+        assert sum(model.verify("Town 1 has 2 harbours.", ["Town 1 has 1 harbours ."]).values()) == pytest.approx(1)
 
 
 def test_the_files_are_written_once_and_again_when_the_data_change(folder, monkeypatch):

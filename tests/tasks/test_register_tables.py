@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import seqio
 
+import lisax
 from lisax.records import DataError, Hit, LisaxError
 from lisax.retrieval import runs
+from lisax.runtime.bundle import export
+from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import table_examples
 from tasks.register import TABLE_TASKS, register, register_file
 
@@ -65,6 +69,21 @@ def test_a_folder_gives_every_task_over_tables(folder):
     assert closed["targets_pretokenized"] == b"true" and closed["dropped_rows"] == 0
     claim_only = read("mine_tables_claim_only", {"inputs": 64, "targets": 2})
     assert claim_only[0]["inputs_pretokenized"].decode() == f"query: {CLAIMS[0]['claim']} relevant:"
+
+
+@pytest.mark.parametrize("variant, lengths", [("tables_one", {"inputs": 96, "targets": 2}),
+                                              ("tables_fusion_top3", {"inputs": 288, "targets": 3})], ids=["text", "fusion"])
+def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tmp_path, variant, lengths):
+    mine = register("mine", folder=folder, vocabulary="train")
+    mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
+    run_gin([tmp_path / "mine.gin"], bindings_of({"MODEL_DIR": str(tmp_path / "model"), "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1, "BATCH_SIZE": 8,
+                                                  "TASK_FEATURE_LENGTHS": lengths}))
+    model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
+    assert model.max_tokens == 96 and model.tables == (1 if variant == "tables_one" else 3)
+    view = table_examples.TableView("T1", "Seasons of Varn United", ("year", "goals"), (("1901", "41"),))
+    shares = model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))]) if variant == "tables_one" \
+        else model.scores([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))]).probabilities
+    assert np.isfinite(shares).all()
 
 
 def test_files_with_a_run_from_json(folder, tmp_path):
@@ -128,8 +147,8 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
     claims = folder / "claims.train.jsonl"
     with pytest.raises(LisaxError, match="`claims` and `corpus`, or `claims` and `tables`"):
         register("mine", claims=claims, tables="t", corpus="p")
-    with pytest.raises(LisaxError, match="`evidence` is sentences or tables and told of a folder only, found 'cells'"):
-        register("mine", folder=folder, evidence="cells")
+    with pytest.raises(LisaxError, match="`evidence` is sentences, tables or cells and told of a folder only, found 'x'"):
+        register("mine", folder=folder, evidence="x")
     (tmp_path / "pages").mkdir()
     lines(tmp_path / "pages/pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
     with pytest.raises(DataError, match="pages: the folder has no claims over tables"):

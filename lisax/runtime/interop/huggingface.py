@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lisax.models.t5 import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE, T5Config
+from lisax.models.attention import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE
+from lisax.models.t5 import T5Config
 from lisax.records import DataError, LisaxError, parse_json_object, write_json
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.architecture import parameter_shapes

@@ -1,0 +1,43 @@
+"""What the benchmarks of quality share: one run a seed in the same folder, and figures as mean and spread."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lisax.pipelines.list5_report import versions
+from lisax.records import write_json
+
+
+def arguments(doc: str, out: str, pages: int) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path(out))
+    parser.add_argument("--pages", type=int, default=pages)
+    parser.add_argument("--seeds", type=int, default=3)
+    return parser.parse_args()
+
+
+def figures_of_seeds(out: Path, seeds: int, run: Callable[[int], None]) -> list[dict]:
+    """What `run(seed)` writes to `out/metrics.json`, for each seed; those that are there are not made again."""
+    found = []
+    for seed in range(seeds):
+        kept = out / f"metrics.seed{seed}.json"
+        if not kept.is_file():
+            run(seed)
+            write_json(kept, json.loads((out / "metrics.json").read_text(encoding="utf-8")))
+        found.append(json.loads(kept.read_text(encoding="utf-8")))
+    return found
+
+
+def mean_and_spread(values: Sequence[float]) -> str:
+    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values) if len(values) > 1 else 0:.3f}"
+
+
+def print_machine() -> None:
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores; " +
+          ", ".join(f"{name} {version}" for name, version in versions().items()))

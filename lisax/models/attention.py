@@ -1,0 +1,227 @@
+"""The parts of T5's attention: projections without biases, relative position buckets, keys and values kept while decoding.
+
+Dimensions in comments: `length` is the query side, `keys` the attended side, `kv` is heads * head_dim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+if TYPE_CHECKING:
+    from lisax.models.t5 import T5Config
+
+RELATIVE_BUCKETS = 32
+RELATIVE_MAX_DISTANCE = 128
+# Added to masked attention logits; finite, so that a fully masked row gives a uniform row, not NaN.
+MASKED = -1e10
+# Collections of keys and values in decoding step by step.
+PAST, ENCODED = "past", "encoded"
+# Initial bias of distance 0 in matching heads: enough to outweigh a token's match with itself.
+NOT_ITSELF = -10.0
+
+fan_in = nn.initializers.variance_scaling(1.0, "fan_in", "normal")
+
+
+def constrain(x: Array, *axes: str | None) -> Array:
+    """`x` laid out on the mesh by the names of its dimensions; itself where no rules are set."""
+    return nn.with_logical_constraint(x, axes)
+
+
+def relative_position_bucket(relative: np.ndarray, *, bidirectional: bool, buckets: int = RELATIVE_BUCKETS,
+                             max_distance: int = RELATIVE_MAX_DISTANCE) -> np.ndarray:
+    """Bucket of each key position minus query position, int32, same shape.
+
+    Half of the buckets are exact, the other half logarithmic up to `max_distance`; with
+    `bidirectional` each sign has half of all, otherwise future keys share bucket 0.
+    """
+    bucket = np.zeros_like(relative, dtype=np.int32)
+    distance = -relative
+    if bidirectional:
+        buckets //= 2
+        bucket += (distance < 0).astype(np.int32) * buckets
+        distance = np.abs(distance)
+    else:
+        distance = np.maximum(distance, 0)
+    exact = buckets // 2
+    # float32 throughout: the reference rounds there, and a bucket's edge depends on it.
+    scaled = (np.log(distance.astype(np.float32) / exact + np.finfo(np.float32).eps)
+              / np.log(max_distance / exact) * (buckets - exact))
+    far = np.minimum(exact + scaled.astype(np.int32), buckets - 1)
+    return bucket + np.where(distance < exact, distance, far).astype(np.int32)
+
+
+class Dense(nn.Module):
+    """x [..., in] -> [..., features], no bias. `axes` name the kernel's dimensions."""
+
+    features: int
+    dtype: str
+    kernel_init: Callable
+    axes: tuple[str, str]
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        kernel = self.param("kernel", self.kernel_init, (x.shape[-1], self.features), jnp.float32)
+        # Two-dimensional, because XLA's CPU backend computes the kernel's gradient several times faster so.
+        rows = x.astype(self.dtype).reshape(-1, x.shape[-1])
+        # Where parameters are fully sharded, this is where a layer's are gathered, in the type they are used in.
+        kernel = constrain(kernel.astype(self.dtype), *self.axes)
+        return jnp.dot(rows, kernel).reshape(*x.shape[:-1], self.features)
+
+
+class RelativePositionBias(nn.Module):
+    """Bias [1, heads, length, keys], one for all layers of a stack; [1, heads, 1, keys] of one query position."""
+
+    config: T5Config
+    bidirectional: bool
+
+    @nn.compact
+    def __call__(self, length: int, keys: int, position: Array | None = None) -> Array:
+        def init(key, shape, dtype):
+            embedding = nn.initializers.variance_scaling(1.0, "fan_avg", "uniform")(key, shape, dtype)
+            if self.bidirectional and self.config.attention_init == "matching":
+                embedding = embedding.at[:_matching_heads(self.config), 0].set(NOT_ITSELF)
+            return embedding
+
+        embedding = self.param("rel_embedding", init, (self.config.num_heads, RELATIVE_BUCKETS), jnp.float32)
+        relative = np.arange(keys)[None, :] - np.arange(length)[:, None]
+        bucket = relative_position_bucket(relative, bidirectional=self.bidirectional)
+        if position is not None:
+            bucket = jnp.asarray(bucket)[position][None]
+        # [heads, buckets] -> [1, heads, length, keys]
+        return embedding.astype(self.config.dtype)[None, :, bucket]
+
+
+def _matching_heads(config: T5Config) -> int:
+    return max(1, config.num_heads // 2)
+
+
+class Attention(nn.Module):
+    """Multi-head attention, unscaled: 1/sqrt(head_dim) is folded into the query's initialisation.
+
+    `cache` names the collection where a decoder that goes step by step (`Transformer.next_logits`) keeps keys and
+    values: those of the encoder's output, computed once, or of the past steps. Elsewhere there is none.
+    """
+
+    config: T5Config
+    matching: bool = False
+    cache: str | None = None
+
+    @nn.compact
+    def __call__(self, queries: Array, keys: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
+        """queries [batch, length, emb], keys [batch, keys, emb], mask [batch, 1, length, keys] bool,
+        bias [1, heads, length, keys] -> [batch, length, emb]."""
+        config = self.config
+        heads, head_dim = config.num_heads, config.head_dim
+
+        def query_init(key, shape, dtype):
+            return fan_in(key, shape, dtype) / np.sqrt(head_dim)
+
+        def project(name, x, init):
+            # [batch, length, emb] -> [batch, length, heads, head_dim]
+            dense = Dense(heads * head_dim, config.dtype, init, ("embed", "joined_kv"), name=name)
+            return constrain(dense(x).reshape(*x.shape[:2], heads, head_dim), "batch", "length", "heads", "kv")
+
+        query = project("query", queries, query_init)
+        key_init = fan_in
+        if self.matching and self.is_initializing():
+            query_kernel = self.get_variable("params", "query")["kernel"]
+            matched = _matching_heads(config) * head_dim
+
+            def key_init(key, shape, dtype):
+                kernel = fan_in(key, shape, dtype)
+                return kernel.at[:, :matched].set(query_kernel[:, :matched] * np.sqrt(head_dim))
+
+        folded = self._folds(queries.shape[1], keys.shape[1])
+        if self.cache == ENCODED and self.has_variable(ENCODED, "keys"):
+            key, value = self.get_variable(ENCODED, "keys"), self.get_variable(ENCODED, "values")
+        elif folded:
+            query, key, value = jnp.einsum("bqhd,ehd->bqhe", query, self._heads_of("key")), keys, keys
+        else:
+            key, value = project("key", keys, key_init), project("value", keys, fan_in)
+            if self.cache and self.is_mutable_collection(self.cache) and not self.is_initializing():
+                key, value = self._keep(key, value, mask)
+        # In a step the queries of a row are those of its beams, and each has a past of its own.
+        attended = {3: "bkd", 4: "bkhd", 5: "bqkhd"}[key.ndim]
+
+        if config.float32_attention_logits:
+            query, key = query.astype(jnp.float32), key.astype(jnp.float32)
+        kept = None
+        if dropout and config.dropout_rate:
+            # One mask for all queries of a head, as T5X has it.
+            keep, shape = 1.0 - config.dropout_rate, (queries.shape[0], heads, 1, keys.shape[1])
+            kept = jax.random.bernoulli(self.make_rng("dropout"), keep, shape) * jnp.asarray(1 / keep, config.dtype)
+
+        def attend(query: Array, mask: Array, bias: Array | None) -> Array:
+            logits = jnp.einsum(f"bqhd,{attended}->bhqk", query, key)
+            if bias is not None:
+                logits += bias.astype(logits.dtype)
+            logits = jnp.where(mask, logits, jnp.asarray(MASKED, logits.dtype))
+            weights = jax.nn.softmax(logits).astype(config.dtype)
+            return jnp.einsum(f"bhqk,{attended}->bqhd", weights if kept is None else weights * kept, value)
+
+        mixed = _in_chunks(attend, config.attention_chunk, query, mask, bias)
+        if folded:
+            mixed = jnp.einsum("bqhe,ehd->bqhd", mixed, self._heads_of("value"))
+        mixed = mixed.reshape(*queries.shape[:2], heads * head_dim)  # [batch, length, kv]
+        return Dense(queries.shape[-1], config.dtype, fan_in, ("joined_kv", "embed"), name="out")(mixed)
+
+    def _folds(self, queries: int, keys: int) -> bool:
+        """Whether queries are brought to the encoder's space rather than its output to theirs: (q K) e = q (K e).
+
+        It is, where that takes fewer products: one query, that of a label, needs hardly any.
+        """
+        if (self.cache != ENCODED or self.is_initializing() or self.is_mutable_collection(ENCODED)
+                or self.has_variable(ENCODED, "keys")):
+            return False
+        if not isinstance(keys, int):
+            return True  # the length of an exported program is a symbol, and its queries are few
+        kv = self.config.num_heads * self.config.head_dim
+        return queries * (kv + keys * self.config.num_heads) < keys * kv
+
+    def _heads_of(self, name: str) -> Array:
+        """The kernel of `name` as [emb, heads, head_dim]."""
+        kernel = self.get_variable("params", name)["kernel"].astype(self.config.dtype)
+        kernel = constrain(kernel, "embed", "joined_kv")
+        return kernel.reshape(-1, self.config.num_heads, self.config.head_dim)
+
+    def _keep(self, key: Array, value: Array, mask: Array) -> tuple[Array, Array]:
+        """Keys and values to attend to, kept for later steps.
+
+        Of the encoder these are the ones given. Those of a step, [rows, beams, heads, head_dim], are written at the
+        last position that `mask` [1, 1, 1, steps] shows of [rows, beams, steps, heads, head_dim].
+        """
+        kept = []
+        for name, new in (("keys", key), ("values", value)):
+            if self.cache == PAST:
+                shape = (*new.shape[:2], mask.shape[-1], *new.shape[2:])
+                past = self.get_variable(PAST, name) if self.has_variable(PAST, name) else jnp.zeros(shape, new.dtype)
+                new = jax.lax.dynamic_update_index_in_dim(past, new, jnp.sum(mask) - 1, axis=2)
+            self.put_variable(self.cache, name, new)
+            kept.append(new)
+        return tuple(kept)
+
+
+def _in_chunks(attend: Callable, chunk: int | None, query: Array, mask: Array, bias: Array | None) -> Array:
+    """`attend` on `chunk` queries at a time, computed again in the backward pass; all at once where that is fewer.
+
+    query [batch, length, heads, head_dim], mask [batch, 1, length, keys], bias [1, heads, length, keys]."""
+    length = query.shape[1]
+    if chunk is None or length <= chunk:
+        return attend(query, mask, bias)
+    if length % chunk:
+        raise ValueError(f"attention_chunk is {chunk}, which does not divide the length {length}")
+
+    def split(x: Array | None, axis: int) -> Array | None:
+        if x is None:
+            return None
+        return jnp.moveaxis(x.reshape(*x.shape[:axis], -1, chunk, *x.shape[axis + 1:]), axis, 0)
+
+    mixed = jax.lax.map(jax.checkpoint(lambda parts: attend(*parts)), (split(query, 1), split(mask, 2), split(bias, 2)))
+    return jnp.moveaxis(mixed, 0, 1).reshape(query.shape)
