@@ -42,6 +42,9 @@ def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def serve_main(args: argparse.Namespace) -> int:
+    # Read when JAX is imported: what one start compiles, the next ones have.
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str((args.state / "compiled").resolve()))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     import socket
 
     import uvicorn

@@ -11,10 +11,10 @@ import numpy as np
 from lisax import cli
 from lisax.corpora import plain
 from lisax.formats import presets
+from lisax.formats.card import text_card
 from lisax.formats.families import Family, encode
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 from lisax.models.t5 import T5Config
-from lisax.pipelines.text_model import model_card
 from lisax.records import Document, Label, Sentence, Table, cell_id
 from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig
 from lisax.runtime.schedules import Schedule
@@ -98,7 +98,7 @@ def _bundle(folder: Path, family: Family, examples: Sequence, steps: int) -> Pat
         log_period=steps, trainer=Trainer(learning_rate_fn=Schedule(
             factors="constant * linear_warmup", base_learning_rate=0.02, warmup_steps=20)),
         checkpoint=CheckpointConfig(SaveCheckpointConfig(period=steps, keep=1)),
-        card=model_card(family, presets.PAPER, MAX_TOKENS), files={"spiece.model": vocabulary.path.read_bytes()}))
+        card=text_card(family, presets.PAPER, MAX_TOKENS), files={"spiece.model": vocabulary.path.read_bytes()}))
     assert cli.main(["export", "--checkpoint", str(folder / "model"), "--out", str(folder / "bundle")]) == 0
     return folder / "bundle"
 

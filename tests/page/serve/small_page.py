@@ -10,6 +10,7 @@ import numpy as np
 from fastapi.testclient import TestClient
 
 from lisax.formats import presets
+from lisax.formats.card import text_card
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.page.serve.answering import LABELLER, PARTS, TABLE_VERIFIER, Engine, Models
@@ -19,7 +20,7 @@ from lisax.page.serve.library import Library
 from lisax.page.serve.limits import Limits
 from lisax.page.serve.store import Store
 from lisax.page.serve.training import Training
-from lisax.pipelines.text_model import TextModel, model_card
+from lisax.pipelines.text_model import TextModel
 from lisax.retrieval import documents, table_text, tables
 from small_models import pages, questions
 from small_models import tables as small_tables
@@ -49,7 +50,7 @@ def models(folder: Path) -> Models:
     vocabulary = train_vocabulary([question for question, _, _ in questions(small_tables())], folder / "spiece.model", 300)
 
     def model(family: Family) -> TextModel:
-        card = model_card(family, presets.PAPER, 64, 1) | {"architecture": {"vocab_size": vocabulary.size}}
+        card = text_card(family, presets.PAPER, 64, 1) | {"architecture": {"vocab_size": vocabulary.size}}
         return TextModel(Hashing, vocabulary, card, folder)
 
     return Models({PARTS: model(Family.TABLE_PARTS), LABELLER: model(Family.LABEL_POINTWISE),
