@@ -60,9 +60,9 @@ class PartScorer:
             made.append(values)
         return made
 
-    def count(self, kind: PartKind, tables: Sequence[Table]) -> int:
-        """The distinct parts that `scores` would score."""
-        return len({part.key for table in tables for part in self._parts(table, kind)})
+    def tokens(self, kind: PartKind, table: Table) -> int:
+        """About the tokens that its parts of a kind give the model to read: what scoring them costs."""
+        return sum(min(len(part.tokens), self.model.max_tokens) for part in self._parts(table, kind))
 
     def _parts(self, table: Table, kind: PartKind) -> list[_Part]:
         key = table.id, kind

@@ -116,6 +116,10 @@ class TableAnswerer:
             best.sort(key=lambda one: (-one[0], one[1]))
         return [scores for _, _, scores in best[:keep]]
 
+    def tokens(self, table: Table) -> tuple[int, int]:
+        """About the tokens that its rows and its columns give the models to read."""
+        return self._rows.tokens(PartKind.ROW, table), self._columns.tokens(PartKind.COLUMN, table)
+
     def rank(self, question: str, pool: Sequence[tuple[Table, float]], progress: Progress | None = None) -> list[TableScores]:
         """Every row and column of (table, score in the pool) pairs, in their order."""
         tables = [table for table, _ in pool]

@@ -31,7 +31,9 @@ def add_index_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folder in any layout that `lisax data check` reads")
     parser.add_argument("--out", type=Path, metavar="INDEX", help="the index folder")
     parser.add_argument("--cluster", metavar="URL/NAME", help="with bm25 or tables: fill the index NAME of an "
-                        "Elasticsearch cluster instead, for example http://localhost:9200/wiki")
+                        "Elasticsearch cluster instead, for example http://localhost:9200/wiki, or of an OpenSearch one, "
+                        "opensearch+http://…; names and passwords: LISAX_CLUSTER_USER, _PASSWORD, _API_KEY and _CA in the "
+                        "environment")
     parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6, of tables 1.2)")
     parser.add_argument("--b", type=float, help="BM25's b (default: 0.5, of tables 0.75)")
     parser.add_argument("--strategy", choices=STRATEGIES, help="with cells: what is matched and by which features "
@@ -43,7 +45,8 @@ def index_main(args: argparse.Namespace) -> int:
     if (args.out is None) == (args.cluster is None):
         raise LisaxError("say where the index is to be: --out INDEX or --cluster URL/NAME")
     if args.cluster is not None:
-        return _fill_cluster(args)
+        from lisax.retrieval.cluster_command import fill_cluster
+        return fill_cluster(args)
     if args.kind == "check":
         from lisax.retrieval.folder import check
         print(f"{args.out}: {check(args.out)} files, all as they were written")
@@ -92,33 +95,6 @@ def _index_cells(args: argparse.Namespace) -> int:
     return 0
 
 
-def _fill_cluster(args: argparse.Namespace) -> int:
-    from lisax.retrieval.bm25_builder import B, K1
-    from lisax.retrieval.documents import indexed_text
-    from lisax.retrieval.elastic import ElasticIndex, connect
-
-    if args.kind != "bm25" or args.corpus is None:
-        raise LisaxError("a cluster holds BM25 only: `lisax index bm25 --corpus DIR --cluster URL/NAME`")
-    url, name = _cluster(args.cluster)
-    client = connect(url)
-    documents = ((document.id, indexed_text(document)) for document in counted(open_folder(args.corpus).documents(), "documents"))
-    if args.add:
-        ElasticIndex(client, name).add(documents)
-    else:
-        ElasticIndex.build(client, name, documents, k1=K1 if args.k1 is None else args.k1, b=B if args.b is None else args.b)
-    print(f"{args.cluster}: filled")
-    return 0
-
-
-def _cluster(given: str) -> tuple[str, str]:
-    """(URL of the cluster, name of the index)."""
-    url, _, name = given.rstrip("/").rpartition("/")
-    if "://" not in url or not name:
-        raise LisaxError(f"--cluster: expected a URL that ends in the index's name, like http://localhost:9200/wiki; "
-                         f"found '{given}'")
-    return url, name
-
-
 def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
     asked = parser.add_mutually_exclusive_group(required=True)
@@ -135,8 +111,8 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
                         "the claim alone (spans, default), or by TabFact's linking against the gold table")
     parser.add_argument("--mediawiki", nargs="?", const="", metavar="URL",
                         help="search titles with a live MediaWiki (default: English Wikipedia's api.php)")
-    parser.add_argument("--cluster", metavar="URL/NAME", help="search BM25 in an Elasticsearch cluster's index NAME, "
-                        "that `lisax index bm25 --cluster` filled")
+    parser.add_argument("--cluster", metavar="URL/NAME", help="search BM25 in the index NAME of an Elasticsearch (or "
+                        "opensearch+http://…) cluster, that `lisax index bm25|tables --cluster` filled")
     parser.add_argument("--cache", type=Path, metavar="FILE",
                         help="the wiki's answers (default: mediawiki.sqlite beside the run)")
 
@@ -173,9 +149,8 @@ def retrieve_main(args: argparse.Namespace) -> int:
         search_titles = None if args.mediawiki is None else wiki_search(args, index)
         search_bm25 = None
         if args.cluster is not None:
-            from lisax.retrieval.elastic import ElasticIndex, connect
-            url, name = _cluster(args.cluster)
-            search_bm25 = ElasticIndex(connect(url), name).search
+            from lisax.retrieval.cluster_command import open_cluster
+            search_bm25 = open_cluster(args.cluster).search
         hits = retrieve(index, counted(claims, "claims"), args.k, method=args.method, search_titles=search_titles,
                         search_bm25=search_bm25)
         started = time.monotonic()

@@ -51,9 +51,10 @@ def retrieve_tables(args: argparse.Namespace) -> int:
     """Writes the run atomically. A run that the same command has finished is left alone."""
     from lisax.metrics.tables import hits
     from lisax.retrieval.runs import read_run, write_run
+    from lisax.retrieval.table_store import TableStore
     from lisax.retrieval.table_text import POOL, as_claims, retrieve
 
-    for flag in ("method", "mode", "mediawiki", "corpus"):
+    for flag in ("method", "mode", "mediawiki"):
         if getattr(args, flag) is not None:
             raise LisaxError(f"--{flag} is for claims: leave it out with --questions")
     questions, k = read_questions(args.questions, args.split), POOL if args.k is None else args.k
@@ -68,11 +69,11 @@ def retrieve_tables(args: argparse.Namespace) -> int:
         count = write_run(args.out, retrieve(search, counted(questions, "questions"), k), "lisax-tables")
         print(f"{args.out}: {count:,} tables for {len(questions):,} questions, {time.monotonic() - started:.1f} s")
         write_json(note, made_with | {"run": sha256(args.out)})
-    judged = as_claims(questions)
+    judged = as_claims(questions, TableStore.open(args.index).__contains__)
     if any(claim.gold_ids for claim in judged.values()):
         cutoffs = [cutoff for cutoff in CUTOFFS if cutoff < k] + [k]
         figures = hits(judged, read_run(args.out), cutoffs)
-        print(f"tables with the answer, of {figures['claims']:,} questions\n{'k':>8}  among the first k")
+        print(f"gold tables of {figures['claims']:,} questions\n{'k':>8}  among the first k")
         for cutoff in cutoffs:
             print(f"{cutoff:>8}  {figures[f'hits@{cutoff}']:>17.4f}")
     return 0
@@ -80,6 +81,10 @@ def retrieve_tables(args: argparse.Namespace) -> int:
 
 def _search(args: argparse.Namespace) -> tuple[Search, str]:
     """A search of the index, or of the cluster's, and what names its content."""
+    if args.cluster is not None:
+        from lisax.retrieval.cluster_command import open_cluster
+        cluster = open_cluster(args.cluster)
+        return cluster.search, args.cluster + cluster.digest
     from lisax.retrieval.table_text import open_index
 
     index = open_index(args.index)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from lisax.records import Claim, Hit, LisaxError, Question, Table
+from lisax.records import Claim, Hit, LisaxError, Question, Table, is_cell, split_cell_id
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import writing
@@ -21,7 +20,6 @@ NAME = "table_text"
 K1, B = 1.2, 0.75  # Elasticsearch's own, with which the paper searches
 POOL = 300
 QUESTIONS_AT_A_TIME = 1024
-_PART = re.compile(r"(.+)#(?:r\d+c\d+|r\d+|c\d+)")
 
 Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
 
@@ -58,18 +56,17 @@ def retrieve(search: Search, questions: Iterable[Question], k: int = POOL) -> It
                 yield Hit(question.id, table, rank, score)
 
 
-def table_of(unit: str) -> str | None:
-    """The table of a cell's, a row's or a column's id; None for an id of anything else."""
-    found = _PART.fullmatch(unit)
-    return found and found[1]
+def gold_tables(question: Question, is_table: Callable[[str], bool] | None = None) -> tuple[str, ...]:
+    """The tables that hold an answer cell, each once, in the order of the evidence.
+
+    With `is_table` also those that stand in the evidence themselves, for an answer that is no cell of theirs."""
+    units = (split_cell_id(unit)[0] if is_cell(unit) else unit if is_table and is_table(unit) else None
+             for unit in question.evidence)
+    return tuple(dict.fromkeys(unit for unit in units if unit is not None))
 
 
-def gold_tables(question: Question) -> tuple[str, ...]:
-    """The tables that hold an answer, each once; evidence that is no part of a table does not count."""
-    return tuple(dict.fromkeys(table for unit in question.evidence if (table := table_of(unit)) is not None))
-
-
-def as_claims(questions: Iterable[Question]) -> dict[str, Claim]:
-    """Questions as measures of retrieval take them, by id: each table with an answer is evidence enough."""
-    return {question.id: Claim(question.id, question.text, evidence_sets=tuple((table,) for table in gold_tables(question)))
+def as_claims(questions: Iterable[Question], is_table: Callable[[str], bool] | None = None) -> dict[str, Claim]:
+    """Questions as measures of retrieval take them, by id: each of their gold tables is evidence enough."""
+    return {question.id: Claim(question.id, question.text,
+                               evidence_sets=tuple((table,) for table in gold_tables(question, is_table)))
             for question in questions}
