@@ -75,7 +75,8 @@ def serve_main(args: argparse.Namespace) -> int:
         config = uvicorn.Config(create(page), access_log=False, log_level="warning", server_header=False,
                                 limit_concurrency=limits.connections, timeout_keep_alive=5, timeout_graceful_shutdown=5,
                                 http=_protocol(limits.body_seconds), ws="none", proxy_headers=False)
-        uvicorn.Server(config).run(sockets=[listener])
+        with contextlib.suppress(KeyboardInterrupt):  # how it is ended
+            uvicorn.Server(config).run(sockets=[listener])
     return 0
 
 

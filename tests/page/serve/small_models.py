@@ -73,14 +73,14 @@ def write_world(folder: Path) -> Path:
     return folder
 
 
-def question_bundle(folder: Path, steps: int = 400) -> Path:
+def question_bundle(folder: Path, steps: int = 250) -> Path:
     """A model that scores rows and columns."""
     examples = [part for question, table, cell in questions(tables())
                 for part in parts_of("q", question, table, [cell])]
     return _bundle(folder, Family.TABLE_PARTS, examples, steps)
 
 
-def label_bundle(folder: Path, steps: int = 150) -> Path:
+def label_bundle(folder: Path, steps: int = 60) -> Path:
     """A pointwise labeller."""
     return _bundle(folder, Family.LABEL_POINTWISE, list(claims(tables())), steps)
 
