@@ -1,6 +1,7 @@
 """WikiTableQuestions: questions about the tables of Wikipedia with answers as text, in the owners' layout.
 
     csv/204-csv/590.csv           a table, its first row the header; or csv.tar.gz. A backslash escapes, also a quote
+    page/204-page/590.json        {"title"} of the page that the table stands on, where it is there
     data/training.tsv             id, utterance, context (the table's path), targetValue; also in the folder itself
     data/pristine-seen-tables.tsv the same, over tables of training.tsv; data/pristine-unseen-tables.tsv over others
     e2e_{train,dev,test}.jsonl    {"id", "question", "table", "answers"}: E2E_WTQ (CLTR, section 4.1), one cell each
@@ -27,7 +28,7 @@ from pathlib import Path
 from lisax.corpora import answer_cells, archives, titles
 from lisax.corpora.dataset import QuestionDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import Row, Watch, read_records, told
+from lisax.corpora.reading import Row, Watch, read_json, read_records, told
 from lisax.records import DataError, Question, Table, check_id, read_lines
 
 PLACES = ("", "data")
@@ -156,7 +157,7 @@ def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
         for name, file, content in _csv_files(path):
             count += 1
             try:
-                table = parse_table(name, content, Place(file, None, watch))
+                table = parse_table(name, content, Place(file, None, watch), page_title(path, name))
             except DataError as error:
                 watch.problem(error)
                 continue
@@ -179,7 +180,19 @@ def _csv_files(path: Path) -> Iterator[tuple[str, Path, bytes]]:
         yield file.relative_to(path).as_posix(), file, content
 
 
-def parse_table(name: str, content: bytes, place: Place) -> Table:
+def page_title(path: Path, name: str) -> str:
+    """The title of a table's page from `page/`, which has a file for each of `csv/`; empty where it does not."""
+    _, folder, file = name.split("/") if name.count("/") == 2 else ("", "", name)
+    page = path.parent / "page" / folder.replace("-csv", "-page") / f"{Path(file).stem}.json"
+    if not page.is_file():
+        return ""
+    title = read_json(page, dict).get("title", "")
+    if not isinstance(title, str):
+        raise DataError(f"expected a string, found {title!r:.80}", path=page, field="title")
+    return title
+
+
+def parse_table(name: str, content: bytes, place: Place, title: str = "") -> Table:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -191,4 +204,4 @@ def parse_table(name: str, content: bytes, place: Place) -> Table:
         raise DataError(f"not separated values: {error}", path=place.path, line=reader.line_num) from None
     if not rows:
         raise DataError("the file is empty", path=place.path)
-    return make_table(name, "", rows[0], rows[1:], place)
+    return make_table(name, title, rows[0], rows[1:], place)

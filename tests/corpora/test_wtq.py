@@ -102,6 +102,16 @@ def test_what_is_wrong_is_named(folder, old, new, message):
     assert any(message in problem for problem in check(folder).problems)
 
 
+def test_titles_of_pages(folder):
+    (folder / "page/200-page").mkdir(parents=True)
+    page = folder / "page/200-page/0.json"
+    page.write_text('{"title": "Renaissance  (band)", "tableIndex": 0}')
+    assert [table.title for table in open_folder(folder).tables()] == ["Renaissance (band)"]
+    page.write_text('{"title": 5}')
+    with pytest.raises(DataError, match="200-page/0.json: field 'title': expected a string, found 5"):
+        list(open_folder(folder).tables())
+
+
 @pytest.mark.parametrize("content, message", [
     (b"", "the file is empty"), (b'"a\xff"', "byte 3 is not UTF-8"), (b'"a","b\n', "not separated values")])
 def test_a_broken_table_is_named(folder, content, message):
