@@ -1,11 +1,11 @@
 """Scoring pools of tables by rows and columns on CPU: against the plain loop, and what pruning spares.
 
-    .venv/bin/python -m benchmarks.parts [--data WTQ] [--questions 4] [--pool 300] [--loop 200] [--rounds 3]
+    .venv/bin/python -m benchmarks.parts [--data WTQ] [--questions 4] [--pool 300] [--loop 200] [--rounds 3] [--tokens 512]
     .venv/bin/python -m benchmarks.parts --data WTQ --model MODEL_DIR --index INDEX [--questions 100]
 
 Questions a second and cells a second of a pool of `--pool` tables, by `TableAnswerer.rank` (everything) and by
 `TableAnswerer.answer` (pruned). The plain loop is what a user writes first: one part a call, encoded anew and padded to
-the model's length; `--loop` parts of each question's pool are timed and the rest reckoned from them. Without `--data`
+the model's length (`--tokens`: 512 is the paper's, 128 that of the micro recipe); `--loop` parts of each question's pool are timed and the rest reckoned from them. Without `--data`
 a generated world's tables are scored; without `--model` by a micro model with random weights, whose time does not
 depend on them (how much pruning spares does: give a trained one). Sides take turns; figures are medians over rounds.
 """
@@ -18,6 +18,7 @@ import os
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -41,25 +42,24 @@ from lisax.runtime.scoring import LabelScorer
 from lisax.sampling.part_examples import PartExample, parts_of
 from lisax.world import write
 
-MAX_TOKENS = 128
 
-
-def micro_model(tables: TableStore, folder: Path) -> TextModel:
-    """Random weights, with a vocabulary of the tables."""
-    texts = (encode(part, Family.TABLE_PARTS, count_tokens=len).inputs for table in tables for part in parts_of("", "", table))
+def micro_model(tables: TableStore, folder: Path, max_tokens: int) -> tuple[TextModel, Callable[[PartExample], float]]:
+    """Random weights, with a vocabulary of the tables; and the plain loop over them."""
+    texts = (encode(part, Family.TABLE_PARTS, count_tokens=len).inputs
+             for table in tables for part in parts_of("", "", table))
     vocabulary = train_vocabulary(texts, folder / "spiece.model", 8000)
-    given = ["MODEL_DIR = 'out'", f"VOCAB_SIZE = {-(-vocabulary.size // 128) * 128}", "MIXTURE_OR_TASK_NAME = 'cltr_parts'",
-             f"TASK_FEATURE_LENGTHS = {{'inputs': {MAX_TOKENS}, 'targets': 2}}"]
+    given = ["MODEL_DIR = 'out'", f"VOCAB_SIZE = {-(-vocabulary.size // 128) * 128}",
+             "MIXTURE_OR_TASK_NAME = 'cltr_parts'", f"TASK_FEATURE_LENGTHS = {{'inputs': {max_tokens}, 'targets': 2}}"]
     with configured("train", ["experiments/cltr/parts_micro.gin"], given) as config:
         model = config.model.for_inference()
     tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
     shapes = jax.eval_shape(Transformer(model).init, jax.random.key(0), tokens, tokens, tokens)["params"]
     rng = np.random.default_rng(0)
     weights = jax.tree.map(lambda leaf: rng.normal(0, .5, leaf.shape).astype(np.float32), shapes)
-    card = text_card(Family.TABLE_PARTS, PAPER, MAX_TOKENS) | {"architecture": {"vocab_size": model.vocab_size}}
-    made = TextModel(lambda pieces, longest: LabelScorer(model, weights, pieces, max_tokens=longest), vocabulary, card, folder)
-    made.plain = plain_loop(made, model, weights)  # type: ignore[attr-defined]
-    return made
+    card = text_card(Family.TABLE_PARTS, PAPER, max_tokens) | {"architecture": {"vocab_size": model.vocab_size}}
+    made = TextModel(lambda pieces, longest: LabelScorer(model, weights, pieces, max_tokens=longest), vocabulary, card,
+                     folder)
+    return made, plain_loop(made, model, weights)
 
 
 def plain_loop(model: TextModel, config, weights):
@@ -69,9 +69,9 @@ def plain_loop(model: TextModel, config, weights):
     placed = jax.device_put(weights)
 
     def one(example: PartExample) -> float:
-        text = encode(example, Family.TABLE_PARTS, max_tokens=MAX_TOKENS, count_tokens=model.vocabulary.count).inputs
+        text = encode(example, Family.TABLE_PARTS, max_tokens=model.max_tokens, count_tokens=model.vocabulary.count).inputs
         ids = [*model.vocabulary.encode(text), EOS_ID]
-        batch = np.zeros((1, MAX_TOKENS), np.int32)
+        batch = np.zeros((1, model.max_tokens), np.int32)
         batch[0, :len(ids)] = ids
         logits = np.asarray(score(placed, batch))[0]
         return float(1 / (1 + np.exp(logits[1] - logits[0])))
@@ -119,6 +119,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path)
     parser.add_argument("--questions", type=int, default=4)
     parser.add_argument("--pool", type=int, default=300)
+    parser.add_argument("--tokens", type=int, default=512)
     parser.add_argument("--loop", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
@@ -132,12 +133,14 @@ def main() -> None:
         if arguments.index is None:
             build_index(data.tables(), index)
         store = TableStore.open(index)
-        model = TextModel.open(arguments.model) if arguments.model else micro_model(store, folder)
+        model, plain = ((TextModel.open(arguments.model), None) if arguments.model
+                        else micro_model(store, folder, arguments.tokens))
         questions = [question.text for question, _ in zip(data.questions(split), range(arguments.questions))]
         answerer = TableAnswerer(open_index(index), store, PartScorer(model))
-        found = measure(answerer, getattr(model, "plain", None), questions, arguments.pool, arguments.loop, arguments.rounds)
-        print(json.dumps({"cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0], "questions": len(questions),
-                          "pool": arguments.pool} | found, indent=2))
+        found = measure(answerer, plain, questions, arguments.pool, arguments.loop, arguments.rounds)
+        print(json.dumps({"cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
+                          "questions": len(questions), "pool": arguments.pool, "max tokens": model.max_tokens}
+                         | found, indent=2))
 
 
 if __name__ == "__main__":

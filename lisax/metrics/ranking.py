@@ -50,8 +50,8 @@ def trec_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Seque
 
 
 def table_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, float]:
-    """CLTR's table 2 (`precision@5`, `precision@10`, `ndcg@5`, `ndcg@10`, `ndcg@20`, `map`), and `success@k`, the share of
-    queries with something relevant among the first k. Queries count as in `trec_measures`."""
+    """CLTR's table 2 (`precision@5`, `precision@10`, `ndcg@5`, `ndcg@10`, `ndcg@20`, `map`), and `success@k`, the share
+    of queries with something relevant among the first k. Queries count as in `trec_measures`."""
     from ir_measures import AP, P, Success, nDCG
 
     named = {f"precision@{k}": P @ k for k in (5, 10)} | {f"ndcg@{k}": nDCG @ k for k in (5, 10, 20)} | {"map": AP}

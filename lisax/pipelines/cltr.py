@@ -218,26 +218,24 @@ class Cltr(Pipeline):
             write_qrels(self.qrels_file(CELLS), {question.id: dict.fromkeys(filter(is_cell, question.evidence), 1)
                                                  for question in reported})
 
-        self.stages.run("retrieve", work, after=["index"],
-                        outputs=[*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))],
+        outputs = [*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))]
+        self.stages.run("retrieve", work, outputs=outputs, after=["index"],
                         settings={"questions": self.data_print, "pool": recipe.pool, "splits": [
                             self.train_splits, self.report_split, recipe.train_questions, recipe.validation_questions,
                             recipe.report_questions, recipe.validation_share]})
 
     def texts(self) -> Iterator[str]:
-        """Questions and parts of tables as the models will read them, those of the warm-up's world beside ours."""
+        """Parts of tables as the models will read them and questions, those of the warm-up's world beside ours."""
         questions: Iterable[Question] = self.questions[TRAIN].values()
         tables: Iterable[Table] = self.tables
         if self.recipe.warm_up:
             made = open_folder(self.world_folder)
-            questions, tables = itertools.chain(questions, made.questions("train")), itertools.chain(tables, made.tables())
-        questions = iter(questions)
+            questions = itertools.chain(questions, made.questions("train"))
+            tables = itertools.chain(tables, made.tables())
         for table in tables:
             few = dataclasses.replace(table, rows=table.rows[:ROWS_OF_A_TABLE])
-            asked = next(questions, None)
-            for example in part_examples.parts_of("", asked.text if asked else "", few):
+            for example in part_examples.parts_of("", "", few):
                 yield encode(example, Family.TABLE_PARTS, preset=self.preset, count_tokens=len).inputs
-                example = dataclasses.replace(example, claim="")
         for question in questions:
             yield question.text
 
@@ -272,7 +270,7 @@ class Cltr(Pipeline):
         if not recipe.scorers:
             return
         models = [f"train.{model}" for model in recipe.scorers if model in recipe.train]
-        given = {model: [path, fingerprint(Path(path))] for model, path in recipe.models.items() if model in recipe.scorers}
+        given = {model: [path, fingerprint(Path(path))] for model, path in recipe.models.items()}
         for role in self.scored_roles:
             self.stages.run(f"rerank.{role}", functools.partial(self._rerank, role), outputs=[self.scores_file(role)],
                             after=["retrieve", *models], settings={"models": given})
@@ -297,9 +295,7 @@ class Cltr(Pipeline):
             say("  log-odds of relevance: {:.2f} of the best cell's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
             write_run(self.run_file(FUSED), fusion.fuse(read_run(self.run_file(MAX)), lexical, weights), FUSED)
         for order in self.orders:
-            # Tables without any text hold no answer; BM25's run may name them.
-            tables = _by_query(pool_scores.table_run(scored, "retrieval")) if order == BM25 else read_run(self.run_file(order))
-            write_run(self.run_file(f"answers.{order}"), pool_scores.answer_run(scored, tables), order)
+            write_run(self.run_file(f"answers.{order}"), pool_scores.answer_run(scored, read_run(self.run_file(order))), order)
         write_run(self.run_file("gold_table"), pool_scores.gold_run(scored), "gold_table")
 
 

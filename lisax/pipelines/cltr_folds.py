@@ -72,14 +72,16 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
     common.write_world()
     common.build_vocabulary()
     common.warm_up()
-    own = dataclasses.replace(dealt, vocabulary=str(common.vocabulary_file), warm_up=None, initial={
-        model: str(out / WARM_UP / "models" / start.removeprefix(f"{WARM_UP}/")) if start.startswith(f"{WARM_UP}/") else start
-        for model, start in recipe.initial.items()})
+    warmed = f"{WARM_UP}/"
+    initial = {model: str(out / WARM_UP / "models" / start.removeprefix(warmed)) if start.startswith(warmed) else start
+               for model, start in recipe.initial.items()}
+    own = dataclasses.replace(dealt, vocabulary=str(common.vocabulary_file), warm_up=None, initial=initial)
+    made_from = common.stages.digest(WARM_UP if recipe.warm_up else "vocabulary")
     runs = []
     for number in range(folds):
         say(f"fold {number + 1} of {folds}")
         run = Cltr(Fold(data, number, folds, recipe.train_splits), out / "folds" / str(number), own,
-                   index=common.index_folder, made_from=common.stages.digest(WARM_UP if recipe.warm_up else "vocabulary"))
+                   index=common.index_folder, made_from=made_from)
         run.run()
         cltr_report.finish(run)
         runs.append(run)
@@ -105,7 +107,8 @@ def _figures(runs: list[Cltr]) -> dict:
     best = orders[-1]
     own = [found["retrieval"][best] | found["answers"][best] for found in each]
     return {
-        "retrieval": {order: table_measures(tables, joined(read_run, lambda run: run.run_file(order))) for order in orders},
+        "retrieval": {order: table_measures(tables, joined(read_run, lambda run: run.run_file(order)))
+                      for order in orders},
         "answers": {name: answer_measures(cells, joined(read_run, lambda run: run.run_file(
             name if name == "gold_table" else f"answers.{name}"))) for name in answers},
         "best": best,

@@ -57,7 +57,8 @@ class CltrRecipe:
     def __post_init__(self):
         for field in ("train", "models", "initial"):
             if unknown := set(getattr(self, field)) - set(MODELS):
-                raise LisaxError(f"CltrRecipe.{field} names {', '.join(sorted(unknown))}; models are {', '.join(MODELS)}")
+                raise LisaxError(f"CltrRecipe.{field} names {', '.join(sorted(unknown))}; models are "
+                                 f"{', '.join(MODELS)}")
         given = {*self.train, *self.models}
         if given and PARTS not in given and given != {ROWS, COLUMNS}:
             raise LisaxError(f"CltrRecipe: a model for {', '.join(given)} alone finds no cell: give 'parts', or both "

@@ -20,16 +20,17 @@ from lisax.pipelines.table_answers import TableScores
 from lisax.records import write_json
 from lisax.retrieval.runs import read_qrels, read_run
 
-RETRIEVAL = {"P@5": "precision@5", "P@10": "precision@10", "NDCG@5": "ndcg@5", "NDCG@10": "ndcg@10", "NDCG@20": "ndcg@20",
-             "MAP": "map", "S@1": "success@1", "S@5": "success@5", "S@10": "success@10"}
+RETRIEVAL = {"P@5": "precision@5", "P@10": "precision@10", "NDCG@5": "ndcg@5", "NDCG@10": "ndcg@10",
+             "NDCG@20": "ndcg@20", "MAP": "map", "S@1": "success@1", "S@5": "success@5", "S@10": "success@10"}
 ANSWERS = {"MRR": "mrr", "Hit@1": "hit@1"}
-NAMES = {BM25: "BM25", MEAN: "mean cell", MAX: "best cell", FUSED: "best cell with BM25", "gold_table": "gold table given"}
+NAMES = {BM25: "BM25", MEAN: "mean cell", MAX: "best cell", FUSED: "best cell with BM25",
+         "gold_table": "gold table given"}
 QUESTIONS_SHOWN = 40
 LIMITS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
 WITH_ONE_TABLE = (
     "S@k: the share of questions with a gold table among the first k. Where a question has one gold table, trec_eval's "
-    "P@5 is at most 20 %; what the paper gives as P@5 and P@10 of E2E_WTQ is more than that, and so can only be what S@5 "
-    "and S@10 are here.")
+    "P@5 is at most 20 %; what the paper gives as P@5 and P@10 of E2E_WTQ is more than that, and so can only be what "
+    "S@5 and S@10 are here.")
 
 
 def finish(run: Cltr) -> str:
@@ -61,7 +62,8 @@ def figures(run: Cltr) -> dict:
     if run.recipe.scorers:
         names = {order: f"answers.{order}" for order in run.orders} | {"gold_table": "gold_table"}
         found["answers"] = {name: answer_measures(cells, read_run(run.run_file(file))) for name, file in names.items()}
-        found["pruning"] = pool_scores.pruning_curve(run.scores(), [limit for limit in LIMITS if limit <= run.recipe.pool])
+        limits = [limit for limit in LIMITS if limit <= run.recipe.pool]
+        found["pruning"] = pool_scores.pruning_curve(run.scores(), limits)
     return found
 
 
@@ -78,16 +80,19 @@ def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
 
 def _report(run: Cltr, found: Mapping) -> Report:
     best, retrieval = found["best"], found["retrieval"]
-    tiles = [("Gold table first", retrieval[best]["success@1"]), ("Gold table among five", retrieval[best]["success@5"])]
+    tables = retrieval[best]
+    tiles = [("Gold table first", tables["success@1"]), ("Gold table among five", tables["success@5"])]
     if run.recipe.scorers:
-        tiles += [("Right cell first", found["answers"][best]["hit@1"]), ("MRR of cells", found["answers"][best]["mrr"])]
+        answers = found["answers"][best]
+        tiles += [("Right cell first", answers["hit@1"]), ("MRR of cells", answers["mrr"])]
     return Report(
         title="CLTR: cells that answer questions",
-        subtitle=f"{run.data.folder} · {run.report_split} · {found['questions'][REPORT]:,} questions · {found['tables']:,} tables",
+        subtitle=f"{run.data.folder} · {run.report_split} · {found['questions'][REPORT]:,} questions · "
+                 f"{found['tables']:,} tables",
         notes=[WITH_ONE_TABLE],
         tiles=tiles, tiles_of=NAMES[best], result_tables=result_tables(found), line_charts=_pruning(found),
         curves=training_curves(run, run.recipe.train),
-        facts={"seed": found["seed"], "pool": found["pool"], "seconds": found["seconds"], "versions": found["versions"]})
+        facts={name: found[name] for name in ("seed", "pool", "seconds", "versions")})
 
 
 def result_tables(found: Mapping) -> list[ResultTable]:
@@ -102,8 +107,8 @@ def result_tables(found: Mapping) -> list[ResultTable]:
         made.append(ResultTable("Answers", tuple(ANSWERS), (
             *(ResultRow(NAMES[name], tuple(measured[key] for key in ANSWERS.values()), best=name == best)
               for name, measured in found["answers"].items()), *CLTR_ANSWERS),
-            "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold table. "
-            "In the last row all cells of the gold table are ranked."))
+            "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold "
+            "table. In the last row all cells of the gold table are ranked."))
     return made
 
 
@@ -115,9 +120,10 @@ def _pruning(found: Mapping) -> dict:
     curves = found.get("pruning")
     if not curves:
         return {}
-    names = {"pool": "fewer tables of the pool", "reach": "rows of fewer tables, by their columns", "exact": "while a table has a chance"}
-    made = charts.lines({names[name]: [(point["cost"], point["same"]) for point in points] for name, points in curves.items()},
-                        "share of the tokens read", "same first five tables, %",
-                        "Questions whose first five tables stay what they are, by the share of the whole pool's tokens read.",
-                        as_percent=True)
-    return {"What can be spared": made}
+    names = {"pool": "fewer tables of the pool", "reach": "rows of fewer tables, by their columns",
+             "exact": "while a table has a chance"}
+    points = {names[name]: [(point["cost"], point["same"]) for point in found] for name, found in curves.items()}
+    return {"What can be spared": charts.lines(
+        points, "share of the tokens read", "same first five tables, %",
+        "Questions whose first five tables stay what they are, by the share of the whole pool's tokens read.",
+        as_percent=True)}

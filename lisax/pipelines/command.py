@@ -68,10 +68,10 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data check` "
                         "knows (open-tables and cltr: default is a generated world)")
     parser.add_argument("--pages", type=int, help="size of the generated world (default: 30000, of cltr 12000)")
-    parser.add_argument("--model", type=Path, metavar="DIR", help="cltr: a trained model of rows and columns, a checkpoint "
-                        "or bundle, to answer with in place of training one, as in transfer from other data")
+    parser.add_argument("--model", type=Path, metavar="DIR", help="cltr: a trained model of rows and columns, a "
+                        "checkpoint or bundle, to answer with in place of training one, as in transfer from other data")
     parser.add_argument("--column-model", type=Path, metavar="DIR", help="cltr: with it, --model is of rows alone")
-    parser.add_argument("--folds", type=int, metavar="K", help="cltr: cross-validation over the questions of all splits")
+    parser.add_argument("--folds", type=int, metavar="K", help="cltr: cross-validation over questions of all splits")
     _add_run_flags(parser)
 
 
@@ -105,8 +105,10 @@ def _cltr(args: argparse.Namespace) -> int:
         _write_world(Cltr, data, args.pages or DEMO_PAGES, 0)
     if args.model is not None:
         recipe = "experiments/cltr/transfer.gin"
-        models = {"parts": args.model} if args.column_model is None else {"rows": args.model, "columns": args.column_model}
-        bindings.append(f"CltrRecipe.models = { {name: str(path.resolve()) for name, path in models.items()} }")
+        named = {"parts": args.model}
+        if args.column_model is not None:
+            named = {"rows": args.model, "columns": args.column_model}
+        bindings.append(f"CltrRecipe.models = { {name: str(path.resolve()) for name, path in named.items()} }")
     elif args.column_model is not None:
         raise LisaxError("--column-model stands beside --model, which is then of rows")
     gin_files = args.gin_file or [recipe]
@@ -117,7 +119,8 @@ def _cltr(args: argparse.Namespace) -> int:
     from lisax.corpora import open_folder
     from lisax.pipelines.cltr_folds import cross_validate
 
-    print(cross_validate(open_folder(data), args.out, Cltr.read_recipe(gin_files, bindings, _search_paths(args)), args.folds))
+    made = Cltr.read_recipe(gin_files, bindings, _search_paths(args))
+    print(cross_validate(open_folder(data), args.out, made, args.folds))
     return 0
 
 

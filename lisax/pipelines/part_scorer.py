@@ -38,7 +38,8 @@ class PartScorer:
 
     def __init__(self, model: TextModel):
         if model.family is not Family.TABLE_PARTS:
-            raise LisaxError(f"this model's format is '{model.family}'; rows and columns need one of '{Family.TABLE_PARTS}'")
+            raise LisaxError(f"this model's format is '{model.family}'; rows and columns need one of "
+                             f"'{Family.TABLE_PARTS}'")
         self.model = model
         self._known: collections.OrderedDict[tuple[str, PartKind], list[_Part]] = collections.OrderedDict()
         self._slot = len(model.vocabulary.encode(model.preset.claim_slot))

@@ -41,8 +41,8 @@ class ScoredTable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PoolScores:
-    """`tables` in the order of the pool; `gold`: cells of the gold table with their scores, best first; `shown`: (table,
-    score in the pool, P of rows, P of columns) of the first tables by their best cells."""
+    """`tables` in the order of the pool; `gold`: cells of the gold table with their scores, best first; `shown`:
+    (table, score in the pool, P of rows, P of columns) of the first tables by their best cells."""
 
     id: str
     tables: tuple[ScoredTable, ...]
@@ -97,7 +97,8 @@ def ranked_cells(scores: TableScores) -> list[tuple[str, float]]:
     cells = scores.cells
     places = np.argwhere(scores.filled)
     order = np.argsort(-cells[scores.filled], kind="stable")
-    return [(cell_id(scores.table.id, int(row), int(column)), float(cells[row, column])) for row, column in places[order]]
+    return [(cell_id(scores.table.id, int(row), int(column)), float(cells[row, column]))
+            for row, column in places[order]]
 
 
 def score_to_file(answerer: TableAnswerer, questions: Sequence[Question], run: Mapping[str, Sequence[Hit]], out: Path,
@@ -129,8 +130,9 @@ def answer_run(scored: Iterable[PoolScores], tables: Mapping[str, Sequence[Hit]]
     """Of each table of a run its best cell, with the table's score: the answers to a question, best first."""
     for pool in scored:
         best = {table.id: table.cell for table in pool.tables}
-        for hit in tables.get(pool.id, ()):
-            yield Hit(pool.id, best[hit.id], hit.rank, hit.score)
+        hits = (hit for hit in tables.get(pool.id, ()) if hit.id in best)  # a table without any text has none
+        for rank, hit in enumerate(hits, start=1):
+            yield Hit(pool.id, best[hit.id], rank, hit.score)
 
 
 def gold_run(scored: Iterable[PoolScores]) -> Iterator[Hit]:

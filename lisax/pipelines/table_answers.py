@@ -120,7 +120,8 @@ class TableAnswerer:
         """About the tokens that its rows and its columns give the models to read."""
         return self._rows.tokens(PartKind.ROW, table), self._columns.tokens(PartKind.COLUMN, table)
 
-    def rank(self, question: str, pool: Sequence[tuple[Table, float]], progress: Progress | None = None) -> list[TableScores]:
+    def rank(self, question: str, pool: Sequence[tuple[Table, float]],
+             progress: Progress | None = None) -> list[TableScores]:
         """Every row and column of (table, score in the pool) pairs, in their order."""
         tables = [table for table, _ in pool]
         columns = self._columns.scores(question, PartKind.COLUMN, tables, progress)

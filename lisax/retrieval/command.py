@@ -31,9 +31,9 @@ def add_index_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folder in any layout that `lisax data check` reads")
     parser.add_argument("--out", type=Path, metavar="INDEX", help="the index folder")
     parser.add_argument("--cluster", metavar="URL/NAME", help="with bm25 or tables: fill the index NAME of an "
-                        "Elasticsearch cluster instead, for example http://localhost:9200/wiki, or of an OpenSearch one, "
-                        "opensearch+http://…; names and passwords: LISAX_CLUSTER_USER, _PASSWORD, _API_KEY and _CA in the "
-                        "environment")
+                        "Elasticsearch cluster instead, for example http://localhost:9200/wiki, or of an OpenSearch "
+                        "one, opensearch+http://…; names and passwords: LISAX_CLUSTER_USER, _PASSWORD, _API_KEY and "
+                        "_CA in the environment")
     parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6, of tables 1.2)")
     parser.add_argument("--b", type=float, help="BM25's b (default: 0.5, of tables 0.75)")
     parser.add_argument("--strategy", choices=STRATEGIES, help="with cells: what is matched and by which features "
@@ -99,8 +99,8 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--claims", type=Path, metavar="FILE", help="claims in any layout that `lisax data check` reads")
-    asked.add_argument("--questions", type=Path, metavar="PATH", help="with an index of tables: a file questions.*.jsonl, "
-                       "or a folder of any layout with questions, and --split")
+    asked.add_argument("--questions", type=Path, metavar="PATH", help="with an index of tables: a file "
+                       "questions.*.jsonl, or a folder of any layout with questions, and --split")
     parser.add_argument("--split", help="with a folder of --questions: its split (default: dev)")
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="TREC run to write")
     parser.add_argument("--k", type=int, help="documents a claim (default: 100), tables a claim (default: 10), "

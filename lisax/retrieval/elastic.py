@@ -4,9 +4,10 @@
 cluster's `english` analyser, k1 and b make its BM25 the one of the embedded index but for its own stemmer and its
 one-byte document lengths, so scores agree closely, not to the digit.
 
-An index says of itself (`_meta` of its mapping) what it was made from and whether it is complete. Documents are numbered
-in their order and sent in batches, each acknowledged before the next: so that an interrupted build goes on behind what
-the cluster has, and a document that is sent again, because an answer was lost, is told from an id that occurs twice.
+An index says of itself (`_meta` of its mapping) what it was made from and whether it is complete. Documents are
+numbered in their order and sent in batches, each acknowledged before the next: so that an interrupted build goes on
+behind what the cluster has, and a document that is sent again, because an answer was lost, is told from an id that
+occurs twice.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def connect(url: str, environment: Mapping[str, str] = os.environ, **options: An
     certificates) are taken from the environment: a command line is no place for secrets. `options` go to the client.
     """
     if "@" in url.partition("://")[2].partition("/")[0]:
-        raise LisaxError("keep the password out of the cluster's URL: set LISAX_CLUSTER_USER and LISAX_CLUSTER_PASSWORD "
-                         "in the environment")
+        raise LisaxError("keep the password out of the cluster's URL: set LISAX_CLUSTER_USER and "
+                         "LISAX_CLUSTER_PASSWORD in the environment")
     key, user, password, certificates = (environment.get(f"LISAX_CLUSTER_{name}")
                                          for name in ("API_KEY", "USER", "PASSWORD", "CA"))
     if bool(user) != bool(password):
@@ -193,7 +194,8 @@ class ElasticIndex:
     def _check(self) -> None:
         """An index that was left half filled is an error: it would seem to find less than there is."""
         if not self._checked and not (self._described() or {"complete": True})["complete"]:
-            raise LisaxError(f"the cluster's index '{self.name}' was not filled to its end: run the same `lisax index` again")
+            raise LisaxError(f"the cluster's index '{self.name}' was not filled to its end: run the same `lisax index` "
+                             "again")
         self._checked = True
 
     def _asked(self, request: Callable[[], Answer]) -> Answer:
@@ -236,8 +238,8 @@ def _is_transport(error: Exception) -> bool:
 
 def _said(error: Exception, status: int | None) -> str:
     if status in (401, 403):
-        return (f"access denied ({status}): set LISAX_CLUSTER_API_KEY, or LISAX_CLUSTER_USER and LISAX_CLUSTER_PASSWORD, "
-                "in the environment")
+        return (f"access denied ({status}): set LISAX_CLUSTER_API_KEY, or LISAX_CLUSTER_USER and "
+                "LISAX_CLUSTER_PASSWORD, in the environment")
     if status == 404:
         return "there is no such index; `lisax index` makes one"
     if status is None:
