@@ -1,6 +1,6 @@
 """The same query and run contract against an Elasticsearch or OpenSearch cluster, through its official client.
 
-`pip install lisax[elastic]` for Elasticsearch, `opensearch-py` for OpenSearch (a URL `opensearch+https://…`). The
+`pip install lisax[elastic]` or `lisax[opensearch]` (for a URL `opensearch+https://…`). The
 cluster's `english` analyser, k1 and b make its BM25 the one of the embedded index but for its own stemmer and its
 one-byte document lengths, so scores agree closely, not to the digit.
 
@@ -51,7 +51,7 @@ def connect(url: str, environment: Mapping[str, str] = os.environ, **options: An
         try:
             from opensearchpy import OpenSearch
         except ImportError:
-            raise LisaxError("OpenSearch's client is not installed: `pip install opensearch-py`") from None
+            raise LisaxError("OpenSearch's client is not installed: `pip install 'lisax[opensearch]'`") from None
         if key:
             options["headers"] = {"Authorization": f"ApiKey {key}"}
         elif user:

@@ -256,7 +256,7 @@ def test_secrets_are_kept_out_of_commands():
 
 
 @pytest.mark.parametrize(("package", "url", "message"), [
-    ("elasticsearch", "http://127.0.0.1:9200", "lisax.elastic."), ("opensearchpy", "opensearch+http://host:9200", "opensearch-py")])
+    ("elasticsearch", "http://127.0.0.1:9200", "lisax.elastic."), ("opensearchpy", "opensearch+http://host:9200", "lisax.opensearch.")])
 def test_without_the_client_the_user_is_told(monkeypatch, package, url, message):
     monkeypatch.setitem(__import__("sys").modules, package, None)
     with pytest.raises(LisaxError, match=message):
