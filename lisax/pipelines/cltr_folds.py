@@ -7,7 +7,6 @@ run of its own in `folds/N`. Figures are over all questions together, with mean 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 import statistics
 from collections.abc import Iterator, Mapping
@@ -24,30 +23,24 @@ from lisax.pipelines.cltr_recipe import CltrRecipe
 from lisax.pipelines.stages import say
 from lisax.records import LisaxError, Question, write_json
 from lisax.retrieval.runs import read_qrels, read_run
-from lisax.sampling.files import hashed_share
+from lisax.sampling.folds import Fold
+from lisax.sampling.folds import folds as deal
 
 
-class Fold(Dataset):
-    """The questions of a dataset, of all splits or of those named, but for one fold: `train`; and that fold: `test`."""
+class FoldData(Dataset):
+    """A dataset whose questions are one fold of cross-validation: `train`, and those held out: `test`."""
 
-    def __init__(self, data: Dataset, number: int, folds: int, splits=None):
+    def __init__(self, data: Dataset, fold: Fold):
         super().__init__(data.folder, {})
-        self.layout, self._data, self._number, self._folds = data.layout, data, number, folds
-        self._splits = [split for split in data.question_splits if splits is None or split in splits]
+        self.layout, self._data = data.layout, data
+        self._questions = {TRAIN: fold.train, REPORT: fold.held_out}
 
     @property
     def question_splits(self):
-        return (TRAIN, REPORT)
-
-    @functools.cached_property
-    def _questions(self) -> dict[str, Question]:
-        return {question.id: question for split in self._splits for question in self._data.questions(split)}
+        return tuple(self._questions)
 
     def questions(self, split, watch=None) -> Iterator[Question]:
-        # Dealt out in an order that depends on the ids alone: folds differ in size by one question at most.
-        for place, i in enumerate(sorted(self._questions, key=hashed_share)):
-            if (place % self._folds == self._number) == (split == REPORT):
-                yield self._questions[i]
+        return iter(self._questions[split])
 
     def tables(self, watch=None):
         return self._data.tables(watch)
@@ -61,13 +54,14 @@ class Fold(Dataset):
 
 def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, folds: int) -> str:
     """Runs all folds, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
-    if folds < 2:
-        raise LisaxError(f"cross-validation needs at least 2 folds, found {folds}")
     if not recipe.train:
         raise LisaxError("cross-validation trains a model on each fold: the recipe names none (CltrRecipe.train)")
+    splits = [split for split in data.question_splits if recipe.train_splits is None or split in recipe.train_splits]
+    questions = {question.id: question for split in splits for question in data.questions(split)}
+    dealt_out = [FoldData(data, fold) for fold in deal(list(questions.values()), folds)]
     out = Path(out)
     dealt = dataclasses.replace(recipe, train_splits=None, report_split=None)
-    common = Cltr(Fold(data, 0, folds, recipe.train_splits), out, dealt)
+    common = Cltr(dealt_out[0], out, dealt)
     common.build_index()
     common.write_world()
     common.build_vocabulary()
@@ -78,9 +72,9 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
     own = dataclasses.replace(dealt, vocabulary=str(common.vocabulary_file), warm_up=None, initial=initial)
     made_from = common.stages.digest(WARM_UP if recipe.warm_up else "vocabulary")
     runs = []
-    for number in range(folds):
+    for number, fold in enumerate(dealt_out):
         say(f"fold {number + 1} of {folds}")
-        run = Cltr(Fold(data, number, folds, recipe.train_splits), out / "folds" / str(number), own,
+        run = Cltr(fold, out / "folds" / str(number), own,
                    index=common.index_folder, made_from=made_from)
         run.run()
         cltr_report.finish(run)

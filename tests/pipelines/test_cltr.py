@@ -11,7 +11,6 @@ from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.pipelines.cltr import Cltr
-from lisax.pipelines.cltr_folds import Fold
 from lisax.pipelines.cltr_recipe import CltrRecipe, read_recipe
 from lisax.pipelines.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
 from lisax.pipelines.table_answers import TableAnswerer
@@ -134,26 +133,6 @@ def test_cross_validation_asks_every_question_once(finished):
     assert found["mean"]["hit@1"] == pytest.approx(sum(fold["answers"]["fused"]["hit@1"] for fold in found["folds"]) / 2)
     assert not (out / "folds" / "0" / "index").exists() and "2-fold" in (out / "report.html").read_text()
 
-
-def test_folds_share_all_questions(finished):
-    data = open_folder(finished[0] / "world")
-    everything = {question.id for split in data.question_splits for question in data.questions(split)}
-    folds = [Fold(data, number, 3) for number in range(3)]
-    tested = [{question.id for question in fold.questions("test")} for fold in folds]
-    assert set.union(*tested) == everything and sum(map(len, tested)) == len(everything)
-    assert max(map(len, tested)) - min(map(len, tested)) <= 1
-    for fold, own in zip(folds, tested):
-        assert {question.id for question in fold.questions("train")} == everything - own
-
-
-@pytest.mark.parametrize(("fields", "message"), [
-    ({"train": {"cells": "a"}}, "CltrRecipe.train names cells"), ({"train": {"rows": "a"}}, "'rows' and 'columns'"),
-    ({"train": {"parts": "a"}, "models": {"parts": "b"}}, "is given as well"), ({"pool": 0}, "pool must be at least 1"),
-    ({"validation_share": 1.0}, "between 0 and 1"),
-])
-def test_mistakes_in_a_recipe(fields, message):
-    with pytest.raises(LisaxError, match=message):
-        CltrRecipe(**fields)
 
 
 def test_data_without_questions(tmp_path):
