@@ -28,6 +28,7 @@ from lisax.runtime.checkpoints import VOCABULARY_NAME, read_card, resolve_checkp
 CARD = "training.json"
 NAME = "feedback"  # of the dataset
 STEPS, MOST_STEPS = 200, 100_000
+COMMAND = (sys.executable, "-m", "lisax.cli")
 RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
 # What each role is trained on: a member of `Export`, and the words for it.
 NEEDS = {PARTS: ("questions", "questions with a right cell"), RANKER: ("claims", "claims over text"),
@@ -182,7 +183,7 @@ class Training:
     def _call(self, folder: Path, command: list[str], environment: Mapping[str, str]) -> int:
         nice = ["nice", "-n", "10"] if shutil.which("nice") else []  # people go on asking meanwhile
         with (folder / "log.txt").open("ab") as log:
-            self._process = subprocess.Popen([*nice, sys.executable, "-m", "lisax.cli", *command], stdout=log, stderr=log,
+            self._process = subprocess.Popen([*nice, *COMMAND, *command], stdout=log, stderr=log,
                                              stdin=subprocess.DEVNULL, env={**os.environ, **environment})
             if self._stopping:
                 self._process.terminate()

@@ -35,6 +35,10 @@ class RankedTable:
     said: list[Feedback]
 
     @property
+    def title(self) -> str:
+        return self.table.title or self.table.caption or self.table.id
+
+    @property
     def best_text(self) -> str:
         return self.table.rows[self.best[0]][self.best[1]] if self.best else ""
 
@@ -94,7 +98,7 @@ def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evide
         score = row["scores"][i] if i < len(row["scores"]) else None
         if row["source"] == TABLES:
             if (table := engine.tables(corpus).get(unit)) is not None:
-                shown.append(Evidence(unit, table.title, table.caption, table, score))
+                shown.append(Evidence(unit, table.title or unit, table.caption, table, score))
         elif (passage := engine.sentences(corpus).lookup(unit)) is not None:
             shown.append(Evidence(unit, passage.title, passage.text, None, score))
     return shown

@@ -236,6 +236,25 @@ def test_a_worker_goes_on_after_an_error():
     worker.close()
 
 
+def test_people_come_before_what_is_done_when_idle():
+    worker, going_on, ended, done = Worker("test", 5), threading.Event(), threading.Event(), []
+    worker.submit(going_on.wait)
+    worker.when_idle([lambda: done.append("idle"), lambda: 1 / 0, ended.set])
+    asked = worker.submit(lambda: done.append("asked"))
+    going_on.set()
+    asked.result(10)
+    assert ended.wait(10) and done == ["asked", "idle"]
+    worker.close()
+
+
+def test_warming_asks_everything_that_can_be_asked(page, monkeypatch):
+    asked = []
+    monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((corpus.id, kind, text)))
+    for work in page.engine.warming(page.library):
+        work()
+    assert asked == [("index", "question", "What is People 0?"), ("index", "claim", "What is People 0?")]
+
+
 def test_a_broken_model_is_no_secret_and_no_end(browser, page, monkeypatch):
     def broken(*_):
         raise ValueError("/secret/path")
