@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request
+from fastapi import Path as PathField
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
@@ -23,7 +25,7 @@ from lisax.page import heatmap
 from lisax.page.render import TEMPLATES as REPORT_TEMPLATES
 from lisax.page.serve import export, training, views
 from lisax.page.serve.answering import KINDS, QUESTION, Engine
-from lisax.page.serve.guard import Guard, Rules
+from lisax.page.serve.guard import HEADERS, Guard, Rules
 from lisax.page.serve.library import Corpus, Library
 from lisax.page.serve.store import Answer, Store
 from lisax.page.serve.training import Training
@@ -87,6 +89,7 @@ async def _form(request: Request) -> FormData:
 
 
 Form = Annotated[FormData, Depends(_form)]
+Number = Annotated[int, PathField(ge=0, lt=1 << 53)]
 
 
 def create(page: Page) -> FastAPI:
@@ -125,6 +128,10 @@ def _add_errors(app: FastAPI, page: Page) -> None:
         detail = "There is no such page." if error.detail == "Not Found" else str(error.detail)
         return told(request, error.status_code, detail, dict(error.headers or {}))
 
+    @app.exception_handler(RequestValidationError)
+    async def misspelt(request: Request, error: RequestValidationError) -> Response:
+        return told(request, 404, "There is no such page.")
+
     @app.exception_handler(LisaxError)
     async def wrong(request: Request, error: LisaxError) -> Response:
         return told(request, 400, str(error))
@@ -136,7 +143,8 @@ def _add_errors(app: FastAPI, page: Page) -> None:
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
         # The server's log has the trace; who asks is told nothing of the inside.
-        return told(request, 500, "The page could not do that. What it stumbled over is in the log of `lisax serve`.")
+        return told(request, 500, "The page could not do that. What it stumbled over is in the log of `lisax serve`.",
+                    dict(HEADERS))  # this goes out past the guard
 
 
 def _add_asking(app: FastAPI, page: Page) -> None:
@@ -192,7 +200,7 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
                            total=page.store.feedback_count())
 
     @app.post("/feedback/{feedback_id}/remove")
-    def remove(feedback_id: int, form: Form) -> Response:
+    def remove(feedback_id: Number, form: Form) -> Response:
         page.store.take_back(feedback_id)
         return RedirectResponse("/feedback", 303)
 
@@ -235,7 +243,8 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
 def _add_training(app: FastAPI, page: Page) -> None:
     def values() -> dict[str, Any]:
         runs = page.training.runs()
-        return {"runs": runs, "running": page.training.is_running, "last_lines": page.training.last_lines}
+        return {"runs": runs, "running": page.training.is_running, "last_lines": page.training.last_lines,
+                "bundle": page.training.bundle}
 
     @app.get("/training")
     def listed(request: Request) -> Response:
@@ -262,12 +271,12 @@ def _add_training(app: FastAPI, page: Page) -> None:
         return RedirectResponse("/training", 303)
 
     @app.post("/training/{number}/go-on")
-    def go_on(number: int, form: Form) -> Response:
+    def go_on(number: Number, form: Form) -> Response:
         page.training.go_on(number)
         return RedirectResponse("/training", 303)
 
     @app.post("/training/{number}/use")
-    async def use(number: int, form: Form) -> Response:
+    async def use(number: Number, form: Form) -> Response:
         run = page.training.get(number)
         if run is None or run.state != training.DONE:
             raise LisaxError("That training is not done.")

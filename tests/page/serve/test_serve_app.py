@@ -204,6 +204,14 @@ def test_too_many_files_and_too_large_ones(tmp_path, index, made):
     page.close()
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_page_of_too_many_cells_is_not_even_parsed(browser, monkeypatch, encoding):
+    monkeypatch.setattr("lisax.corpora.html_tables.parse", lambda *_: pytest.fail("parsed"))
+    for text in ("<TABLE><td>" * 2_001, "<table>" + "<Td>" * 500_001):
+        response = browser.fill("/corpora", name="many", files=[("files", ("x.html", text.encode(encoding)))])
+        assert response.status_code == 400 and "at most 2,000" in words(shown(response))
+
+
 def test_ten_people_at_once_get_answers(page):
     browsers = [Browser(page) for _ in range(10)]
     with ThreadPoolExecutor(10) as people:
@@ -263,6 +271,7 @@ def test_a_broken_model_is_no_secret_and_no_end(browser, page, monkeypatch):
         patch.setattr(page.engine, "ask", broken)
         response = browser.ask(QUESTION)
         assert response.status_code == 500 and "/secret/path" not in response.text
+        assert "default-src 'none'" in response.headers["content-security-policy"]
     assert browser.ask(QUESTION).status_code == 200
 
 
@@ -275,5 +284,7 @@ def test_static_files_and_unknown_addresses(browser):
         response = browser.get(address)
         assert response.status_code == 200 and "immutable" in response.headers["cache-control"]
         assert "http" not in response.text and "@import" not in response.text and "url(" not in response.text
+    for address in (f"/feedback/{10**30}/remove", "/feedback/-1/remove", "/training/x/use"):
+        assert browser.fill(address).status_code == 404
     for address in ("/static/../app.py", "/static/%2e%2e%2fapp.py", "/answers/x", "/docs", "/openapi.json", "/nothing"):
         assert browser.get(address).status_code == 404
