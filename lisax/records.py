@@ -121,7 +121,8 @@ class Graph:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its accepted answers, and the evidence ids that hold one (cells, sentences)."""
+    """A question, its accepted answers, and the evidence ids that hold one: cells, sentences, or a table of which it is
+    not known in which cell."""
 
     id: str
     text: str

@@ -13,7 +13,7 @@ from pathlib import Path
 from lisax.corpora import answer_cells
 from lisax.corpora.reading import Watch
 from lisax.formats import parts
-from lisax.records import DataError, Question, Table, cell_id, is_cell, split_cell_id
+from lisax.records import DataError, Question, Table, is_cell, split_cell_id
 from lisax.sampling import part_examples
 from tasks.claim_dataset import ClaimDataset
 
@@ -68,9 +68,9 @@ def _with_cells(question: Question, path: Path, line: int | None, tables: Mappin
                                 f"{len(table.header)} columns", **where)
             cells.append(unit)
         else:
-            places = answer_cells.find_cells(table, question.answers)
-            if len({column for _, column in places}) == 1:
-                cells += (cell_id(table.id, *place) for place in places)
+            # What is not found is counted where the examples are made.
+            cells += filter(is_cell, answer_cells.evidence_of(question.text, table, question.answers,
+                                                              warn=lambda reason: None))
     if not any(_table_of(unit) in tables for unit in question.evidence):
         raise DataError(f"'{question.evidence[0]}' of question '{question.id}' is not a table of the collection, nor a "
                         "cell of one", **where)

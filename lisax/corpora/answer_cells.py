@@ -23,7 +23,9 @@ CLOSENESS = 0.75
 
 NO_CELL = "questions whose answer is no cell of their table (their evidence is the table alone)"
 SEVERAL_COLUMNS = "questions whose answer stands in several columns (their evidence is the table alone)"
+COUNT = "questions for a number that may be one of rows (their evidence is the table alone)"
 
+_ASKS_NUMBER = re.compile(r"\b(how many|how much|numbers? of|total|amount|difference|average)\b", re.IGNORECASE)
 _MARKS = re.compile(r"(\[[^\[\]]{1,12}\]|[*†‡§¶^])+\s*$")
 _DETAILS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _NUMBER = re.compile(r"([-+−–]?)\s?[$€£¥]?\s?((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?%?")
@@ -115,15 +117,26 @@ def _rows_with(table: Table, column: int, answers: Iterable[str], same: Callable
     return sorted(found)
 
 
-def evidence_of(table: Table, answers: Sequence[str], *, warn: Callable[[str], None],
-                several_columns: bool = False) -> tuple[str, ...]:
+def may_be_count(question: str, table: Table, answers: Sequence[str]) -> bool:
+    """Whether the answer may be a number of rows rather than a cell: the question asks for a number, and it is a whole
+    one that the rows suffice for. In a table whose rows are numbered, each such number is a cell as well."""
+    numbers = [number_of(answer) for answer in answers]
+    return (_ASKS_NUMBER.search(question) is not None and len(numbers) == 1 and numbers[0] is not None
+            and numbers[0] in range(len(table.rows) + 1))
+
+
+def evidence_of(question: str, table: Table, answers: Sequence[str], *, warn: Callable[[str], None],
+                known: bool = False) -> tuple[str, ...]:
     """The ids of the cells that hold the answers; where they are not found, the table's id alone, and `warn` is told.
 
-    An answer that stands in several columns does not say which of them was asked for: without `several_columns` its
-    cells are not taken.
+    An answer that stands in several columns does not say which of them was asked for, and one that `may_be_count` not
+    that a cell was: their cells are not taken, unless cells are `known` to answer.
     """
     places = find_cells(table, answers)
-    if places and (several_columns or len({column for _, column in places}) == 1):
+    columns = len({column for _, column in places})
+    reason = NO_CELL if not places else None if known else (
+        SEVERAL_COLUMNS if columns > 1 else COUNT if may_be_count(question, table, answers) else None)
+    if reason is None:
         return tuple(cell_id(table.id, *place) for place in places)
-    warn(SEVERAL_COLUMNS if places else NO_CELL)
+    warn(reason)
     return (table.id,)

@@ -87,7 +87,7 @@ ENTRIES = (
     Entry("tabmcq", "TabMCQ, multiple-choice questions over tables of general knowledge",
           "https://allenai.org/data/tabmcq", "CC BY-SA 4.0",
           (Download("https://ai2-public-datasets.s3.amazonaws.com/tablestore-questions/TabMCQ_v_1.0.zip",
-                    "TabMCQ_v_1.0.zip", unpack=True, inside="TabMCQ_v_1.0"),)),
+                    "TabMCQ_v_1.0.zip", unpack=True),)),
     Entry("nq-tables", "NQ-tables, Natural Questions over tables", "https://github.com/google-research/tapas",
           "CC BY-SA 3.0, CC BY-SA 4.0",
           note="the homepage's DENSE_TABLE_RETRIEVER.md says how to fetch or make the folders tables/ and "

@@ -62,8 +62,8 @@ def read_questions(path: Path, split: str, tables: dict[str, Table], watch: Watc
         names = [name.strip() for name in header]
         if missing := [name for name in COLUMNS if name not in names]:
             raise DataError(f"expected the columns {', '.join(COLUMNS)}; {missing[0]} is missing", path=path, line=1)
-    except (OSError, ValueError) as error:
-        watch.problem(DataError(f"cannot be read: {error}", path=path))
+    except OSError as error:
+        watch.problem(DataError(f"cannot be read: {error.strerror}", path=path))
         return
     except DataError as error:
         watch.problem(error)
@@ -119,8 +119,8 @@ def read_tables(folder: Path, watch: Watch) -> Iterator[Table]:
                 header, *rows = _rows(file, content)
                 name = check_id(titles.page_id(f"{place}-{file.stem}"), path=file, field="file name")
                 table = make_table(name, "", header, rows, Place(file, None, watch))
-            except (DataError, ValueError) as error:
-                watch.problem(error if isinstance(error, DataError) else DataError("the file is empty", path=file))
+            except DataError as error:
+                watch.problem(error)
                 continue
             watch.where = (file, 1)
             yield table
@@ -135,6 +135,9 @@ def _rows(path: Path, content: bytes) -> list[list[str]]:
         raise DataError(f"byte {error.start + 1} is not UTF-8", path=path) from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t", doublequote=False)
     try:
-        return [row for row in reader if row]
+        rows = [row for row in reader if row]
     except csv.Error as error:
         raise DataError(f"not separated values: {error}", path=path, line=reader.line_num) from None
+    if not rows:
+        raise DataError("the file is empty", path=path)
+    return rows

@@ -1,18 +1,19 @@
 """WikiTableQuestions: questions about the tables of Wikipedia with answers as text, in the owners' layout.
 
     csv/204-csv/590.csv           a table, its first row the header; or csv.tar.gz. A backslash escapes, also a quote
+    page/204-page/590.json        {"title"} of the page that the table stands on, where it is there
     data/training.tsv             id, utterance, context (the table's path), targetValue; also in the folder itself
     data/pristine-seen-tables.tsv the same, over tables of training.tsv; data/pristine-unseen-tables.tsv over others
     e2e_{train,dev,test}.jsonl    {"id", "question", "table", "answers"}: E2E_WTQ (CLTR, section 4.1), one cell each
 
 The splits of questions: `train` is training.tsv, `dev` pristine-seen-tables.tsv, `test` pristine-unseen-tables.tsv;
 `e2e_train`, `e2e_dev` and `e2e_test` are the sets of retrieval from all tables, whose questions are questions of the
-former, under the same ids. Those of `e2e_train` that stand in pristine-seen-tables.tsv are left out of `dev`, so that
-a model may train on `train` and `e2e_train` together.
+former, under the same ids. So that no set that is trained on has a question of one that is reported, `train` leaves out
+those of `e2e_dev` and `e2e_test`, `dev` and `test` those of `e2e_train`.
 
 In a .tsv the values of a list are separated by `|`, and `\\n`, `\\p` and `\\\\` are an end of line, a `|` and a
-backslash. The evidence of a question are the cells that hold its answer, see `answer_cells`, or the table alone. Of
-the E2E sets, cells in several columns are all taken: they are known to be answered by a cell.
+backslash. The evidence of a question are the cells that hold its answer, see `answer_cells.evidence_of`, or the table
+alone. Those of the E2E sets are known to be answered by a cell, and cells in several columns are all taken.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from pathlib import Path
 from lisax.corpora import answer_cells, archives, titles
 from lisax.corpora.dataset import QuestionDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import Row, Watch, read_records, told
+from lisax.corpora.reading import Row, Watch, read_json, read_records, told
 from lisax.records import DataError, Question, Table, check_id, read_lines
 
 PLACES = ("", "data")
 FILES = {"train": "training.tsv", "dev": "pristine-seen-tables.tsv", "test": "pristine-unseen-tables.tsv",
          **{f"e2e_{split}": f"e2e_{split}.jsonl" for split in ("train", "dev", "test")}}
 COLUMNS = ("id", "utterance", "context", "targetValue")
-IN_E2E_TRAIN = "questions that e2e_train has too (left out of dev)"
+# Split -> those whose questions it leaves out.
+LEFT_TO = {"train": ("e2e_dev", "e2e_test"), "dev": ("e2e_train",), "test": ("e2e_train",)}
 _ESCAPED = re.compile(r"\\([np\\])")
 _UNESCAPED = {"n": "\n", "p": "|", "\\": "\\"}
 
@@ -55,27 +57,25 @@ class WikiTableQuestions(QuestionDataset):
     def _tables(self) -> dict[str, Table]:
         return {table.id: table for table in self.tables(Watch(keep_going=True))}
 
-    @functools.cached_property
-    def _in_e2e_train(self) -> frozenset[str]:
-        path = self.question_files.get("e2e_train")
-        return frozenset() if path is None else frozenset(
-            question.id for question, _ in _questions(path, Watch(keep_going=True)))
+    def _left_to_others(self, split: str) -> frozenset[str]:
+        paths = [self.question_files[other] for other in LEFT_TO.get(split, ()) if other in self.question_files]
+        return frozenset(question.id for path in paths for question, _ in _questions(path, Watch(keep_going=True)))
 
     def questions(self, split, watch=None):
         return told(functools.partial(self._with_evidence, split), watch)
 
     def _with_evidence(self, split: str, watch: Watch) -> Iterator[Question]:
-        path = self.question_files.get(split)
+        path, left_out = self.question_files.get(split), self._left_to_others(split)
         for question, table_id in () if path is None else _questions(path, watch):
-            if split == "dev" and question.id in self._in_e2e_train:
-                watch.warn(IN_E2E_TRAIN, *watch.where)
+            if question.id in left_out:
+                watch.warn(f"questions of {split} that {' or '.join(LEFT_TO[split])} has too (left out)", *watch.where)
                 continue
             table = self._tables.get(table_id)
             if table is None:
                 watch.problem(DataError(f"there is no table {table_id!r}", path=path, line=watch.where[1],
                                         field="context"))
                 continue
-            evidence = answer_cells.evidence_of(table, question.answers, several_columns=split.startswith("e2e_"),
+            evidence = answer_cells.evidence_of(question.text, table, question.answers, known=split.startswith("e2e_"),
                                                 warn=lambda kind: watch.warn(kind, *watch.where))
             yield Question(question.id, question.text, question.answers, evidence, question.original_id)
 
@@ -156,7 +156,7 @@ def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
         for name, file, content in _csv_files(path):
             count += 1
             try:
-                table = parse_table(name, content, Place(file, None, watch))
+                table = parse_table(name, content, Place(file, None, watch), page_title(path, name))
             except DataError as error:
                 watch.problem(error)
                 continue
@@ -179,7 +179,19 @@ def _csv_files(path: Path) -> Iterator[tuple[str, Path, bytes]]:
         yield file.relative_to(path).as_posix(), file, content
 
 
-def parse_table(name: str, content: bytes, place: Place) -> Table:
+def page_title(path: Path, name: str) -> str:
+    """The title of a table's page from `page/`, which has a file for each of `csv/`; empty where it does not."""
+    _, folder, file = name.split("/") if name.count("/") == 2 else ("", "", name)
+    page = path.parent / "page" / folder.replace("-csv", "-page") / f"{Path(file).stem}.json"
+    if not page.is_file():
+        return ""
+    title = read_json(page, dict).get("title", "")
+    if not isinstance(title, str):
+        raise DataError(f"expected a string, found {title!r:.80}", path=page, field="title")
+    return title
+
+
+def parse_table(name: str, content: bytes, place: Place, title: str = "") -> Table:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -191,4 +203,4 @@ def parse_table(name: str, content: bytes, place: Place) -> Table:
         raise DataError(f"not separated values: {error}", path=place.path, line=reader.line_num) from None
     if not rows:
         raise DataError("the file is empty", path=place.path)
-    return make_table(name, "", rows[0], rows[1:], place)
+    return make_table(name, title, rows[0], rows[1:], place)

@@ -33,7 +33,7 @@ def encode_part(question: str, kind: PartKind, header: Sequence[str], cells: Seq
     end; then the header name that is left is cut. The question is cut last and the closing word stays. Raises
     LisaxError where the names do not fit the cells, or the empty template does not fit `max_tokens`.
     """
-    if len(header) != (len(cells) if kind is PartKind.ROW else 1):
+    if len(header) != (len(cells) if kind == PartKind.ROW else 1):
         raise LisaxError(f"a {kind} of {len(cells)} cells cannot have {len(header)} header names")
     question, names = squeeze(question), [squeeze(name) for name in header]
     present = [(i, value) for i, value in enumerate(map(squeeze, cells)) if value]
@@ -42,7 +42,7 @@ def encode_part(question: str, kind: PartKind, header: Sequence[str], cells: Seq
         """The first `count` cells, each cut to `words` words."""
         kept = [(i, value if words is None else " ".join(value.split(" ", words)[:words]))
                 for i, value in present[:count]]
-        if kind is PartKind.ROW:
+        if kind == PartKind.ROW:
             return " | ".join(join(names[i], ":", value) for i, value in kept)
         return " | ".join(text for text in (names[0], *(value for _, value in kept)) if text)
 

@@ -249,11 +249,12 @@ class Cltr(Pipeline):
 
         def work() -> None:
             for (kind, role), path in outputs.items():
-                run = read_run(self.run_file(BM25, role)) if recipe.negative_tables else {}
+                negatives = recipe.negative_tables if kind is PartKind.ROW else 0
+                run = read_run(self.run_file(BM25, role)) if negatives else {}
                 questions = [(question, [hit.id for hit in run.get(question.id, ())])
                              for question in self.questions[role].values()]
                 count = part_examples.write(path, part_negatives.examples(
-                    questions, kind, self.lookup, gold_tables=recipe.gold_tables, negative_tables=recipe.negative_tables,
+                    questions, kind, self.lookup, gold_tables=recipe.gold_tables, negative_tables=negatives,
                     negative_parts=recipe.negative_parts, seed=recipe.seed))
                 say(f"  {count:,} {kind}s for {role}")
 

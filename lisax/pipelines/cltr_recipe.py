@@ -40,8 +40,9 @@ class CltrRecipe:
     validation_questions: int | None = None
     report_questions: int | None = None
     validation_share: float = 0.05  # of the training questions, held out to choose checkpoints by
-    # Of a question's gold tables how many teach. The paper's model sees no other table; `negative_tables` of BM25's pool
-    # can be added. Negative parts of a table that are kept, of each kind; None: all, as in the paper.
+    # Of a question's gold tables how many teach. The paper's model sees no other table; rows of `negative_tables` of
+    # BM25's pool can be added, and no columns: the right column of a wrong table looks like that of the right one.
+    # Negative parts of a table that are kept, of each kind; None: all, as in the paper.
     gold_tables: int = 1
     negative_tables: int = 0
     negative_parts: int | None = None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
+import numpy as np
+
 from lisax.metrics.ranking import answer_measures, table_measures
-from lisax.page import charts
+from lisax.page import charts, heatmap
 from lisax.page.published import CLTR_ANSWERS, CLTR_RETRIEVAL
 from lisax.page.report import Report, ResultRow, ResultTable, write_report
 from lisax.page.text_table import text_tables
@@ -13,6 +16,7 @@ from lisax.pipelines import pool_scores
 from lisax.pipelines.base import REPORT
 from lisax.pipelines.cltr import BM25, CELLS, FUSED, MAX, MEAN, TABLES, Cltr
 from lisax.pipelines.list5_report import training_curves, versions
+from lisax.pipelines.table_answers import TableScores
 from lisax.records import write_json
 from lisax.retrieval.runs import read_qrels, read_run
 
@@ -20,6 +24,7 @@ RETRIEVAL = {"P@5": "precision@5", "P@10": "precision@10", "NDCG@5": "ndcg@5", "
              "MAP": "map", "S@1": "success@1", "S@5": "success@5", "S@10": "success@10"}
 ANSWERS = {"MRR": "mrr", "Hit@1": "hit@1"}
 NAMES = {BM25: "BM25", MEAN: "mean cell", MAX: "best cell", FUSED: "best cell with BM25", "gold_table": "gold table given"}
+QUESTIONS_SHOWN = 40
 LIMITS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
 WITH_ONE_TABLE = (
     "S@k: the share of questions with a gold table among the first k. Where a question has one gold table, trec_eval's "
@@ -33,7 +38,11 @@ def finish(run: Cltr) -> str:
     write_json(run.out / "metrics.json", found)
     report = _report(run, found)
     write_report(run.out / "report.html", report)
-    return f"{text_tables(report)}\n\n{run.out / 'report.html'}\n{run.out / 'metrics.json'}"
+    written = ["report.html", "metrics.json"]
+    if run.recipe.scorers:
+        heatmap.write_page(run.out / "heatmaps.html", f"Questions of {run.data.folder.name}", _heatmaps(run))
+        written.insert(1, "heatmaps.html")
+    return "\n".join([text_tables(report), "", *(str(run.out / name) for name in written)])
 
 
 def figures(run: Cltr) -> dict:
@@ -54,6 +63,17 @@ def figures(run: Cltr) -> dict:
         found["answers"] = {name: answer_measures(cells, read_run(run.run_file(file))) for name, file in names.items()}
         found["pruning"] = pool_scores.pruning_curve(run.scores(), [limit for limit in LIMITS if limit <= run.recipe.pool])
     return found
+
+
+def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
+    """The first questions, with what they should be answered, and their first tables by best cell."""
+    made = []
+    for pool in itertools.islice(run.scores(), QUESTIONS_SHOWN):
+        question = run.questions[REPORT][pool.id]
+        tables = [TableScores(run.lookup(table), retrieval, np.array(rows, np.float32), np.array(columns, np.float32))
+                  for table, retrieval, rows, columns in pool.shown]
+        made.append((f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text, tables))
+    return made
 
 
 def _report(run: Cltr, found: Mapping) -> Report:

@@ -57,7 +57,8 @@ class PoolScores:
     def from_line(cls, line: str) -> PoolScores:
         question, tables, gold, shown = json.loads(line)
         return cls(question, tuple(ScoredTable(*table[:-1], tuple(table[-1])) for table in tables),
-                   tuple(map(tuple, gold)), tuple(map(tuple, shown)))
+                   tuple(map(tuple, gold)),
+                   tuple((table, score, tuple(rows), tuple(columns)) for table, score, rows, columns in shown))
 
     def ordered(self, order: str) -> list[ScoredTable]:
         """The tables by falling `retrieval`, `max` or `mean`; equal ones as in the pool."""

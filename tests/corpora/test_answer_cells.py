@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.corpora.answer_cells import NO_CELL, SEVERAL_COLUMNS, evidence_of, find_cells, number_of, value_of
+from lisax.corpora.answer_cells import COUNT, NO_CELL, SEVERAL_COLUMNS, evidence_of, find_cells, number_of, value_of
 from lisax.records import Table
 
 
@@ -68,7 +68,19 @@ def test_a_cell_that_is_the_answer_but_for_a_little():
 
 def test_evidence_is_cells_or_the_table_alone():
     told = []
-    assert evidence_of(TABLE, ["54"], warn=told.append) == ("t#r1c2",) and told == []
-    assert evidence_of(TABLE, ["55"], warn=told.append) == ("t",) and told == [NO_CELL]
-    assert evidence_of(TABLE, ["1921"], warn=told.append) == ("t",) and told == [NO_CELL, SEVERAL_COLUMNS]
-    assert evidence_of(TABLE, ["1921"], warn=told.append, several_columns=True) == ("t#r0c0", "t#r2c2")
+    assert evidence_of("q", TABLE, ["54"], warn=told.append) == ("t#r1c2",) and told == []
+    assert evidence_of("q", TABLE, ["55"], warn=told.append) == ("t",) and told == [NO_CELL]
+    assert evidence_of("q", TABLE, ["1921"], warn=told.append) == ("t",) and told == [NO_CELL, SEVERAL_COLUMNS]
+    assert evidence_of("q", TABLE, ["1921"], warn=told.append, known=True) == ("t#r0c0", "t#r2c2")
+
+
+@pytest.mark.parametrize("question, answer, cells", [
+    ("How many teams played?", "3", ("t",)), ("what is the total number of teams?", "3", ("t",)),
+    ("what was the score in 1921?", "3", ("t#r0c2",)), ("how many goals did Varn score?", "54", ("t#r1c2",)),
+    ("how many teams does the manyfold total hold?", "Varn", ("t#r1c1",)),
+])
+def test_a_number_that_may_be_counted_is_no_cell(question, answer, cells):
+    told = []
+    assert evidence_of(question, TABLE, [answer], warn=told.append) == cells
+    assert told == ([COUNT] if cells == ("t",) else [])
+    assert evidence_of(question, TABLE, [answer], warn=told.append, known=True) != ("t",)

@@ -119,6 +119,9 @@ def test_tabmcq_leaves_out_questions_over_several_tables_and_misses_no_column(ta
     (tabmcq / "MCQs.tsv").write_text("QUESTION\n")
     with pytest.raises(DataError, match="MCQs.tsv:1: expected the columns .*; CHOICE 1 is missing"):
         list(open_folder(tabmcq).questions("dev"))
+    for name in ("MCQs.tsv", "Tables/regents/8.tsv"):
+        (tabmcq / name).write_text("")
+        assert any(f"{name}: the file is empty" in problem for problem in check(tabmcq).problems)
 
 
 # --- NQ-tables ------------------------------------------------------------------------------
