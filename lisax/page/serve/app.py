@@ -23,14 +23,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from lisax.page import heatmap
 from lisax.page.render import TEMPLATES as REPORT_TEMPLATES
-from lisax.page.serve import export, training, views
+from lisax.page.serve import export, forms, training, views
 from lisax.page.serve.answering import KINDS, QUESTION, Engine
 from lisax.page.serve.guard import HEADERS, Guard, Rules
 from lisax.page.serve.library import Corpus, Library
 from lisax.page.serve.store import Answer, Store
 from lisax.page.serve.training import Training
 from lisax.page.serve.worker import Busy, Worker
-from lisax.records import LABELS, LisaxError, cell_id
+from lisax.records import LisaxError
 
 STATIC = Path(__file__).parent / "static"
 LISTED = 100  # lines of feedback on a page
@@ -155,8 +155,8 @@ def _add_asking(app: FastAPI, page: Page) -> None:
 
     @app.post("/ask")
     async def ask(form: Form) -> Response:
-        text, kind = _text(form, "text", page.limits.text_characters), _choice(form, "kind", KINDS)
-        corpus = page.library.get(_string(form, "corpus"))
+        text, kind = forms.text(form, "text", page.limits.text_characters), forms.choice(form, "kind", KINDS)
+        corpus = page.library.get(forms.string(form, "corpus"))
         if corpus is None:
             raise LisaxError("There is no such corpus; choose one of the list.")
         result = await page.worker.run(lambda: page.engine.ask(corpus, kind, text), page.limits.answer_seconds)
@@ -179,21 +179,21 @@ def _add_asking(app: FastAPI, page: Page) -> None:
 def _add_feedback(app: FastAPI, page: Page) -> None:
     @app.post("/answers/{answer_id}/feedback")
     def say(answer_id: str, form: Form) -> Response:
-        answer, said = _answer(page, answer_id), _string(form, "say")
+        answer, said = _answer(page, answer_id), forms.string(form, "say")
         if said == "verdict" and answer.kind != QUESTION:
-            unit, value = _verdict(answer, form)
+            unit, value = forms.verdict_of(answer, form)
             page.store.say(answer.id, "verdict", unit, value)
         elif answer.kind == QUESTION and re.fullmatch("(table|cell) (right|wrong)", said):
             kind, value = said.split()
-            page.store.say(answer.id, kind, _unit(answer, kind, form), value)
+            page.store.say(answer.id, kind, forms.unit_of(answer, kind, form), value)
         else:
             raise LisaxError("It is not said what is right or wrong.")
-        back = _string(form, "back")
+        back = forms.string(form, "back")
         return RedirectResponse(f"/answers/{answer.id}" + (f"#{back}" if re.fullmatch("[a-z0-9-]+", back) else ""), 303)
 
     @app.get("/feedback")
     def listed(request: Request) -> Response:
-        number = max(1, min(_integer(request.query_params.get("page", "1")), 1_000_000))
+        number = max(1, min(forms.integer(request.query_params.get("page", "1")), 1_000_000))
         said = page.store.feedback(count=LISTED + 1, start=(number - 1) * LISTED)
         lines = [(one, views.described(one, page.library.get(one.answer.corpus), page.engine)) for one in said[:LISTED]]
         return page.render(request, "feedback.html", said=lines, more=len(said) > LISTED, page=number,
@@ -224,7 +224,7 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
 
     @app.post("/corpora")
     async def upload(form: Form) -> Response:
-        name = _text(form, "name", page.limits.name_characters)
+        name = forms.text(form, "name", page.limits.name_characters)
         given = [file for file in form.getlist("files") if isinstance(file, UploadFile) and file.filename]
         if not given:
             raise LisaxError("No file was chosen.")
@@ -249,8 +249,8 @@ def _add_training(app: FastAPI, page: Page) -> None:
     @app.get("/training")
     def listed(request: Request) -> Response:
         gathered = export.gather(page.store.feedback(), page.library, page.engine)
-        trainable = [(role, len(getattr(gathered, member)), words)
-                     for role, (member, words) in training.NEEDS.items() if role in page.engine.models]
+        trainable = [(role, len(getattr(gathered, need.member)), need.words)
+                     for role, need in training.NEEDS.items() if role in page.engine.models]
         return page.render(request, "training.html", trainable=trainable, steps=training.STEPS,
                            most_steps=training.MOST_STEPS, **values())
 
@@ -260,9 +260,9 @@ def _add_training(app: FastAPI, page: Page) -> None:
 
     @app.post("/training")
     def start(form: Form) -> Response:
-        role = _choice(form, "role", [role for role in training.NEEDS if role in page.engine.models])
+        role = forms.choice(form, "role", [role for role in training.NEEDS if role in page.engine.models])
         gathered = export.gather(page.store.feedback(), page.library, page.engine)
-        page.training.start(role, page.engine.models.paths[role], gathered, _integer(_string(form, "steps")))
+        page.training.start(role, page.engine.models.paths[role], gathered, forms.integer(forms.string(form, "steps")))
         return RedirectResponse("/training", 303)
 
     @app.post("/training/stop")
@@ -284,61 +284,8 @@ def _add_training(app: FastAPI, page: Page) -> None:
         return RedirectResponse("/training", 303)
 
 
-# --- What forms hold ------------------------------------------------------------------------
-
-
-def _string(form: FormData, field: str) -> str:
-    value = form.get(field)
-    return value if isinstance(value, str) else ""
-
-
-def _text(form: FormData, field: str, most: int) -> str:
-    """A field's text on one line; empty or longer than `most` characters is an error."""
-    text = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", _string(form, field)).split())
-    if not text:
-        raise LisaxError("There is nothing to ask: the text is empty." if field == "text" else f"The {field} is empty.")
-    if len(text) > most:
-        raise LisaxError(f"The {field} has {len(text):,} characters; at most {most:,} are taken.")
-    return text
-
-
-def _choice(form: FormData, field: str, choices: Any) -> str:
-    value = _string(form, field)
-    if value not in choices:
-        raise LisaxError(f"The {field} must be one of: {', '.join(choices)}.")
-    return value
-
-
-def _integer(text: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
-        raise LisaxError(f"Expected a whole number, found '{text[:20]}'.")
-    return int(text)
-
-
 def _answer(page: Page, answer_id: str) -> Answer:
     answer = page.store.answer(answer_id)
     if answer is None:
         raise HTTPException(404, "There is no such answer; the oldest ones are forgotten.")
     return answer
-
-
-def _unit(answer: Answer, kind: str, form: FormData) -> str:
-    """The id of the table or cell that is spoken of, which must be of the answer."""
-    table = next((table for table in answer.result["tables"] if table["id"] == _string(form, "table")), None)
-    if table is None:
-        raise LisaxError("That table is not of this answer.")
-    if kind == "table":
-        return table["id"]
-    row, column = (_integer(_string(form, field)) for field in ("row", "column"))
-    if not (1 <= row <= len(table["rows"]) and 1 <= column <= len(table["columns"])):
-        raise LisaxError(f"The table has {len(table['rows'])} rows and {len(table['columns'])} columns.")
-    return cell_id(table["id"], row - 1, column - 1)
-
-
-def _verdict(answer: Answer, form: FormData) -> tuple[str, dict[str, Any]]:
-    """What the verdict was read from, and the label and evidence that a reader gives instead."""
-    source = next((row for row in answer.result["verdicts"] if row["source"] == _string(form, "source")), None)
-    if source is None:
-        raise LisaxError("That verdict is not of this answer.")
-    evidence = [unit for unit in form.getlist("evidence") if unit in source["evidence"]]
-    return source["source"], {"label": _choice(form, "label", LABELS), "evidence": evidence}

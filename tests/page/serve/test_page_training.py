@@ -77,7 +77,7 @@ def test_one_at_a_time_to_the_end(stand_in, checkpoint):
     assert trainings.get(1).state == DONE and trainings.bundle(run).is_dir()
     assert (stand_in / "calls").read_text().split() == ["train", "export"]
     gin = (stand_in / "training/1/run.gin").read_text()
-    assert "emb_dim = 8" in gin and "'cltr_parts'" in gin and str(checkpoint) in gin
+    assert "emb_dim = 8" in gin and "'feedback_parts'" in gin and str(checkpoint) in gin
 
 
 def test_what_fails_is_told_and_can_go_on(stand_in, checkpoint):
