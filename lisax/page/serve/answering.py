@@ -39,7 +39,7 @@ ROLES = {Family.TABLE_PARTS: PARTS, Family.RANK: RANKER, Family.RANK_ENTITIES: R
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Depths:
-    """`pool` tables are scored for a question and `keep` shown; a claim reads the best of `sentences` of `documents`."""
+    """`pool` tables are scored for a question, `keep` shown; a claim reads the best of `sentences` of `documents`."""
 
     pool: int = 20
     keep: int = 5
@@ -126,8 +126,10 @@ class Engine:
                 yield from (functools.partial(self.ask, corpus, kind, f"What is {title}?") for title in titles)
 
     def _some_titles(self, corpus: Corpus) -> list[str]:
-        titles = (table.title or " ".join(table.header) for table in self.tables(corpus)) if corpus.has_table_texts or corpus.has_cells else iter(
-            self.sentences(corpus).index.pages.titles)
+        if corpus.has_pages:
+            titles = self.sentences(corpus).index.pages.titles
+        else:
+            titles = (table.title or " ".join(table.header) for table in self.tables(corpus))
         return list(itertools.islice(titles, 0, WARMED * WARMED_STRIDE, WARMED_STRIDE))
 
     def use(self, path: Path) -> None:

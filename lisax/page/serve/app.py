@@ -64,8 +64,8 @@ class Page:
     def render(self, request: Request, template: str, *, status: int = 200, headers: dict[str, str] | None = None,
                **values: Any) -> HTMLResponse:
         html = self._environment.get_template(template).render(
-            assets=self.addresses, here=request.url.path, form_key=request.scope["state"]["session"], limits=self.limits,
-            **values)
+            assets=self.addresses, here=request.url.path, form_key=request.scope["state"]["session"],
+            limits=self.limits, **values)
         return HTMLResponse(html, status, headers)
 
     def askable(self) -> list[tuple[Corpus, tuple[str, ...]]]:
@@ -150,8 +150,8 @@ def _add_errors(app: FastAPI, page: Page) -> None:
 def _add_asking(app: FastAPI, page: Page) -> None:
     @app.get("/")
     def home(request: Request) -> Response:
-        return page.render(request, "home.html", corpora=page.askable(), recent=page.store.last_answers(RECENT), text="",
-                           kind=QUESTION, chosen="")
+        return page.render(request, "home.html", corpora=page.askable(), recent=page.store.last_answers(RECENT),
+                           text="", kind=QUESTION, chosen="")
 
     @app.post("/ask")
     async def ask(form: Form) -> Response:
@@ -167,8 +167,9 @@ def _add_asking(app: FastAPI, page: Page) -> None:
     def shown(request: Request, answer_id: str) -> Response:
         answer = _answer(page, answer_id)
         corpus, said = page.library.get(answer.corpus), page.store.feedback(answer.id)
-        values = {"answer": answer, "corpus": corpus, "corpora": page.askable(), "text": answer.text, "kind": answer.kind,
-                  "chosen": answer.corpus, "describe": lambda one: views.described(one, corpus, page.engine)}
+        values = {"answer": answer, "corpus": corpus, "corpora": page.askable(), "text": answer.text,
+                  "kind": answer.kind, "chosen": answer.corpus,
+                  "describe": lambda one: views.described(one, corpus, page.engine)}
         make = views.ranked_tables if answer.kind == QUESTION else views.verdicts
         made = [] if corpus is None else make(answer, corpus, page.engine, said)
         if answer.kind == QUESTION:
@@ -220,7 +221,8 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
 def _add_corpora(app: FastAPI, page: Page) -> None:
     @app.get("/corpora")
     def listed(request: Request) -> Response:
-        return page.render(request, "corpora.html", every=[(corpus, page.engine.kinds(corpus)) for corpus in page.library])
+        every = [(corpus, page.engine.kinds(corpus)) for corpus in page.library]
+        return page.render(request, "corpora.html", every=every)
 
     @app.post("/corpora")
     async def upload(form: Form) -> Response:

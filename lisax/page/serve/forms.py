@@ -19,12 +19,12 @@ def string(form: FormData, field: str) -> str:
 
 def text(form: FormData, field: str, most: int) -> str:
     """A field's text on one line; empty or longer than `most` characters is an error."""
-    text = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", string(form, field)).split())
-    if not text:
-        raise LisaxError("There is nothing to ask: the text is empty." if field == "text" else f"The {field} is empty.")
-    if len(text) > most:
-        raise LisaxError(f"The {field} has {len(text):,} characters; at most {most:,} are taken.")
-    return text
+    found = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", string(form, field)).split())
+    if not found:
+        raise LisaxError(f"The {field} is empty.")
+    if len(found) > most:
+        raise LisaxError(f"The {field} has {len(found):,} characters; at most {most:,} are taken.")
+    return found
 
 
 def choice(form: FormData, field: str, choices: Collection[str]) -> str:
@@ -34,10 +34,10 @@ def choice(form: FormData, field: str, choices: Collection[str]) -> str:
     return value
 
 
-def integer(text: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
-        raise LisaxError(f"Expected a whole number, found '{text[:20]}'.")
-    return int(text)
+def integer(given: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", given, re.ASCII):
+        raise LisaxError(f"Expected a whole number, found '{given[:20]}'.")
+    return int(given)
 
 
 def unit_of(answer: Answer, kind: str, form: FormData) -> str:

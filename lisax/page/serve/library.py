@@ -125,7 +125,8 @@ class Library:
             return [dataclasses.replace(table, title=Path(shown).stem.replace("_", " "))]
         except DataError as error:
             where = f", line {error.line}" if error.line is not None else ""
-            raise LisaxError(f"'{shown}'{where}: {str(error).rpartition(f'{path}')[2].lstrip(':0123456789 ')}.") from None
+            said = str(error).removeprefix(f"{path}:").removeprefix(f"{error.line}:").strip()
+            raise LisaxError(f"'{shown}'{where}: {said}.") from None
 
     def _check_size(self, what: str, tables: int, cells: int) -> None:
         limits = self.limits
@@ -150,8 +151,9 @@ class Library:
 def _uploaded(folder: Path) -> Corpus:
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-        return Corpus(folder.name, str(card["name"]), folder / "index", frozenset(read_components(folder / "index")), True,
-                      tuple(map(str, card["notes"])))
+        components = frozenset(read_components(folder / "index"))
+        return Corpus(folder.name, str(card["name"]), folder / "index", components, uploaded=True,
+                      notes=tuple(map(str, card["notes"])))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the uploaded corpus is damaged ({error}); remove its folder", path=folder) from None
 

@@ -1,7 +1,8 @@
 """Retraining from feedback: `lisax train`, then `lisax export`, as processes of their own, one training at a time.
 
-Each training has a folder: `data/` (see `export`), `run.gin` (the command can be repeated by hand), `model/`, `log.txt`,
-and at the end `bundle/`. What is known of it stands in `training.json`, so that a reload or a restart loses nothing.
+Each training has a folder: `data/` (see `export`), `run.gin` (the command can be repeated by hand), `model/`,
+`log.txt`, and at the end `bundle/`. What is known of it stands in `training.json`, so that a reload or a restart loses
+nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
 
 
 class Need(NamedTuple):
-    """What a role is trained on: a member of `Export`, the words for it, and the `evidence` that `tasks.register` takes."""
+    """What a role is trained on: a member of `Export`, the words for it, and its `evidence` for `tasks.register`."""
 
     member: str
     words: str
@@ -192,8 +193,9 @@ class Training:
     def _call(self, folder: Path, command: list[str]) -> int:
         nice = ["nice", "-n", "10"] if shutil.which("nice") else []  # people go on asking meanwhile
         with (folder / "log.txt").open("ab") as log:
-            self._process = subprocess.Popen([*nice, *COMMAND, *command], stdout=log, stderr=log,
-                                             stdin=subprocess.DEVNULL, env={**os.environ, "LISAX_TASKS": str(folder / DATASET)})
+            self._process = subprocess.Popen(
+                [*nice, *COMMAND, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                env={**os.environ, "LISAX_TASKS": str(folder / DATASET)})
             if self._stopping:
                 self._process.terminate()
             return self._process.wait()

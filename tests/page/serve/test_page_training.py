@@ -106,7 +106,8 @@ def test_stopping_and_ending_the_page(stand_in, checkpoint):
 
 def test_nothing_is_begun_without_something_to_learn(stand_in, checkpoint):
     trainings = Training(stand_in / "training")
-    for role, export, steps, complaint in ((PARTS, Export(), 10, "nothing to learn"), (LABELLER, asked(), 10, "nothing"),
+    for role, export, steps, complaint in ((PARTS, Export(), 10, "nothing to learn"),
+                                           (LABELLER, asked(), 10, "nothing to learn"),
                                            (PARTS, asked(), 0, "from 1 to")):
         with pytest.raises(LisaxError, match=complaint):
             trainings.start(role, checkpoint, export, steps)

@@ -71,6 +71,7 @@ def test_a_question_gets_tables_with_heatmaps_and_linked_answers(browser):
     best = [attributes["id"] for tag, attributes in found.elements if "best" in attributes.get("class", "").split()]
     assert best == links
     assert "Register, sheet" in words(found) and QUESTION in words(found)
+    assert re.search(r"from the page \w+_\w+ .* \w+ \w+ lived in \w+ \. \w+ \w+ was born in", words(found))
     # The answer is kept: a reload shows it, and so does the start.
     assert browser.get(response.url.path).text.count("Mara Velin") >= 2
     assert response.url.path in browser.get("/").text
@@ -93,7 +94,8 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
     assert f"table {table} is right" in words(shown(browser.get(address)))
     claim = browser.ask("Mara Velin lived in Tarn .", "claim").url.path
     verdicts = page.store.last_answers(1)[0].result["verdicts"]
-    browser.fill(f"{claim}/feedback", say="verdict", source="text", label="SUPPORTS", evidence=verdicts[0]["evidence"][0])
+    browser.fill(f"{claim}/feedback", say="verdict", source="text", label="SUPPORTS",
+                 evidence=verdicts[0]["evidence"][0])
     browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="NOT ENOUGH INFO")
     assert page.store.feedback_count() == 4 and words(shown(browser.get("/feedback"))).startswith("Feedback")
 
@@ -182,7 +184,8 @@ def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made
 
 
 @pytest.mark.parametrize(("name", "content", "complaint"), [
-    ("x.exe", b"MZ", "not a table that can be read"), ("x.csv", b"", "empty"), ("x.csv", b"a,b\n", "no table with a row"),
+    ("x.exe", b"MZ", "not a table that can be read"), ("x.csv", b"", "empty"),
+    ("x.csv", b"a,b\n", "no table with a row"),
     ("x.csv", b"a,b\n\xff\xfe\x00", "'x.csv': not UTF-8"),
     ("x.html", b"<p>nothing", "no table"),
 ])
@@ -260,7 +263,7 @@ def test_warming_asks_everything_that_can_be_asked(page, monkeypatch):
     monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((corpus.id, kind, text)))
     for work in page.engine.warming(page.library):
         work()
-    assert asked == [("index", "question", "What is People 0?"), ("index", "claim", "What is People 0?")]
+    assert asked == [("index", kind, "What is Mara Velin?") for kind in ("question", "claim")]
 
 
 def test_a_broken_model_is_no_secret_and_no_end(browser, page, monkeypatch):
