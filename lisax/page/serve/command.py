@@ -67,6 +67,7 @@ def serve_main(args: argparse.Namespace) -> int:
         token = None if is_loopback(args.host) else os.environ.get("LISAX_TOKEN") or secrets.token_urlsafe(24)
         page = open_page(args, port, token)
         page.worker.when_idle(page.engine.warming(page.library))
+        listener.listen()  # who comes by the printed address waits rather than being refused
         shown = f"[{args.host}]" if ":" in args.host else args.host
         print(f"http://{shown}:{port}/" + (f"?token={token}" if token else ""), flush=True)
         if token:
