@@ -10,7 +10,8 @@ import pytest
 from markup import HOSTILE, Page
 
 from lisax.page import heatmap as heatmaps
-from lisax.page.heatmap import DARK_SCALE, LIGHT_SCALE, STEPS, Tops, best_cell, colours, contrast, heatmap, luminance, step
+from lisax.page.heatmap import (DARK_SCALE, LIGHT_SCALE, STEPS, Tops, best_cell, colours, contrast, heatmap, luminance,
+                                step)
 from lisax.records import LisaxError, Table
 
 
@@ -21,8 +22,8 @@ class Scores(NamedTuple):
     cells: np.ndarray
 
 
-def scores(rows=(("1904", "Tarn"), ("1908", "Keld")), header=("year", "city"), of_rows=(0.1, 0.8), of_columns=(0.2, 0.5),
-           title="Games"):
+def scores(rows=(("1904", "Tarn"), ("1908", "Keld")), header=("year", "city"), of_rows=(0.1, 0.8),
+           of_columns=(0.2, 0.5), title="Games"):
     of_rows, of_columns = np.float32(of_rows), np.float32(of_columns)
     return Scores(Table("t", title, header, rows), of_rows, of_columns, of_rows[:, None] * of_columns)
 

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import math
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 import pytest

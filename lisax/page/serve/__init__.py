@@ -1,1 +1,1 @@
-"""`lisax serve`: a page to ask questions of tables, to check claims, and to say what was right. Imports nothing heavy."""
+"""`lisax serve`: a page to ask questions of tables, to check claims, and to say what is right. Light to import."""

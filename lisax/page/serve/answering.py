@@ -7,8 +7,10 @@ from both, as `lisax rerank` and `lisax verify` would give it.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 QUESTION, CLAIM = "question", "claim"
 KINDS = (QUESTION, CLAIM)
+WARMED, WARMED_STRIDE = 16, 50  # titles that are asked about at the start, and how far apart they stand
 TEXT, TABLES = "text", "tables"
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = ("question answerer", "scorer of columns", "ranker", "labeller",
                                                     "table verifier")
@@ -36,7 +39,7 @@ ROLES = {Family.TABLE_PARTS: PARTS, Family.RANK: RANKER, Family.RANK_ENTITIES: R
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Depths:
-    """`pool` tables are scored for a question and `keep` shown; a claim reads the best of `sentences` of `documents`."""
+    """`pool` tables are scored for a question, `keep` shown; a claim reads the best of `sentences` of `documents`."""
 
     pool: int = 20
     keep: int = 5
@@ -114,11 +117,20 @@ class Engine:
         result = self._answer(corpus, text) if kind == QUESTION else self._check(corpus, text)
         return result | {"seconds": time.perf_counter() - started}
 
-    def warm(self, corpora: Iterable[Corpus]) -> None:
-        """Asks each corpus something, so that what is compiled once is compiled before the first person asks."""
+    def warming(self, corpora: Iterable[Corpus]) -> Iterator[Callable[[], Any]]:
+        """Things to do before people ask: questions about titles of each corpus, so that what is compiled once (for
+        each size of a batch) is compiled before the first of them waits for it."""
         for corpus in corpora:
+            titles = self._some_titles(corpus)
             for kind in self.kinds(corpus):
-                self.ask(corpus, kind, f"What is {corpus.name}?")
+                yield from (functools.partial(self.ask, corpus, kind, f"What is {title}?") for title in titles)
+
+    def _some_titles(self, corpus: Corpus) -> list[str]:
+        if corpus.has_pages:
+            titles = self.sentences(corpus).index.pages.titles
+        else:
+            titles = (table.title or " ".join(table.header) for table in self.tables(corpus))
+        return list(itertools.islice(titles, 0, WARMED * WARMED_STRIDE, WARMED_STRIDE))
 
     def use(self, path: Path) -> None:
         self.models.replace(path)

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request
+from fastapi import Path as PathField
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
@@ -21,14 +23,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from lisax.page import heatmap
 from lisax.page.render import TEMPLATES as REPORT_TEMPLATES
-from lisax.page.serve import export, training, views
+from lisax.page.serve import export, forms, training, views
 from lisax.page.serve.answering import KINDS, QUESTION, Engine
-from lisax.page.serve.guard import Guard, Rules
+from lisax.page.serve.guard import HEADERS, Guard, Rules
 from lisax.page.serve.library import Corpus, Library
 from lisax.page.serve.store import Answer, Store
 from lisax.page.serve.training import Training
 from lisax.page.serve.worker import Busy, Worker
-from lisax.records import LABELS, LisaxError, cell_id
+from lisax.records import LisaxError
 
 STATIC = Path(__file__).parent / "static"
 LISTED = 100  # lines of feedback on a page
@@ -62,8 +64,8 @@ class Page:
     def render(self, request: Request, template: str, *, status: int = 200, headers: dict[str, str] | None = None,
                **values: Any) -> HTMLResponse:
         html = self._environment.get_template(template).render(
-            assets=self.addresses, here=request.url.path, form_key=request.scope["state"]["session"], limits=self.limits,
-            **values)
+            assets=self.addresses, here=request.url.path, form_key=request.scope["state"]["session"],
+            limits=self.limits, **values)
         return HTMLResponse(html, status, headers)
 
     def askable(self) -> list[tuple[Corpus, tuple[str, ...]]]:
@@ -87,6 +89,7 @@ async def _form(request: Request) -> FormData:
 
 
 Form = Annotated[FormData, Depends(_form)]
+Number = Annotated[int, PathField(ge=0, lt=1 << 53)]
 
 
 def create(page: Page) -> FastAPI:
@@ -125,6 +128,10 @@ def _add_errors(app: FastAPI, page: Page) -> None:
         detail = "There is no such page." if error.detail == "Not Found" else str(error.detail)
         return told(request, error.status_code, detail, dict(error.headers or {}))
 
+    @app.exception_handler(RequestValidationError)
+    async def misspelt(request: Request, error: RequestValidationError) -> Response:
+        return told(request, 404, "There is no such page.")
+
     @app.exception_handler(LisaxError)
     async def wrong(request: Request, error: LisaxError) -> Response:
         return told(request, 400, str(error))
@@ -136,19 +143,20 @@ def _add_errors(app: FastAPI, page: Page) -> None:
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
         # The server's log has the trace; who asks is told nothing of the inside.
-        return told(request, 500, "The page could not do that. What it stumbled over is in the log of `lisax serve`.")
+        return told(request, 500, "The page could not do that. What it stumbled over is in the log of `lisax serve`.",
+                    dict(HEADERS))  # this goes out past the guard
 
 
 def _add_asking(app: FastAPI, page: Page) -> None:
     @app.get("/")
     def home(request: Request) -> Response:
-        return page.render(request, "home.html", corpora=page.askable(), recent=page.store.last_answers(RECENT), text="",
-                           kind=QUESTION, chosen="")
+        return page.render(request, "home.html", corpora=page.askable(), recent=page.store.last_answers(RECENT),
+                           text="", kind=QUESTION, chosen="")
 
     @app.post("/ask")
     async def ask(form: Form) -> Response:
-        text, kind = _text(form, "text", page.limits.text_characters), _choice(form, "kind", KINDS)
-        corpus = page.library.get(_string(form, "corpus"))
+        text, kind = forms.text(form, "text", page.limits.text_characters), forms.choice(form, "kind", KINDS)
+        corpus = page.library.get(forms.string(form, "corpus"))
         if corpus is None:
             raise LisaxError("There is no such corpus; choose one of the list.")
         result = await page.worker.run(lambda: page.engine.ask(corpus, kind, text), page.limits.answer_seconds)
@@ -159,8 +167,9 @@ def _add_asking(app: FastAPI, page: Page) -> None:
     def shown(request: Request, answer_id: str) -> Response:
         answer = _answer(page, answer_id)
         corpus, said = page.library.get(answer.corpus), page.store.feedback(answer.id)
-        values = {"answer": answer, "corpus": corpus, "corpora": page.askable(), "text": answer.text, "kind": answer.kind,
-                  "chosen": answer.corpus, "describe": lambda one: views.described(one, corpus, page.engine)}
+        values = {"answer": answer, "corpus": corpus, "corpora": page.askable(), "text": answer.text,
+                  "kind": answer.kind, "chosen": answer.corpus,
+                  "describe": lambda one: views.described(one, corpus, page.engine)}
         make = views.ranked_tables if answer.kind == QUESTION else views.verdicts
         made = [] if corpus is None else make(answer, corpus, page.engine, said)
         if answer.kind == QUESTION:
@@ -171,28 +180,28 @@ def _add_asking(app: FastAPI, page: Page) -> None:
 def _add_feedback(app: FastAPI, page: Page) -> None:
     @app.post("/answers/{answer_id}/feedback")
     def say(answer_id: str, form: Form) -> Response:
-        answer, said = _answer(page, answer_id), _string(form, "say")
+        answer, said = _answer(page, answer_id), forms.string(form, "say")
         if said == "verdict" and answer.kind != QUESTION:
-            unit, value = _verdict(answer, form)
+            unit, value = forms.verdict_of(answer, form)
             page.store.say(answer.id, "verdict", unit, value)
         elif answer.kind == QUESTION and re.fullmatch("(table|cell) (right|wrong)", said):
             kind, value = said.split()
-            page.store.say(answer.id, kind, _unit(answer, kind, form), value)
+            page.store.say(answer.id, kind, forms.unit_of(answer, kind, form), value)
         else:
             raise LisaxError("It is not said what is right or wrong.")
-        back = _string(form, "back")
+        back = forms.string(form, "back")
         return RedirectResponse(f"/answers/{answer.id}" + (f"#{back}" if re.fullmatch("[a-z0-9-]+", back) else ""), 303)
 
     @app.get("/feedback")
     def listed(request: Request) -> Response:
-        number = max(1, min(_integer(request.query_params.get("page", "1")), 1_000_000))
+        number = max(1, min(forms.integer(request.query_params.get("page", "1")), 1_000_000))
         said = page.store.feedback(count=LISTED + 1, start=(number - 1) * LISTED)
         lines = [(one, views.described(one, page.library.get(one.answer.corpus), page.engine)) for one in said[:LISTED]]
         return page.render(request, "feedback.html", said=lines, more=len(said) > LISTED, page=number,
                            total=page.store.feedback_count())
 
     @app.post("/feedback/{feedback_id}/remove")
-    def remove(feedback_id: int, form: Form) -> Response:
+    def remove(feedback_id: Number, form: Form) -> Response:
         page.store.take_back(feedback_id)
         return RedirectResponse("/feedback", 303)
 
@@ -212,11 +221,12 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
 def _add_corpora(app: FastAPI, page: Page) -> None:
     @app.get("/corpora")
     def listed(request: Request) -> Response:
-        return page.render(request, "corpora.html", every=[(corpus, page.engine.kinds(corpus)) for corpus in page.library])
+        every = [(corpus, page.engine.kinds(corpus)) for corpus in page.library]
+        return page.render(request, "corpora.html", every=every)
 
     @app.post("/corpora")
     async def upload(form: Form) -> Response:
-        name = _text(form, "name", page.limits.name_characters)
+        name = forms.text(form, "name", page.limits.name_characters)
         given = [file for file in form.getlist("files") if isinstance(file, UploadFile) and file.filename]
         if not given:
             raise LisaxError("No file was chosen.")
@@ -235,13 +245,14 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
 def _add_training(app: FastAPI, page: Page) -> None:
     def values() -> dict[str, Any]:
         runs = page.training.runs()
-        return {"runs": runs, "running": page.training.is_running, "last_lines": page.training.last_lines}
+        return {"runs": runs, "running": page.training.is_running, "last_lines": page.training.last_lines,
+                "bundle": page.training.bundle}
 
     @app.get("/training")
     def listed(request: Request) -> Response:
         gathered = export.gather(page.store.feedback(), page.library, page.engine)
-        trainable = [(role, len(getattr(gathered, member)), words)
-                     for role, (member, words) in training.NEEDS.items() if role in page.engine.models]
+        trainable = [(role, len(getattr(gathered, need.member)), need.words)
+                     for role, need in training.NEEDS.items() if role in page.engine.models]
         return page.render(request, "training.html", trainable=trainable, steps=training.STEPS,
                            most_steps=training.MOST_STEPS, **values())
 
@@ -251,9 +262,9 @@ def _add_training(app: FastAPI, page: Page) -> None:
 
     @app.post("/training")
     def start(form: Form) -> Response:
-        role = _choice(form, "role", [role for role in training.NEEDS if role in page.engine.models])
+        role = forms.choice(form, "role", [role for role in training.NEEDS if role in page.engine.models])
         gathered = export.gather(page.store.feedback(), page.library, page.engine)
-        page.training.start(role, page.engine.models.paths[role], gathered, _integer(_string(form, "steps")))
+        page.training.start(role, page.engine.models.paths[role], gathered, forms.integer(forms.string(form, "steps")))
         return RedirectResponse("/training", 303)
 
     @app.post("/training/stop")
@@ -262,12 +273,12 @@ def _add_training(app: FastAPI, page: Page) -> None:
         return RedirectResponse("/training", 303)
 
     @app.post("/training/{number}/go-on")
-    def go_on(number: int, form: Form) -> Response:
+    def go_on(number: Number, form: Form) -> Response:
         page.training.go_on(number)
         return RedirectResponse("/training", 303)
 
     @app.post("/training/{number}/use")
-    async def use(number: int, form: Form) -> Response:
+    async def use(number: Number, form: Form) -> Response:
         run = page.training.get(number)
         if run is None or run.state != training.DONE:
             raise LisaxError("That training is not done.")
@@ -275,61 +286,8 @@ def _add_training(app: FastAPI, page: Page) -> None:
         return RedirectResponse("/training", 303)
 
 
-# --- What forms hold ------------------------------------------------------------------------
-
-
-def _string(form: FormData, field: str) -> str:
-    value = form.get(field)
-    return value if isinstance(value, str) else ""
-
-
-def _text(form: FormData, field: str, most: int) -> str:
-    """A field's text on one line; empty or longer than `most` characters is an error."""
-    text = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", _string(form, field)).split())
-    if not text:
-        raise LisaxError("There is nothing to ask: the text is empty." if field == "text" else f"The {field} is empty.")
-    if len(text) > most:
-        raise LisaxError(f"The {field} has {len(text):,} characters; at most {most:,} are taken.")
-    return text
-
-
-def _choice(form: FormData, field: str, choices: Any) -> str:
-    value = _string(form, field)
-    if value not in choices:
-        raise LisaxError(f"The {field} must be one of: {', '.join(choices)}.")
-    return value
-
-
-def _integer(text: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", text, re.ASCII):
-        raise LisaxError(f"Expected a whole number, found '{text[:20]}'.")
-    return int(text)
-
-
 def _answer(page: Page, answer_id: str) -> Answer:
     answer = page.store.answer(answer_id)
     if answer is None:
         raise HTTPException(404, "There is no such answer; the oldest ones are forgotten.")
     return answer
-
-
-def _unit(answer: Answer, kind: str, form: FormData) -> str:
-    """The id of the table or cell that is spoken of, which must be of the answer."""
-    table = next((table for table in answer.result["tables"] if table["id"] == _string(form, "table")), None)
-    if table is None:
-        raise LisaxError("That table is not of this answer.")
-    if kind == "table":
-        return table["id"]
-    row, column = (_integer(_string(form, field)) for field in ("row", "column"))
-    if not (1 <= row <= len(table["rows"]) and 1 <= column <= len(table["columns"])):
-        raise LisaxError(f"The table has {len(table['rows'])} rows and {len(table['columns'])} columns.")
-    return cell_id(table["id"], row - 1, column - 1)
-
-
-def _verdict(answer: Answer, form: FormData) -> tuple[str, dict[str, Any]]:
-    """What the verdict was read from, and the label and evidence that a reader gives instead."""
-    source = next((row for row in answer.result["verdicts"] if row["source"] == _string(form, "source")), None)
-    if source is None:
-        raise LisaxError("That verdict is not of this answer.")
-    evidence = [unit for unit in form.getlist("evidence") if unit in source["evidence"]]
-    return source["source"], {"label": _choice(form, "label", LABELS), "evidence": evidence}

@@ -18,16 +18,17 @@ STATE = Path("lisax-page")
 
 
 def _add_sources(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--index", type=Path, action="append", default=[], metavar="INDEX", help="made by `lisax index "
-                        "tables` (questions), `cells` (claims over tables) or `documents` (claims over text); repeatable")
+    parser.add_argument("--index", type=Path, action="append", default=[], metavar="INDEX",
+                        help="made by `lisax index tables` (questions), `cells` (claims over tables) or `documents` "
+                        "(claims over text); repeatable")
     parser.add_argument("--state", type=Path, default=STATE, metavar="DIR", help="folder of feedback, uploaded tables "
                         f"and models trained from the page (default: {STATE})")
 
 
 def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--bundle", type=Path, action="append", required=True, metavar="DIR", help="a bundle or a "
-                        "MODEL_DIR; its format tells what it is for. Repeatable: one that scores rows and columns (or one "
-                        "for each), a ranker, a labeller, one that verifies over tables")
+    parser.add_argument("--bundle", type=Path, action="append", required=True, metavar="DIR",
+                        help="a bundle or a MODEL_DIR; its format tells what it is for. Repeatable: one that scores "
+                        "rows and columns (or one for each), a ranker, a labeller, one that verifies over tables")
     _add_sources(parser)
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: "
                         "127.0.0.1); with any that is not loopback a token is needed, LISAX_TOKEN or else one that is "
@@ -65,7 +66,8 @@ def serve_main(args: argparse.Namespace) -> int:
         port = listener.getsockname()[1]
         token = None if is_loopback(args.host) else os.environ.get("LISAX_TOKEN") or secrets.token_urlsafe(24)
         page = open_page(args, port, token)
-        page.worker.submit(lambda: page.engine.warm(page.library))
+        page.worker.when_idle(page.engine.warming(page.library))
+        listener.listen()  # who comes by the printed address waits rather than being refused
         shown = f"[{args.host}]" if ":" in args.host else args.host
         print(f"http://{shown}:{port}/" + (f"?token={token}" if token else ""), flush=True)
         if token:

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lisax.corpora import plain
-from lisax.page.serve.answering import TABLES, TEXT, Engine
+from lisax.page.serve.answering import TABLES, Engine
 from lisax.page.serve.library import Corpus, Library
 from lisax.page.serve.store import Feedback
 from lisax.records import Claim, Document, Label, Question, Table, split_cell_id, split_sentence_id, write_json_lines
@@ -97,14 +97,14 @@ def _add_claim(export: Export, corpus: Corpus, engine: Engine, one: Feedback) ->
     if label is not Label.NOT_ENOUGH_INFO and not units:
         export.skipped["claims said to be true or false without saying by what"] += 1
         return
-    name, result = f"feedback-{one.answer.id}", next(v for v in one.answer.result["verdicts"] if v["source"] == one.unit)
+    name = f"feedback-{one.answer.id}"
+    result = next(row for row in one.answer.result["verdicts"] if row["source"] == one.unit)
     evidence = [_own(corpus, unit) for unit in units] if label is not Label.NOT_ENOUGH_INFO else []
     if one.unit == TABLES:
         # Any one of the tables suffices.
         export.table_claims[name] = Claim(name, one.answer.text, label, tuple((unit,) for unit in evidence))
         _add_tables(export, corpus, engine, [*units, *result["candidates"]])
         return
-    assert one.unit == TEXT
     candidates = list(dict.fromkeys([*units, *result["candidates"][:CANDIDATES]]))
     export.claims[name] = Claim(name, one.answer.text, label, (tuple(evidence),) if evidence else (),
                                 tuple(_own(corpus, unit) for unit in candidates))

@@ -71,7 +71,8 @@ class Rules:
             ipaddress.ip_address(name)
             return True
         except ValueError:
-            return name == "localhost" or name in self.names or bool(self.token) and name == socket.gethostname().lower()
+            own = {"localhost", *self.names} | ({socket.gethostname().lower()} if self.token else set())
+            return name in own
 
     def sealed(self, purpose: str, value: str) -> str:
         return hmac.new(self.secret, f"{purpose}:{value}".encode(), hashlib.sha256).hexdigest()

@@ -91,6 +91,7 @@ class Library:
             found = [table for number, (file, content) in enumerate(files)
                      for table in self._read(made / "files", number, file, content, watch)]
             found = [table for table in found if table.rows and table.header]
+            self._check_size("these files", len(found), sum(len(table.header) * len(table.rows) for table in found))
             if not found:
                 raise LisaxError("There is no table with a row in these files.")
             table_text.build_index(found, made / "index")
@@ -110,6 +111,9 @@ class Library:
         if suffix not in CSV | HTML:
             raise LisaxError(f"'{shown}' is not a table that can be read here: expected a name that ends in "
                              f"{', '.join(sorted(CSV | HTML))}.")
+        if suffix in HTML:  # counted before they are parsed, which takes a hundred times their memory
+            tags = content.replace(b"\0", b"").lower()
+            self._check_size(f"'{shown}'", tags.count(b"<table"), tags.count(b"<td") + tags.count(b"<th"))
         path = folder / f"{number}{suffix}"
         path.write_bytes(content)
         name = f"{number + 1}-{_UNWANTED.sub('_', Path(shown).stem).strip() or 'table'}"
@@ -121,7 +125,14 @@ class Library:
             return [dataclasses.replace(table, title=Path(shown).stem.replace("_", " "))]
         except DataError as error:
             where = f", line {error.line}" if error.line is not None else ""
-            raise LisaxError(f"'{shown}'{where}: {str(error).rpartition(f'{path}')[2].lstrip(':0123456789 ')}.") from None
+            said = str(error).removeprefix(f"{path}:").removeprefix(f"{error.line}:").strip()
+            raise LisaxError(f"'{shown}'{where}: {said}.") from None
+
+    def _check_size(self, what: str, tables: int, cells: int) -> None:
+        limits = self.limits
+        if tables > limits.upload_tables or cells > limits.upload_cells:
+            raise LisaxError(f"{tables:,} tables with {cells:,} cells in {what}; at most {limits.upload_tables:,} with "
+                             f"{limits.upload_cells:,} are taken at once.")
 
     def remove(self, corpus_id: str) -> None:
         """Forgets an uploaded corpus and deletes its files; one that was given stays."""
@@ -140,8 +151,9 @@ class Library:
 def _uploaded(folder: Path) -> Corpus:
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-        return Corpus(folder.name, str(card["name"]), folder / "index", frozenset(read_components(folder / "index")), True,
-                      tuple(map(str, card["notes"])))
+        components = frozenset(read_components(folder / "index"))
+        return Corpus(folder.name, str(card["name"]), folder / "index", components, uploaded=True,
+                      notes=tuple(map(str, card["notes"])))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the uploaded corpus is damaged ({error}); remove its folder", path=folder) from None
 

@@ -15,6 +15,8 @@ class Limits:
     form_bytes: int = 64 << 10
     upload_bytes: int = 16 << 20
     upload_files: int = 100
+    upload_tables: int = 2_000
+    upload_cells: int = 500_000
     corpora: int = 50  # uploaded ones
     name_characters: int = 100
     waiting: int = 20

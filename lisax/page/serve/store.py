@@ -1,4 +1,4 @@
-"""Answers that were given and what people said of them, in SQLite: each change is one transaction, on disk when told."""
+"""Answers that were given and what was said of them, in SQLite: each change is one transaction, on disk when told."""
 
 from __future__ import annotations
 
@@ -120,11 +120,11 @@ class Store:
     def feedback(self, answer_id: str | None = None, *, count: int = -1, start: int = 0) -> list[Feedback]:
         """All of it, or of one answer; the newest first."""
         where, values = ("WHERE f.answer = ?", (answer_id,)) if answer_id else ("", ())
-        rows = self._read("SELECT f.id AS number, f.kind AS said_of, f.unit, f.value, f.created AS said, a.* FROM feedback f "
-                          f"JOIN answers a ON a.id = f.answer {where} ORDER BY f.created DESC, f.id DESC LIMIT ? OFFSET ?",
-                          (*values, count, start))
-        return [Feedback(row["number"], _answer(row), row["said_of"], row["unit"], json.loads(row["value"]), row["said"])
-                for row in rows]
+        rows = self._read("SELECT f.id AS number, f.kind AS said_of, f.unit, f.value, f.created AS said, a.* "
+                          f"FROM feedback f JOIN answers a ON a.id = f.answer {where} "
+                          "ORDER BY f.created DESC, f.id DESC LIMIT ? OFFSET ?", (*values, count, start))
+        return [Feedback(row["number"], _answer(row), row["said_of"], row["unit"], json.loads(row["value"]),
+                         row["said"]) for row in rows]
 
     def feedback_count(self) -> int:
         return self._read("SELECT count(*) AS n FROM feedback")[0]["n"]

@@ -1,7 +1,8 @@
 """Retraining from feedback: `lisax train`, then `lisax export`, as processes of their own, one training at a time.
 
-Each training has a folder: `data/` (see `export`), `run.gin` (the command can be repeated by hand), `model/`, `log.txt`,
-and at the end `bundle/`. What is known of it stands in `training.json`, so that a reload or a restart loses nothing.
+Each training has a folder: `data/` (see `export`), `run.gin` (the command can be repeated by hand), `model/`,
+`log.txt`, and at the end `bundle/`. What is known of it stands in `training.json`, so that a reload or a restart loses
+nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from lisax.formats.families import Family
 from lisax.page.serve.answering import LABELLER, PARTS, RANKER, TABLE_VERIFIER
@@ -26,12 +26,24 @@ from lisax.records import LisaxError, atomic_write, write_json
 from lisax.runtime.checkpoints import VOCABULARY_NAME, read_card, resolve_checkpoint
 
 CARD = "training.json"
-NAME = "feedback"  # of the dataset
+NAME, DATASET = "feedback", "dataset.json"
 STEPS, MOST_STEPS = 200, 100_000
+COMMAND = (sys.executable, "-m", "lisax.cli")
 RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
-# What each role is trained on: a member of `Export`, and the words for it.
-NEEDS = {PARTS: ("questions", "questions with a right cell"), RANKER: ("claims", "claims over text"),
-         LABELLER: ("claims", "claims over text"), TABLE_VERIFIER: ("table_claims", "claims over tables")}
+
+
+class Need(NamedTuple):
+    """What a role is trained on: a member of `Export`, the words for it, and its `evidence` for `tasks.register`."""
+
+    member: str
+    words: str
+    evidence: str
+
+
+NEEDS = {PARTS: Need("questions", "questions with a right cell", "cells"),
+         RANKER: Need("claims", "claims over text", "sentences"),
+         LABELLER: Need("claims", "claims over text", "sentences"),
+         TABLE_VERIFIER: Need("table_claims", "claims over tables", "tables")}
 STOP_SECONDS = 30.0
 
 
@@ -108,10 +120,10 @@ class Training:
 
     def start(self, role: str, checkpoint: Path, export: Export, steps: int = STEPS) -> Run:
         """Trains the model of a role on from its checkpoint or bundle, with what was gathered of feedback."""
-        member, words = NEEDS[role]
-        examples = len(getattr(export, member))
+        need = NEEDS[role]
+        examples = len(getattr(export, need.member))
         if not examples:
-            raise LisaxError(f"There are no {words} in the feedback yet: the {role} has nothing to learn from.")
+            raise LisaxError(f"There are no {need.words} in the feedback yet: the {role} has nothing to learn from.")
         if not 1 <= steps <= MOST_STEPS:
             raise LisaxError(f"A training takes from 1 to {MOST_STEPS:,} steps, not {steps:,}.")
         with self._lock:
@@ -123,13 +135,13 @@ class Training:
             folder.mkdir()
             try:
                 export.write(folder / "data")
-                environment = _prepare(folder, role, checkpoint, export, steps)
+                _prepare(folder, role, checkpoint, export, steps)
             except BaseException:
                 shutil.rmtree(folder)
                 raise
             run = Run(number, role, steps, examples, str(checkpoint), time.time())
             self._note(run, RUNNING)
-            self._begin(run, environment)
+            self._begin(run)
         return run
 
     def go_on(self, number: int) -> Run:
@@ -139,13 +151,12 @@ class Training:
             if run is None or run.state not in (STOPPED, FAILED) or self.is_running:
                 raise LisaxError("That training cannot go on.")
             self._note(run, RUNNING)
-            environment = json.loads((self.folder / str(number) / "environment.json").read_text(encoding="utf-8"))
-            self._begin(run, environment)
+            self._begin(run)
         return run
 
-    def _begin(self, run: Run, environment: Mapping[str, str]) -> None:
+    def _begin(self, run: Run) -> None:
         self._stopping = False
-        self._thread = threading.Thread(target=self._follow, args=(run, environment), name="training", daemon=True)
+        self._thread = threading.Thread(target=self._follow, args=(run,), name="training", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -161,14 +172,14 @@ class Training:
         if thread is not None:
             thread.join(STOP_SECONDS)
 
-    def _follow(self, run: Run, environment: Mapping[str, str]) -> None:
+    def _follow(self, run: Run) -> None:
         folder = self.folder / str(run.number)
         commands = [["train", "--gin_file", str(folder / "run.gin")]]
         if not self.bundle(run).exists():
             commands.append(["export", "--checkpoint", str(folder / "model"), "--out", str(self.bundle(run))])
         try:
             for command in commands:
-                code = self._call(folder, command, environment)
+                code = self._call(folder, command)
                 if self._stopping:
                     self._note(run, STOPPED, "It was stopped; it can go on from its last checkpoint.")
                     return
@@ -179,11 +190,12 @@ class Training:
         except OSError as error:
             self._note(run, FAILED, str(error))
 
-    def _call(self, folder: Path, command: list[str], environment: Mapping[str, str]) -> int:
+    def _call(self, folder: Path, command: list[str]) -> int:
         nice = ["nice", "-n", "10"] if shutil.which("nice") else []  # people go on asking meanwhile
         with (folder / "log.txt").open("ab") as log:
-            self._process = subprocess.Popen([*nice, sys.executable, "-m", "lisax.cli", *command], stdout=log, stderr=log,
-                                             stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+            self._process = subprocess.Popen(
+                [*nice, *COMMAND, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                env={**os.environ, "LISAX_TASKS": str(folder / DATASET)})
             if self._stopping:
                 self._process.terminate()
             return self._process.wait()
@@ -192,59 +204,35 @@ class Training:
 # --- What is trained on ---------------------------------------------------------------------
 
 
-def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: int) -> dict[str, str]:
-    """Writes `run.gin` and what its task reads; returns what the processes need in their environment."""
+def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: int) -> None:
+    """Writes `run.gin` and what its task is made of."""
     card = read_card(checkpoint)
-    text, vocabulary = card["text"], checkpoint / VOCABULARY_NAME
-    family = Family(text["family"])
-    if role == PARTS:
-        _write_parts(folder / "examples", export)
-        environment = {"LISAX_DATA": str(folder), "LISAX_VOCABULARY": str(vocabulary)}
-        task = "cltr_parts"
-    else:
-        variant = _variant(family, int(text.get("tables", 0)))
-        write_json(folder / "dataset.json", {
-            "name": NAME, "folder": "data", "vocabulary": str(vocabulary), "preset": text["preset"],
-            "evidence": "tables" if role == TABLE_VERIFIER else "sentences", "out": "tasks"})
-        environment = {"LISAX_TASKS": str(folder / "dataset.json")}
-        task = f"{NAME}_{variant}"
-    write_json(folder / "environment.json", environment)
+    text, family = card["text"], Family(card["text"]["family"])
+    task = f"{NAME}_{_variant(family, int(text.get('tables', 0)))}"
+    write_json(folder / DATASET, {
+        "name": NAME, "folder": "data", "vocabulary": str(checkpoint / VOCABULARY_NAME), "preset": text["preset"],
+        "evidence": NEEDS[role].evidence, "out": "tasks"})
     with atomic_write(folder / "run.gin") as file:
         file.write(_GIN.format(
-            words=" ".join(f"{name}={value}" for name, value in environment.items()), path=folder / "run.gin",
+            dataset=folder / DATASET, path=folder / "run.gin", task=task, inputs=text["max_tokens"],
             architecture="\n".join(f"  {name} = {value!r}" for name, value in card["architecture"].items()
                                    if name != "dropout_rate"),
-            task=task, inputs=text["max_tokens"], checkpoint=str(checkpoint), steps=steps,
-            period=max(1, steps // 50), model=str(folder / "model"), batch=16,
+            checkpoint=str(checkpoint), model=str(folder / "model"), steps=steps, period=max(1, steps // 50),
             rate=0.0003 if family.ranks else 0.001))
-    return environment
 
 
 def _variant(family: Family, tables: int) -> str:
     if family is Family.TABLE_FUSION:
         raise LisaxError("Table fusion is trained by `lisax train` with the exported data, not from this page.")
+    if family is Family.TABLE_PARTS:
+        return "parts"
     if family is Family.TABLES:
         return "tables_one" if tables <= 1 else f"tables_top{tables}"
     return str(family)
 
 
-def _write_parts(folder: Path, export: Export) -> None:
-    from lisax.formats.parts import PartKind
-    from lisax.records import split_cell_id
-    from lisax.sampling import part_examples
-
-    def examples(kind: PartKind):
-        for question in export.questions.values():
-            for table in dict.fromkeys(split_cell_id(cell)[0] for cell in question.evidence):
-                yield from (part for part in part_examples.parts_of(question.id, question.text, export.tables[table],
-                                                                    question.evidence) if part.kind is kind)
-
-    for kind in PartKind:
-        part_examples.write(folder / part_examples.file_name(kind, "train"), examples(kind))
-
-
 _GIN = """\
-# From feedback given on the page: {words} lisax train --gin_file={path}
+# From feedback given on the page: LISAX_TASKS={dataset} lisax train --gin_file={path}
 include 'models/t5.gin'
 include 'runs/finetune.gin'
 
@@ -260,7 +248,7 @@ TRAIN_STEPS = {steps}
 EVAL_SPLIT = 'train'
 EVAL_PERIOD = {steps}
 EVAL_STEPS = 10
-BATCH_SIZE = {batch}
+BATCH_SIZE = 16
 DROPOUT_RATE = 0.0
 
 train.log_period = {period}

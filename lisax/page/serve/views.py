@@ -1,8 +1,9 @@
-"""Stored answers as the templates show them: tables with heatmaps, verdicts with their evidence, what was said of each."""
+"""Stored answers as the templates show them: tables with heatmaps, verdicts with evidence, what was said of each."""
 
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from lisax.page.serve.store import Answer, Feedback
 from lisax.pipelines.table_answers import TableScores
 from lisax.records import LABELS, Label, LisaxError, Table, split_cell_id
 
+AROUND = 400  # characters of a page
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RankedTable:
-    """A table of an answer. `name` begins the ids of its elements; `best` is (row, column) of its best cell."""
+    """A table of an answer. `name` begins the ids of its elements; `best` is (row, column) of its best cell; `around`
+    is how the page begins that it stands on."""
 
     name: str
     table: Table
@@ -33,6 +36,11 @@ class RankedTable:
     best: tuple[int, int] | None
     map: Markup
     said: list[Feedback]
+    around: str
+
+    @property
+    def title(self) -> str:
+        return self.table.title or self.table.caption or self.table.id
 
     @property
     def best_text(self) -> str:
@@ -74,7 +82,15 @@ def ranked_tables(answer: Answer, corpus: Corpus, engine: Engine, said: list[Fee
     tops = heatmaps.Tops.of([scores for _, scores in found])
     return [RankedTable(name, scores.table, scores.score(), scores.retrieval, heatmaps.best_cell(scores),
                         heatmaps.heatmap(scores, name, tops),
-                        [one for one in said if _table_of(one) == scores.table.id]) for name, scores in found]
+                        [one for one in said if _table_of(one) == scores.table.id],
+                        _around(scores.table, corpus, engine))
+            for name, scores in found]
+
+
+def _around(table: Table, corpus: Corpus, engine: Engine) -> str:
+    if table.page is None or not corpus.has_pages or (page := engine.sentences(corpus).page(table.page)) is None:
+        return ""
+    return textwrap.shorten(page.text, AROUND, placeholder=" …")
 
 
 def _table_of(said: Feedback) -> str:
@@ -94,7 +110,7 @@ def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evide
         score = row["scores"][i] if i < len(row["scores"]) else None
         if row["source"] == TABLES:
             if (table := engine.tables(corpus).get(unit)) is not None:
-                shown.append(Evidence(unit, table.title, table.caption, table, score))
+                shown.append(Evidence(unit, table.title or unit, table.caption, table, score))
         elif (passage := engine.sentences(corpus).lookup(unit)) is not None:
             shown.append(Evidence(unit, passage.title, passage.text, None, score))
     return shown

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import contextlib
+import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import TypeVar
 
@@ -21,6 +23,7 @@ class Worker:
 
     def __init__(self, name: str, waiting: int):
         self._most, self._waiting, self._ended = waiting, collections.deque(), False
+        self._idle: Iterator[Callable[[], object]] = iter(())
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
@@ -37,8 +40,17 @@ class Worker:
 
     def _next(self) -> tuple[Future, Callable[[], object]] | None:
         with self._changed:
+            if not self._waiting and not self._ended and (work := next(self._idle, None)) is not None:
+                return Future(), work
             self._changed.wait_for(lambda: self._waiting or self._ended)
             return None if self._ended else self._waiting.popleft()
+
+    def when_idle(self, work: Iterable[Callable[[], object]]) -> None:
+        """Does this bit by bit while nobody waits; what it gives or raises is nobody's."""
+        with self._changed:
+            self._idle = itertools.chain(self._idle, work)
+        with contextlib.suppress(Busy):  # then it is not idle
+            self.submit(lambda: None)  # wakes it
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
         future: Future[Result] = Future()

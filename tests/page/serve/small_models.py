@@ -33,7 +33,8 @@ def tables(count: int = 12) -> list[Table]:
     """Tables of four people each; everyone stands in one of them."""
     draw = random.Random(0)
     rows = [(name, draw.choice(CITIES), str(1900 + draw.randrange(60)), draw.choice(WORKS)) for name in NAMES]
-    return [Table(f"people-{i}", f"People {i}", HEADER, tuple(rows[4 * i:4 * i + 4]), f"Register, sheet {i}")
+    return [Table(f"people-{i}", f"People {i}", HEADER, tuple(rows[4 * i:4 * i + 4]), f"Register, sheet {i}",
+                  NAMES[4 * i].replace(" ", "_"))
             for i in range(count)]
 
 
@@ -94,8 +95,8 @@ def _bundle(folder: Path, family: Family, examples: Sequence, steps: int) -> Pat
                      num_decoder_layers=1, head_dim=16, mlp_dim=64, mlp_activations=("relu", "linear"),
                      attention_init="matching")
     train(TrainConfig(
-        model=model, model_dir=str(folder / "model"), train_data=_Batches(family, examples, vocabulary), total_steps=steps,
-        log_period=steps, trainer=Trainer(learning_rate_fn=Schedule(
+        model=model, model_dir=str(folder / "model"), train_data=_Batches(family, examples, vocabulary),
+        total_steps=steps, log_period=steps, trainer=Trainer(learning_rate_fn=Schedule(
             factors="constant * linear_warmup", base_learning_rate=0.02, warmup_steps=20)),
         checkpoint=CheckpointConfig(SaveCheckpointConfig(period=steps, keep=1)),
         card=text_card(family, presets.PAPER, MAX_TOKENS), files={"spiece.model": vocabulary.path.read_bytes()}))

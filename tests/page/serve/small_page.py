@@ -47,7 +47,8 @@ def build_index(folder: Path) -> Path:
 
 
 def models(folder: Path) -> Models:
-    vocabulary = train_vocabulary([question for question, _, _ in questions(small_tables())], folder / "spiece.model", 300)
+    texts = [question for question, _, _ in questions(small_tables())]
+    vocabulary = train_vocabulary(texts, folder / "spiece.model", 300)
 
     def model(family: Family) -> TextModel:
         card = text_card(family, presets.PAPER, 64, 1) | {"architecture": {"vocab_size": vocabulary.size}}
@@ -58,8 +59,8 @@ def models(folder: Path) -> Models:
 
 
 def open_page(folder: Path, index: Path, made: Models, limits: Limits = Limits(), **rules) -> Page:
-    return Page(Engine(made), Library([index], folder / "corpora", limits), Store(folder), Training(folder / "training"),
-                Rules(b"secret", 8000, limits=limits, **rules))
+    return Page(Engine(made), Library([index], folder / "corpora", limits), Store(folder),
+                Training(folder / "training"), Rules(b"secret", 8000, limits=limits, **rules))
 
 
 class Browser(TestClient):

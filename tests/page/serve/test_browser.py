@@ -51,7 +51,7 @@ def tab(chromium, address):
     context.set_default_timeout(120_000)  # the first question compiles
     page, asked, complaints = context.new_page(), [], []
     page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     context.close()
@@ -162,7 +162,8 @@ def test_a_claim_by_keyboard_alone(tab):
     tab.get_by_role("radio", name="Refutes").check()
     tab.get_by_role("button", name="Keep this").click()
     tab.get_by_text("should be: refutes").wait_for()
-    assert tab.get_by_role("radio", name="Refutes").is_checked() and tab.get_by_label("this decides it").first.is_checked()
+    assert tab.get_by_role("radio", name="Refutes").is_checked()
+    assert tab.get_by_label("this decides it").first.is_checked()
 
 
 def test_hostile_text_does_not_run(tab, tmp_path):

@@ -32,8 +32,8 @@ def opened(tmp_path, parts):
         page.close()
 
 
-@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "evil.example:8000", "", "127.0.0.1.evil.example",
-                                  "evil.example/@127.0.0.1", "[::1", "user@localhost"])
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "evil.example:8000", "",
+                                  "127.0.0.1.evil.example", "evil.example/@127.0.0.1", "[::1", "user@localhost"])
 def test_foreign_names_are_refused(opened, host):
     response = Browser(opened()).get("/", headers={"host": host})
     assert response.status_code == 421 and "lisax serve" in response.text
@@ -65,7 +65,8 @@ def test_what_every_answer_says(opened):
 def test_a_token_lets_in_once_it_was_shown(opened):
     browser = Browser(opened(token="right-token"), host="192.168.1.7:8000", follow_redirects=False)
     for address, headers in (("/", {}), ("/?token=wrong", {}), ("/?token=", {}), ("/answers/x", {}),
-                             ("/", {"authorization": "Bearer wrong"}), ("/", {"cookie": "lisax_token_8000=right-token"})):
+                             ("/", {"authorization": "Bearer wrong"}),
+                             ("/", {"cookie": "lisax_token_8000=right-token"})):
         response = browser.get(address, headers=headers)
         assert response.status_code == 401 and "right-token" not in response.text
     assert browser.get("/", headers={"authorization": "Bearer right-token"}).status_code == 200

@@ -71,6 +71,7 @@ def test_a_question_gets_tables_with_heatmaps_and_linked_answers(browser):
     best = [attributes["id"] for tag, attributes in found.elements if "best" in attributes.get("class", "").split()]
     assert best == links
     assert "Register, sheet" in words(found) and QUESTION in words(found)
+    assert re.search(r"from the page \w+_\w+ .* \w+ \w+ lived in \w+ \. \w+ \w+ was born in", words(found))
     # The answer is kept: a reload shows it, and so does the start.
     assert browser.get(response.url.path).text.count("Mara Velin") >= 2
     assert response.url.path in browser.get("/").text
@@ -93,7 +94,8 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
     assert f"table {table} is right" in words(shown(browser.get(address)))
     claim = browser.ask("Mara Velin lived in Tarn .", "claim").url.path
     verdicts = page.store.last_answers(1)[0].result["verdicts"]
-    browser.fill(f"{claim}/feedback", say="verdict", source="text", label="SUPPORTS", evidence=verdicts[0]["evidence"][0])
+    browser.fill(f"{claim}/feedback", say="verdict", source="text", label="SUPPORTS",
+                 evidence=verdicts[0]["evidence"][0])
     browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="NOT ENOUGH INFO")
     assert page.store.feedback_count() == 4 and words(shown(browser.get("/feedback"))).startswith("Feedback")
 
@@ -182,7 +184,8 @@ def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made
 
 
 @pytest.mark.parametrize(("name", "content", "complaint"), [
-    ("x.exe", b"MZ", "not a table that can be read"), ("x.csv", b"", "empty"), ("x.csv", b"a,b\n", "no table with a row"),
+    ("x.exe", b"MZ", "not a table that can be read"), ("x.csv", b"", "empty"),
+    ("x.csv", b"a,b\n", "no table with a row"),
     ("x.csv", b"a,b\n\xff\xfe\x00", "'x.csv': not UTF-8"),
     ("x.html", b"<p>nothing", "no table"),
 ])
@@ -202,6 +205,14 @@ def test_too_many_files_and_too_large_ones(tmp_path, index, made):
     assert many.status_code == 400
     assert browser.post("/ask", data={"text": "x" * 100_000}).status_code == 413
     page.close()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_page_of_too_many_cells_is_not_even_parsed(browser, monkeypatch, encoding):
+    monkeypatch.setattr("lisax.corpora.html_tables.parse", lambda *_: pytest.fail("parsed"))
+    for text in ("<TABLE><td>" * 2_001, "<table>" + "<Td>" * 500_001):
+        response = browser.fill("/corpora", name="many", files=[("files", ("x.html", text.encode(encoding)))])
+        assert response.status_code == 400 and "at most 2,000" in words(shown(response))
 
 
 def test_ten_people_at_once_get_answers(page):
@@ -236,6 +247,25 @@ def test_a_worker_goes_on_after_an_error():
     worker.close()
 
 
+def test_people_come_before_what_is_done_when_idle():
+    worker, going_on, ended, done = Worker("test", 5), threading.Event(), threading.Event(), []
+    worker.submit(going_on.wait)
+    worker.when_idle([lambda: done.append("idle"), lambda: 1 / 0, ended.set])
+    asked = worker.submit(lambda: done.append("asked"))
+    going_on.set()
+    asked.result(10)
+    assert ended.wait(10) and done == ["asked", "idle"]
+    worker.close()
+
+
+def test_warming_asks_everything_that_can_be_asked(page, monkeypatch):
+    asked = []
+    monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((corpus.id, kind, text)))
+    for work in page.engine.warming(page.library):
+        work()
+    assert asked == [("index", kind, "What is Mara Velin?") for kind in ("question", "claim")]
+
+
 def test_a_broken_model_is_no_secret_and_no_end(browser, page, monkeypatch):
     def broken(*_):
         raise ValueError("/secret/path")
@@ -244,6 +274,7 @@ def test_a_broken_model_is_no_secret_and_no_end(browser, page, monkeypatch):
         patch.setattr(page.engine, "ask", broken)
         response = browser.ask(QUESTION)
         assert response.status_code == 500 and "/secret/path" not in response.text
+        assert "default-src 'none'" in response.headers["content-security-policy"]
     assert browser.ask(QUESTION).status_code == 200
 
 
@@ -256,5 +287,7 @@ def test_static_files_and_unknown_addresses(browser):
         response = browser.get(address)
         assert response.status_code == 200 and "immutable" in response.headers["cache-control"]
         assert "http" not in response.text and "@import" not in response.text and "url(" not in response.text
+    for address in (f"/feedback/{10**30}/remove", "/feedback/-1/remove", "/training/x/use"):
+        assert browser.fill(address).status_code == 404
     for address in ("/static/../app.py", "/static/%2e%2e%2fapp.py", "/answers/x", "/docs", "/openapi.json", "/nothing"):
         assert browser.get(address).status_code == 404
