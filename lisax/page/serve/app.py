@@ -159,6 +159,9 @@ def _add_asking(app: FastAPI, page: Page) -> None:
         corpus = page.library.get(forms.string(form, "corpus"))
         if corpus is None:
             raise LisaxError("There is no such corpus; choose one of the list.")
+        able = [other for other, kinds in page.askable() if kind in kinds]
+        if corpus not in able and len(able) == 1:
+            corpus = able[0]  # the one that was chosen is for the other kind
         result = await page.worker.run(lambda: page.engine.ask(corpus, kind, text), page.limits.answer_seconds)
         answer = await run_in_threadpool(page.store.add_answer, corpus.id, kind, text, result)
         return RedirectResponse(f"/answers/{answer.id}", 303)

@@ -149,6 +149,15 @@ def test_what_cannot_be_asked(browser, fields, complaint):
     assert response.status_code == 400 and complaint in words(shown(response))
 
 
+def test_a_claim_goes_to_the_only_corpus_that_it_can_be_asked_of(browser, page, monkeypatch):
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    sums = list(page.library)[-1]
+    monkeypatch.setattr(page.engine, "kinds", lambda corpus: ("question",) if corpus == sums else ("question", "claim"))
+    browser.ask("Mara Velin lived in Tarn .", "claim", sums.id)
+    browser.ask("What sum had 1990?", "question", sums.id)
+    assert [answer.corpus for answer in page.store.last_answers(2)] == [sums.id, "index"]
+
+
 @pytest.mark.parametrize("bad", HOSTILE)
 def test_hostile_questions_cells_titles_and_file_names_stay_text(browser, page, tmp_path, bad):
     shown(browser.ask(bad))
