@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from lisax.models.attention import ENCODED, PAST
-from lisax.models.t5 import T5Config, Transformer
+from lisax.models.architectures import Model
 from lisax.records import LisaxError
 
 EOS_ID = 1
@@ -65,7 +65,7 @@ class Generated(NamedTuple):
     scores: Array  # float32 [rows, beams]: log-likelihood / length**length_penalty
 
 
-def generate(model: T5Config, parameters: Any, inputs: Array, numbers: Array, length: int,
+def generate(model: Model, parameters: Any, inputs: Array, numbers: Array, length: int,
              decoding: Decoding) -> Generated:
     """Targets of at most `length` tokens for `inputs` [rows, input length]; rows of zeros only are passed over.
 
@@ -80,14 +80,14 @@ def generate(model: T5Config, parameters: Any, inputs: Array, numbers: Array, le
 NextLogits = Callable[[Any, Array, Array], tuple[Array, Any]]
 
 
-def _begin(model: T5Config, parameters: Any, inputs: Array, length: int, beams: int) -> tuple[NextLogits, Any]:
+def _begin(model: Model, parameters: Any, inputs: Array, length: int, beams: int) -> tuple[NextLogits, Any]:
     """(past, tokens [rows, beams], their position) -> (logits [rows, beams, vocab], past); and an empty past."""
-    transformer = Transformer(model)
-    encoded = transformer.apply({"params": parameters}, inputs, method=Transformer.encode)
+    transformer = model.network()
+    encoded = transformer.apply({"params": parameters}, inputs, method="encode")
 
     def step(collections, tokens, position, mutable):
         return transformer.apply({"params": parameters, **collections}, encoded, inputs, tokens, position, length,
-                                 method=Transformer.next_logits, mutable=mutable)
+                                 method="next_logits", mutable=mutable)
 
     # Of this step only the keys and values of the inputs are used; the compiler leaves the rest out.
     start = jnp.zeros((inputs.shape[0], beams), jnp.int32)
