@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import beir, fever, fm2, infotabs, plain, tabfact, table_files, wice
+from lisax.corpora import beir, fever, fm2, infotabs, plain, structures, tabfact, table_files, wice
 from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.reading import Watch
 from lisax.records import Claim, DataError, read_json_lines
@@ -149,6 +149,8 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         return Fever(folder)
     if (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file():
         return Beir(folder)
+    if (found := structures.find(folder)) is not None:
+        return found
     files = _split_files(folder)
     for path in files.values():
         _, first = next(read_json_lines(path))
@@ -163,8 +165,9 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
     raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
                     "(claims.train.jsonl, pages.jsonl), BEIR (corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice "
                     "or WiCE (train.jsonl, dev.jsonl, test.jsonl), TabFact (data/all_csv/, "
-                    "tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), a folder of tables (*.csv, "
-                    "*.html, WikiTables' *.jsonl)", path=folder)
+                    "tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), DART, WebNLG, ToTTo, KELM, "
+                    "a dump of Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of tables "
+                    "(*.csv, *.html, WikiTables' *.jsonl)", path=folder)
 
 
 def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.corpora import beir, fever, fm2, plain, tabfact, wice, wikitables
+from lisax.corpora import beir, fever, fm2, kelm, open_questions, ottqa, plain, tabfact, totto, wice, wikitables
 from lisax.corpora.reading import Row, Watch
 from lisax.records import DataError, parse_json_object
 
@@ -42,6 +42,13 @@ PARSERS = {
     "tabfact": (tabfact.parse_core_claim, {"id": 0, "table": "T", "claim": "c", "label": 1, "subset": "simple"}),
     "wikitables": (wikitables.parse_table, {
         "_id": "1", "pgTitle": "t", "tableHeaders": [[{"text": "h"}]], "tableData": [["c"]], "tableCaption": "c"}),
+    "totto": (totto.parse_totto, {
+        "example_id": 1, "table_page_title": "t", "table_section_title": "s", "table": [[{"value": "a"}]],
+        "highlighted_cells": [[0, 0]], "sentence_annotations": [{"final_sentence": "f"}]}),
+    "kelm": (lambda row: kelm.parse_kelm(json.dumps(row.value), "train", row.path, row.line, row.watch), {
+        "triples": [["a", "b", "c"]], "sentence": "s"}),
+    "open question": (lambda row: open_questions.parse_question(row, "dev"), {"question": "q", "answer": ["a"]}),
+    "ottqa question": (ottqa.parse_question, {"question_id": "1", "question": "q", "table_id": "T", "answer-text": "a"}),
     "query": (beir.parse_query, {"_id": "q", "text": "x"}),
 }
 
