@@ -54,6 +54,11 @@ class _Scorer:
         check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
         return cls(model, nested(dict(checkpoint.read(checkpoint.parameters))), max_tokens=max_tokens)
 
+    @property
+    def leaves(self) -> list[jax.Array]:
+        """The parameters, one after the other."""
+        return jax.tree.leaves(self._parameters)
+
     def _place(self, tokens: np.ndarray) -> jax.Array:
         return self._partitioner.place_batch({"tokens": tokens})["tokens"]
 
