@@ -9,13 +9,14 @@ import os
 
 import seqio
 
-from tasks import labelling, msmarco, pretraining, questions, ranking, tables
+from tasks import labelling, msmarco, pretraining, questions, ranking, tables, verbalizing
 
 ranking.add_all()
 labelling.add_all()
 msmarco.add_all()
 pretraining.add_all()
 tables.add_all()
+verbalizing.add_all()
 questions.add_all()
 
 # Both tasks on one sentence at once, for other models to start from: each is learned faster so than alone.
