@@ -18,6 +18,7 @@ from lisax.formats.triples import graph_triples, raw_table, raw_text, row_triple
 from lisax.records import DataError, Document, Graph, Table
 
 WORDS = 100
+BETWEEN = " | "  # rows and edges in their raw form
 
 
 class Source(enum.StrEnum):
@@ -50,6 +51,13 @@ class Passage:
         """The unit that holds character `place` of the text; of a header the first."""
         return self.provenance[max(0, bisect_right(self.starts, place) - 1)]
 
+    def unit_text(self, unit: str) -> str:
+        """What the passage says of a unit, after the header that all of its units share."""
+        i = self.provenance.index(unit)
+        end = self.starts[i + 1] if i + 1 < len(self.starts) else len(self.text)
+        text = self.text[:self.starts[0]] + self.text[self.starts[i]:end]
+        return text.removesuffix(BETWEEN).strip()
+
 
 def source_of(passage_id: str) -> Source:
     return Source(passage_id.partition(":")[0])
@@ -66,7 +74,7 @@ def of_table(table: Table) -> Iterator[Passage]:
     rows = [(unit.id, raw_table(table.rows[number], ())) for number in range(len(table.rows))
             if (unit := row_triples(table, number)).pairs]
     header = raw_table(table.header, ())
-    return _packed(Source.TABLE, table.id, table_title(table), rows, " | ", f"{header} | " if header else "")
+    return _packed(Source.TABLE, table.id, table_title(table), rows, BETWEEN, f"{header}{BETWEEN}" if header else "")
 
 
 def of_graph(graph: Graph) -> Iterator[Passage]:
@@ -74,7 +82,7 @@ def of_graph(graph: Graph) -> Iterator[Passage]:
     units = []
     for i, edge in enumerate(graph.edges):
         units.append((f"{graph.id}#e{i}", raw_text(graph_triples(dataclasses.replace(graph, edges=(edge,))))))
-    return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), units, " | ")
+    return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), units, BETWEEN)
 
 
 def of_verbalized_table(table: Table, texts: Callable[[str], str]) -> Iterator[Passage]:
