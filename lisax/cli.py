@@ -43,6 +43,7 @@ VERBS = {
                    "add_rerank_arguments", "rerank_main"),
     "verify": Verb("label claims given ranked sentences", "lisax.pipelines.command", "add_verify_arguments",
                    "verify_main"),
+    "answer": Verb("answer questions from an index of passages", "lisax.pipelines.answer_command"),
     "run": Verb("a paper's whole pipeline", "lisax.pipelines.command", "add_run_arguments", "run_main"),
     "evaluate": Verb("score predictions and runs", "lisax.metrics.command"),
 }

@@ -28,7 +28,6 @@ RETRIEVE = "questions_retrieve"
 DEPTHS = (5, 10, 20, 50, 100)
 READ_TASKS = {f"questions_{verb}_top{k}": (kind, k) for verb, kind in (("read", Reads.READ), ("point", Reads.POINT))
               for k in DEPTHS}
-PLACES = 1 << 24  # of the texts of a question end to end
 Encode = Callable[[QuestionExample, Vocabulary, Mapping[str, int]], tuple[np.ndarray, np.ndarray]]
 
 
@@ -42,8 +41,8 @@ def add(name: str, kind: Reads, file_of: FileOf, encode: Encode, passages: int =
         splits: Sequence[str] = ("train", "dev"), vocabulary: seqio.Vocabulary | None = None) -> seqio.Task:
     """Registers the task `name` over a file of question examples; `passages`: of a reader's question."""
     vocabulary = vocabulary or default_vocabulary()
-    targets = vocabulary if kind is Reads.READ else seqio.PassThroughVocabulary(
-        POSITIVE + 1 if kind is Reads.RETRIEVE else PLACES)
+    # Classes and places are no pieces; of places the size says nothing, they are bounded by the inputs' length.
+    targets = vocabulary if kind is Reads.READ else seqio.PassThroughVocabulary(POSITIVE + 1)
     task = seqio.TaskRegistry.add(
         name,
         source=families.LineSource(name, file_of, splits),

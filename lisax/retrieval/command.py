@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lisax.corpora import open_folder, read_claims
 from lisax.records import LisaxError, write_json
-from lisax.retrieval.mixed_command import add_mixed_arguments, mixed_main
+from lisax.retrieval.mixed_command import add_mixed_arguments, mixed_main, retrieve_passages
 
 if TYPE_CHECKING:
     from lisax.retrieval.documents import DocumentIndex, TitleSearch
@@ -150,8 +150,11 @@ def retrieve_main(args: argparse.Namespace) -> int:
 
     if args.mediawiki is not None and args.method == "bm25":
         raise LisaxError("--mediawiki searches titles: use it with --method titles or both")
-    if "cells" in read_components(args.index):
+    components = read_components(args.index)
+    if "cells" in components:
         return _retrieve_tables(args)
+    if any(name.startswith("passages-") for name in components):
+        return retrieve_passages(args)
     if args.mode is not None:
         raise LisaxError(f"{args.index} is no index of cells: leave --mode out")
     args.k, args.method = 100 if args.k is None else args.k, args.method or "both"

@@ -1,4 +1,4 @@
-"""`lisax index mixed` and `lisax index vectors`. Light to import."""
+"""`lisax index mixed`, `lisax index vectors`, and `lisax retrieve` from such an index. Light to import."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lisax.corpora import open_folder
-from lisax.records import LisaxError, read_json_lines
+from lisax.corpora import open_folder, read_claims
+from lisax.records import Hit, LisaxError, read_json_lines
 
 if TYPE_CHECKING:
     from lisax.corpora.dataset import Dataset
@@ -113,4 +113,26 @@ def _vectors(args: argparse.Namespace) -> int:
     if args.approximate:
         approximate(args.out)
     print(f"{args.out}: {count:,} vectors, {time.monotonic() - started:.1f} s")
+    return 0
+
+
+def retrieve_passages(args: argparse.Namespace) -> int:
+    """Writes a run of passages for claims by BM25; their ids say which source each is of."""
+    from collections import Counter
+
+    from lisax.retrieval.mixed import MixedIndex
+    from lisax.retrieval.passages import source_of
+    from lisax.retrieval.runs import write_run
+
+    if args.method not in (None, "bm25") or args.mode or args.mediawiki is not None or args.cluster:
+        raise LisaxError(f"{args.index} is an index of passages, which `lisax retrieve` searches by BM25: leave --method, "
+                         "--mode, --mediawiki and --cluster out (`lisax answer` searches vectors too)")
+    claims, index = list(read_claims(args.claims)), MixedIndex.open(args.index)
+    found = index.search([claim.text for claim in claims], args.k or 100)
+    hits = [Hit(claim.id, passage, rank, score) for claim, of_claim in zip(claims, found, strict=True)
+            for rank, (passage, score) in enumerate(of_claim, start=1)]
+    write_run(args.out, hits, "lisax-mixed-bm25")
+    counts = Counter(source_of(hit.id) for hit in hits)
+    print(f"{args.out}: {len(hits):,} passages for {len(claims):,} claims: "
+          + ", ".join(f"{count:,} of {source}" for source, count in sorted(counts.items())))
     return 0

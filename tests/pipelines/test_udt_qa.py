@@ -98,6 +98,25 @@ def test_a_reader_reads_what_it_is_given(run):
     assert [answer.text for answer in alone] == [answer.text for answer in answers]
 
 
+def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
+    out, _ = run
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text("".join((out / "world" / "questions.dev.jsonl").read_text().splitlines(True)[:3]))
+    arguments = ["answer", "--index", str(out / "index" / "text"), "--reader", str(out / "models" / "reader_text"),
+                 "--questions", str(questions), "--out", str(tmp_path / "answers.jsonl")]
+    retriever = ["--retriever", str(out / "models" / "retriever_second_text")]
+    for more in ([], [*retriever, "--method", "dense"], retriever):
+        assert cli.main([*arguments, *more]) == 0
+        assert "of 3 questions" in capsys.readouterr().out
+        assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == 3
+    assert cli.main([*arguments, "--method", "dense"]) == 1
+    assert "needs --retriever" in capsys.readouterr().err
+    wrong = ["--retriever", str(out / "models" / "retriever_text")]
+    assert cli.main([*arguments, *wrong]) == 1 and "vectors of another retriever" in capsys.readouterr().err
+    assert cli.main([*arguments, "--retriever", str(out / "models" / "reader_text")]) == 1
+    assert "of the family retrieve, found 'point'" in capsys.readouterr().err
+
+
 def test_recipes_say_what_is_wrong(tmp_path):
     for binding, message in (("QuestionRecipe.indexes = ('raw',)", "must hold 'text'"),
                              ("QuestionRecipe.method = 'magic'", "found 'magic'"),
