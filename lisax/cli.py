@@ -44,11 +44,14 @@ VERBS = {
     "verify": Verb("label claims given ranked sentences", "lisax.pipelines.command", "add_verify_arguments",
                    "verify_main"),
     "answer": Verb("answer questions from an index of passages", "lisax.pipelines.answer_command"),
+    "verbalize": Verb("write rows of tables and sub-graphs as sentences", "lisax.pipelines.verbalize_command"),
+    "verbalizer": Verb("train a verbalizer in rounds", "lisax.pipelines.verbalize_command",
+                       "add_verbalizer_arguments", "verbalizer_main"),
     "run": Verb("a paper's whole pipeline", "lisax.pipelines.command", "add_run_arguments", "run_main"),
     "evaluate": Verb("score predictions and runs", "lisax.metrics.command"),
 }
 # Verbs whose arguments are T5X's flags.
-GIN_VERBS = ("train", "eval", "infer", "plan", "run", "demo")
+GIN_VERBS = ("train", "eval", "infer", "plan", "run", "demo", "verbalizer")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

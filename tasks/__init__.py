@@ -9,13 +9,14 @@ import os
 
 import seqio
 
-from tasks import labelling, msmarco, pretraining, questions, ranking, tables, verbalizing
+from tasks import labelling, msmarco, parts, pretraining, questions, ranking, tables, verbalizing
 
 ranking.add_all()
 labelling.add_all()
 msmarco.add_all()
 pretraining.add_all()
 tables.add_all()
+parts.add_all()
 verbalizing.add_all()
 questions.add_all()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from lisax.corpora.dataset import StructureDataset
 from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, DataText
+from lisax.records import DataError, DataText, is_cell
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,11 +92,14 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
         counts[name] = tally.total()
         labels[name.replace("claims in ", "labels in ")] = dict(sorted(tally.items()))
     for split in dataset.question_splits:
-        counts[f"questions in {split}"] = 0
+        counts[f"questions in {split}"] = with_cells = 0
         for question in dataset.questions(split, watch):
             counts[f"questions in {split}"] += 1
+            with_cells += any(is_cell(unit) for unit in question.evidence)
             for unit in question.evidence:
                 wanted.setdefault(unit, (*watch.where, f"question {question.id!r}"))
+        if with_cells:
+            counts[f"questions in {split} answered by cells"] = with_cells
     for split in dataset.data_text_splits:
         records = list(map(_count_texts, dataset.data_texts(split, watch)))
         counts |= {f"records in {split}": len(records), f"texts in {split}": sum(records)}

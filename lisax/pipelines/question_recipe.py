@@ -45,7 +45,11 @@ class QuestionRecipe:
     validation_claims: int | None = None  # questions that choose checkpoints; None: all that there are
     report_claims: int | None = None  # questions of the reported split that are answered; None: all
     validation_share: float = 0.05
+    # Pages whose text no index has, a share by a hash of their ids: what only tables and graphs then know.
+    withheld_pages: float = 0.0
     claims: str | None = None
+    checked_claims: int | None = None  # of the reported split, and as many over tables; None: all
+    claim_passages: int = 20  # whose units are ranked for a claim
     seed: int = 0
     warm_up: str | None = None
 
@@ -58,6 +62,8 @@ class QuestionRecipe:
         if "reader" not in self.train or self.method != "bm25" and "retriever" not in self.train:
             raise LisaxError("QuestionRecipe.train must name a gin file for 'reader' and, unless method is 'bm25', for "
                              "'retriever'")
+        if not 0 <= self.withheld_pages < 1:
+            raise LisaxError(f"QuestionRecipe.withheld_pages must be from 0 to below 1, found {self.withheld_pages}")
         if self.method not in ("bm25", "dense", "fused"):
             raise LisaxError(f"QuestionRecipe.method must be bm25, dense or fused, found '{self.method}'")
         if "retriever_second" in self.train and "retriever" not in self.train:

@@ -16,20 +16,21 @@ from pathlib import Path
 from lisax.formats import faithfulness
 from lisax.formats.triples import graph_triples, table_triples
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, gin_text, tell
+from lisax.pipelines.mixed_claims import ClaimChecks
 from lisax.pipelines.question_recipe import read_recipe
 from lisax.pipelines.reader import Reader
 from lisax.pipelines.recipe import WORLD_SHARES
 from lisax.pipelines.retriever import Retriever, retrieve
-from lisax.pipelines.stages import counting
-from lisax.records import Question, write_json_lines
+from lisax.pipelines.stages import counting, say
+from lisax.records import Document, Question, write_json_lines
 from lisax.retrieval import mixed
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.mixed_command import passages_of
 from lisax.retrieval.passages import Source
+from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
 
-UNITS_AT_A_TIME = 1024
 LEARNED = (TRAIN, VALIDATION)
 
 
@@ -51,7 +52,8 @@ class UdtQa(Pipeline):
         for learned in recipe.learned_from:
             for model in (name for name in recipe.train if name.endswith(f"_{learned}")):
                 names += [f"examples.{model}", f"train.{model}"]
-        return names + [f"answer.{learned}.{index}" for learned, index in recipe.settings]
+        names += [f"answer.{learned}.{index}" for learned, index in recipe.settings]
+        return names + (["claims.train", *(f"claims.{index}" for index in recipe.indexes)] if recipe.claims else [])
 
     @property
     def claim_splits(self) -> Sequence[str]:
@@ -90,6 +92,12 @@ class UdtQa(Pipeline):
             self.learn(learned)
         for learned, index in self.recipe.settings:
             self.answer(learned, index)
+        if self.recipe.claims:
+            self.claim_checks.run()
+
+    @functools.cached_property
+    def claim_checks(self) -> ClaimChecks:
+        return ClaimChecks(self)
 
     def train_models(self) -> None:
         self.verbalize()
@@ -102,20 +110,20 @@ class UdtQa(Pipeline):
         """Every row and sub-graph as sentences, in the corpus's order."""
         recipe = self.recipe
 
-        def rows() -> Iterator[dict]:
+        def work() -> None:
             units = itertools.chain((unit for table in self.data.tables() for unit in table_triples(table)),
                                     filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs())))
             if recipe.verbalizer is None:
-                yield from ({"id": unit.id, "title": unit.title, "text": faithfulness.render(unit)} for unit in units)
+                write_json_lines(self.verbalized_file, (
+                    {"id": unit.id, "title": unit.title, "text": faithfulness.render(unit)} for unit in units))
                 return
-            from lisax.pipelines.verbalizer import Verbalizer
+            from lisax.pipelines.verbalizer import Verbalizer, verbalize_to_file
 
-            verbalizer = Verbalizer.open(recipe.verbalizer)
-            while group := list(itertools.islice(units, UNITS_AT_A_TIME)):
-                yield from (made.to_row() for made in verbalizer.verbalize(group))
+            shares = verbalize_to_file(Verbalizer.open(recipe.verbalizer), units, self.verbalized_file,
+                                       json.dumps(self.data_print))
+            say("  " + ", ".join(f"{name} {share:.4g}" for name, share in shares.items()))
 
-        self.stages.run("verbalize", lambda: write_json_lines(self.verbalized_file, rows()),
-                        outputs=[self.verbalized_file],
+        self.stages.run("verbalize", work, outputs=[self.verbalized_file],
                         settings={"data": self.data_print, "verbalizer": recipe.verbalizer})
 
     def build_indexes(self) -> None:
@@ -127,10 +135,16 @@ class UdtQa(Pipeline):
         folder = self.index_folder(index, learned)
 
         def work() -> None:
-            mixed.build_index(passages_of(self.data, ["text"]), folder)
+            mixed.build_index(passages_of(self.data, ["text"], keep=self.is_kept), folder)
             self._add(index, folder)
 
-        self.stages.run(stage, work, outputs=[folder], after=after, settings={"data": self.data_print})
+        self.stages.run(stage, work, outputs=[folder], after=after,
+                        settings={"data": self.data_print, "withheld": self.recipe.withheld_pages})
+
+    def is_kept(self, page: Document | str) -> bool:
+        """Whether the indexes have a page's text."""
+        page = page if isinstance(page, str) else page.id
+        return files.hashed_share(f"withheld {page}") >= self.recipe.withheld_pages
 
     def _add(self, index: str, folder: Path) -> None:
         """Hot-swap: tables and graphs join the text of an index that is there."""
@@ -240,7 +254,7 @@ class UdtQa(Pipeline):
 
         def work() -> None:
             if not (folder / "meta.json").exists():  # an index of another's models: swapped in
-                mixed.build_index(passages_of(self.data, ["text"]), folder)
+                mixed.build_index(passages_of(self.data, ["text"], keep=self.is_kept), folder)
                 self._add(index, folder)
             questions = self.questions(REPORT)
             methods = ["bm25", *(["dense", "fused"] if model else [])]

@@ -48,6 +48,8 @@ def _figures(run: UdtQa) -> dict:
     return {
         "settings": settings,
         "indexes": {index: MixedIndex.open(run.index_folder(index, index)).sources for index in run.recipe.indexes},
+        "claims": run.claim_checks.figures() if run.recipe.claims else None,
+        "withheld_pages": run.recipe.withheld_pages,
         "method": run.recipe.method,
         "questions": {role: len(found) for role, found in run.claims.items()},
         "reported_split": run.reported_split,
@@ -88,7 +90,8 @@ def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question]) -> f
 def _report(run: UdtQa, found: Mapping) -> Report:
     settings = found["settings"]
     main = max(settings, key=lambda name: settings[name]["exact_match"])
-    tables = [_answers_table(run, found), *_hot_swap_table(found), _retrieval_table(run, found), *_evidence_table(found)]
+    tables = [_answers_table(run, found), *_hot_swap_table(found), _retrieval_table(run, found), *_evidence_table(found),
+              *_claims_table(found)]
     tiles = [("Exact match", settings[main]["exact_match"]), ("From text alone", settings["text/text"]["exact_match"])
              ] if "text/text" in settings else [("Exact match", settings[main]["exact_match"])]
     learned, index = main.split("/")
@@ -146,6 +149,19 @@ def _evidence_table(found: Mapping) -> list[ResultTable]:
                                     of["provenance"])) for name, of in found["settings"].items()]
     return [ResultTable("Exact match by where the evidence stands", (*groups, "source named"), tuple(rows),
                         "Source named: of right answers, those whose sentence or row is the question's evidence.")]
+
+
+def _claims_table(found: Mapping) -> list[ResultTable]:
+    if not found["claims"]:
+        return []
+    groups = list(dict.fromkeys(group for of in found["claims"].values() for group in of))
+    rows = [ResultRow(NAMES[index], tuple(of[group]["accuracy"] for group in groups))
+            for index, of in found["claims"].items()]
+    share = f"{found['withheld_pages']:.0%}"
+    return [ResultTable("Claims checked against text, tables and graphs", tuple(groups), tuple(rows),
+                        f"Right labels of claims that are true or false. The text of {share} of the pages is withheld: of "
+                        "split claims one piece of evidence stands on a page, the other in tables and graphs alone. "
+                        "The checker is LisT5's, trained on sentences.")]
 
 
 def _name(setting: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.corpora import open_folder, read_claims
-from lisax.records import Hit, LisaxError, read_json_lines
+from lisax.records import Document, Hit, LisaxError, read_json_lines
 
 if TYPE_CHECKING:
     from lisax.corpora.dataset import Dataset
@@ -63,9 +63,10 @@ def mixed_main(args: argparse.Namespace) -> int:
     return 0
 
 
-def passages_of(corpus: Dataset, asked: Iterable[str] | None = None,
-                verbalized: Path | None = None) -> Mapping[Source, Iterator[Passage]]:
-    """The corpus's passages by source, streamed; `asked` are keys of `SOURCES`, None for those that it has."""
+def passages_of(corpus: Dataset, asked: Iterable[str] | None = None, verbalized: Path | None = None,
+                keep: Callable[[Document], bool] = lambda page: True) -> Mapping[Source, Iterator[Passage]]:
+    """The corpus's passages by source, streamed; `asked` are keys of `SOURCES`, None for those that it has. Text is that
+    of the pages to `keep`."""
     from lisax.retrieval import passages
     from lisax.retrieval.command import counted
     from lisax.retrieval.passages import Source
@@ -85,7 +86,8 @@ def passages_of(corpus: Dataset, asked: Iterable[str] | None = None,
     there = {"text": corpus.documents, "tables": corpus.tables, "graphs": corpus.graphs}
     if asked is None:
         asked = [name for name, read in there.items() if next(iter(read()), None) is not None]
-    made = {"text": lambda: (passage for page in corpus.documents() for passage in passages.of_document(page)),
+    made = {"text": lambda: (passage for page in filter(keep, corpus.documents())
+                              for passage in passages.of_document(page)),
             "tables": of_tables, "graphs": of_graphs}
     return {Source(SOURCES[name]): counted(made[name](), f"passages of {name}") for name in asked}
 

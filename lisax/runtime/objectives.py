@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models import dual_encoder, table_fusion
+from lisax.models import dual_encoder, table_fusion, table_truth
 from lisax.models.architectures import Model
 from lisax.models.dual_encoder import NO_PASSAGE, POSITIVE, DualEncoderConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig, span_log_likelihood
@@ -132,7 +132,7 @@ class Fusion:
         losses = table_fusion.example_loss(model.objective, table_fusion.log_probabilities(model.objective, fused),
                                            targets)
         probabilities = table_fusion.probabilities(model.objective, fused)
-        truth, relevance = table_fusion.truth(probabilities), table_fusion.relevance(probabilities)
+        truth, relevance = table_truth.truth(probabilities), table_truth.relevance(probabilities)
         # Only a gold table says which verdict is right.
         gold = targets >= TRUE
         decided = jnp.any(gold, axis=-1)
@@ -153,7 +153,7 @@ class Fusion:
             raise LisaxError("table fusion has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0, as "
                              "models/table_fusion.gin does when it comes after the T5's file")
 
-    def text_length(self, lengths: Mapping[str, int]) -> int:
+    def text_length(self, model: FusionConfig, lengths: Mapping[str, int]) -> int:
         return lengths["inputs"] // lengths["targets"]
 
 

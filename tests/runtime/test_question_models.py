@@ -68,12 +68,12 @@ def config(folder, model, batch, steps, **fields):
     fields = {"trainer": Trainer(learning_rate_fn=Schedule("constant", 0.01)), "optimizer": AdamW(), "log_period": 100,
               "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=1000))} | fields
     return TrainConfig(model_dir=str(folder), total_steps=steps, model=model, train_data=source,
-                       dev_data=lambda: [batch(10_000, 64 if model is not DUAL else 32)], eval_period=1000,
+                       dev_data=lambda: [batch(10_000, 32)], eval_period=1000,
                        loss=Loss(z_loss=0.0), **fields)
 
 
 def test_a_dual_encoder_learns_which_passage_has_the_questions_word(tmp_path):
-    result = train(config(tmp_path, DUAL, dual_batch, 80))
+    result = train(config(tmp_path, DUAL, dual_batch, 300))
     assert set(result.metrics) == {"loss", "accuracy"} and result.metrics["accuracy"] > 0.9
     batch = dual_batch(3)
     texts = dual_encoder.split(batch["encoder_input_tokens"], PASSAGES)
@@ -83,7 +83,7 @@ def test_a_dual_encoder_learns_which_passage_has_the_questions_word(tmp_path):
     assert (np.argmax(questions @ passages.T, axis=1) == np.arange(ROWS)).mean() > 0.8
     with pytest.raises(LisaxError, match="no pointing reader"):
         SpanScorer.open(tmp_path, max_tokens=8)
-    again = train(config(tmp_path, DUAL, dual_batch, 80))
+    again = train(config(tmp_path, DUAL, dual_batch, 300))
     np.testing.assert_array_equal(flatten(again.parameters)["token_embedder/embedding"],
                                   flatten(result.parameters)["token_embedder/embedding"])
 
