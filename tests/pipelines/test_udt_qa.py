@@ -7,6 +7,7 @@ import json
 import pytest
 
 from lisax import cli
+from lisax.pipelines.opening import open_model
 from lisax.pipelines.question_recipe import read_recipe
 from lisax.pipelines.reader import Reader
 from lisax.records import LisaxError
@@ -109,6 +110,15 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
         assert cli.main([*arguments, *more]) == 0
         assert "of 3 questions" in capsys.readouterr().out
         assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == 3
+    # Bundles answer as their checkpoints do.
+    for name in ("retriever_second_text", "reader_text"):
+        assert cli.main(["export", "--checkpoint", str(out / "models" / name), "--out", str(tmp_path / name)]) == 0
+    before = (tmp_path / "answers.jsonl").read_text()
+    assert cli.main([*arguments, "--reader", str(tmp_path / "reader_text"), "--retriever",
+                     str(tmp_path / "retriever_second_text")]) == 0
+    assert (tmp_path / "answers.jsonl").read_text() == before
+    with pytest.raises(LisaxError, match="'retrieve', which checks no claims"):
+        open_model(tmp_path / "retriever_second_text")
     assert cli.main([*arguments, "--method", "dense"]) == 1
     assert "needs --retriever" in capsys.readouterr().err
     wrong = ["--retriever", str(out / "models" / "retriever_text")]
