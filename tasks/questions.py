@@ -1,4 +1,4 @@
-"""Tasks over questions with passages, from `examples/*.{split}.jsonl` in the data folder (`sampling.question_examples`).
+"""Tasks over questions with passages, of `examples/*.{split}.jsonl` in the data folder (`sampling.question_examples`).
 
 `questions_retrieve`: a question, its gold passage and hard negatives, for the dual encoder. `questions_read_top5`,
 `…top10`, `…top20`, `…top50`, `…top100`: a question's passages end to end, the target its first answer.
@@ -34,7 +34,8 @@ Encode = Callable[[QuestionExample, Vocabulary, Mapping[str, int]], tuple[np.nda
 def add_all() -> None:
     add(RETRIEVE, Reads.RETRIEVE, in_data_folder("examples/retriever.{split}.jsonl"), retriever_batch)
     for name, (kind, k) in READ_TASKS.items():
-        add(name, kind, in_data_folder("examples/reader.{split}.jsonl"), functools.partial(reader_row, kind=kind, k=k), k)
+        encode = functools.partial(reader_row, kind=kind, k=k)
+        add(name, kind, in_data_folder("examples/reader.{split}.jsonl"), encode, k)
 
 
 def add(name: str, kind: Reads, file_of: FileOf, encode: Encode, passages: int = 0, *,

@@ -10,13 +10,15 @@ from lisax.records import LisaxError, write_json_lines
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", type=Path, required=True, metavar="INDEX", help="made by `lisax index mixed`")
-    parser.add_argument("--reader", type=Path, required=True, metavar="DIR", help="a MODEL_DIR, a checkpoint or a bundle")
+    parser.add_argument("--reader", type=Path, required=True, metavar="DIR",
+                        help="a MODEL_DIR, a checkpoint or a bundle")
     parser.add_argument("--questions", type=Path, required=True, metavar="FILE",
                         help="questions as JSON Lines: id, question, answers where they are known")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     parser.add_argument("--retriever", type=Path, metavar="DIR", help="a dual encoder, with whose vectors `lisax index "
                         "vectors` filled the index")
-    parser.add_argument("--method", choices=("bm25", "dense", "fused"), help="default: fused with a retriever, else bm25")
+    parser.add_argument("--method", choices=("bm25", "dense", "fused"),
+                        help="default: fused with a retriever, else bm25")
     parser.add_argument("--approximate", action="store_true", help="search the index's inverted file")
     parser.add_argument("--k", type=int, default=100, help="passages retrieved for a question (default: 100)")
 
@@ -42,7 +44,8 @@ def main(args: argparse.Namespace) -> int:
             for i, question in questions.items()]
     with counting(sum(len(passages) for _, passages in read), "passages") as advance:
         answers = reader.read(read, progress=advance)
-    write_json_lines(args.out, ({"id": i, "question": question.text, "answers": [answer.row() for answer in found]}
+    write_json_lines(args.out, ({"id": i, "question": question.text, "answers": [answer.text for answer in found],
+                                 "found": [answer.row() for answer in found]}
                                 for (i, question), found in zip(questions.items(), answers, strict=True)))
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if gold:

@@ -151,8 +151,8 @@ def rerank_main(args: argparse.Namespace) -> int:
         raise DataError(f"nothing in it has text in {args.index}", path=args.run)
     with counting(sum(min(len(units), args.depth) for units in candidates.values()), "sentences") as advance:
         rank_to_file(model, claims, candidates, sentences.lookup, args.out, depth=args.depth,
-                     spot=default_spotter(getattr(sentences.index, "titles", None)).spot, tag=str(model.family), progress=advance,
-                     made_from=json.dumps([args.depth, *map(fingerprint, (args.checkpoint, args.claims, args.run,
+                     spot=default_spotter(getattr(sentences.index, "titles", None)).spot, tag=str(model.family),
+                     progress=advance, made_from=json.dumps([args.depth, *map(fingerprint, (args.checkpoint, args.claims, args.run,
                                                                           args.index))]))
     return 0
 

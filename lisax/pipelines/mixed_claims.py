@@ -62,8 +62,8 @@ class ClaimChecks:
         claims, models = list(self.claims.values()), self.folder / "list5" / "models"
         evidence = MixedEvidence(MixedIndex.open(self._run.index_folder(index, index)))
         ranked = self.folder / f"{index}.trec"
-        rank_to_file(TextModel.open(models / RANKER), claims, evidence.retrieve(claims, self._run.recipe.claim_passages),
-                     evidence.lookup, ranked, depth=self.recipe.candidates, tag=RANKER,
+        candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
+        rank_to_file(TextModel.open(models / RANKER), claims, candidates, evidence.lookup, ranked, depth=self.recipe.candidates, tag=RANKER,
                      spot=default_spotter(self._pipeline().index.titles).spot, made_from=json.dumps(
                          [index, evidence.index.bm25.digest, self._run.recipe.checked_claims]))
         labeller = TextModel.open(models / self.labeller)

@@ -22,8 +22,8 @@ def open_model(path: str | os.PathLike) -> TextModel | FusionModel:
     folder = resolve_checkpoint(path)
     family = (read_card(folder).get("text") or {}).get("family")
     if family in tuple(Reads):
-        raise LisaxError(f"{folder} is a model of the family '{family}', which checks no claims: `lisax index vectors` and "
-                         "`lisax answer` use it, and in Python `lisax.pipelines.retriever` and `reader`")
+        raise LisaxError(f"{folder} is a model of the family '{family}', which checks no claims: `lisax index vectors` "
+                         "and `lisax answer` use it, and in Python `lisax.pipelines.retriever` and `reader`")
     if family == Family.TABLE_FUSION:
         from lisax.pipelines.fusion_model import FusionModel
 

@@ -21,7 +21,7 @@ class QuestionRecipe:
     `reader_text`. An index is text alone ("text") or with tables and graphs, "raw" or "verbalized"; models that learned
     from text answer from every index of `indexes` (the paper's hot-swap), the others from their own. `verbalizer`: a
     trained one's MODEL_DIR or bundle; None for the rule that stands in where a verbalizer would not be faithful.
-    `claims` is the recipe (a gin file) of a run of LisT5 whose models check claims against every index; None: no claims.
+    `claims` is the recipe (a gin file) of a run of LisT5 whose models check claims against every index; None: none.
     """
 
     train: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -56,7 +56,8 @@ class QuestionRecipe:
     def __post_init__(self):
         for field, known in (("train", MODELS), ("learned_from", INDEXES), ("indexes", INDEXES)):
             if unknown := set(getattr(self, field)) - set(known):
-                raise LisaxError(f"QuestionRecipe.{field} names {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+                raise LisaxError(f"QuestionRecipe.{field} names {', '.join(sorted(unknown))}; there are "
+                                 f"{', '.join(known)}")
         if "text" not in self.indexes or not set(self.learned_from) <= set(self.indexes):
             raise LisaxError("QuestionRecipe.indexes must hold 'text' and all of learned_from")
         if "reader" not in self.train or self.method != "bm25" and "retriever" not in self.train:
@@ -67,7 +68,8 @@ class QuestionRecipe:
         if self.method not in ("bm25", "dense", "fused"):
             raise LisaxError(f"QuestionRecipe.method must be bm25, dense or fused, found '{self.method}'")
         if "retriever_second" in self.train and "retriever" not in self.train:
-            raise LisaxError("QuestionRecipe.train names 'retriever_second', which goes on from 'retriever': name it too")
+            raise LisaxError("QuestionRecipe.train names 'retriever_second', which goes on from 'retriever': name it "
+                             "too")
 
     def expanded(self) -> QuestionRecipe:
         """With a model for every index of `learned_from` in `train` and `initial`."""

@@ -77,7 +77,8 @@ def retrieve(folder: str | os.PathLike, questions: Mapping[str, str], k: int, *,
             raise LisaxError(f"the method '{method}' needs a retriever")
         index = DenseIndex.open(folder)
         if index.models != {retriever.digest}:
-            raise LisaxError(f"{folder} has vectors of another retriever: make them with this one by `lisax index vectors`")
+            raise LisaxError(f"{folder} has vectors of another retriever: make them with this one by `lisax index "
+                             "vectors`")
         runs.append(dict(zip(questions, index.search(retriever.questions(list(questions.values())), k, exact=exact))))
     if len(runs) == 1:
         return runs[0]

@@ -28,10 +28,13 @@ from lisax.retrieval.dense import encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.mixed_command import passages_of
 from lisax.retrieval.passages import Source
+from lisax.runtime.batching import windows
+from lisax.runtime.resumable import resumable_lines
 from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
 
 LEARNED = (TRAIN, VALIDATION)
+QUESTIONS_AT_A_TIME = 64  # answered between two points of resumption
 
 
 class UdtQa(Pipeline):
@@ -261,15 +264,20 @@ class UdtQa(Pipeline):
             runs = {method: self._ranked(questions, learned, index, recipe.retrieved, model, method)
                     for method in methods}
             opened, reader = MixedIndex.open(folder), Reader.open(self.model_dir(f"reader_{learned}"))
-            read = [(question.text, [opened.passage(hit) for hit in runs[recipe.method][i][:recipe.passages]])
-                    for i, question in questions.items()]
-            total = len(read) if reader.kind == "read" else sum(len(passages) for _, passages in read)
-            with counting(total, "texts") as advance:
-                answers = reader.read(read, progress=advance)
-            write_json_lines(out, ({
-                "id": i, "question": question.text, "gold": list(question.answers), "evidence": list(question.evidence),
-                "answers": [answer.row() for answer in found], "retrieved": {name: runs[name][i] for name in methods}}
-                for (i, question), found in zip(questions.items(), answers, strict=True)))
+            with counting(len(questions), "questions") as advance:
+                def lines(group: Sequence[Question]) -> Iterator[str]:
+                    read = [(question.text, [opened.passage(hit) for hit in runs[recipe.method][question.id]])
+                            for question in group]
+                    for question, found in zip(group, reader.read(read), strict=True):
+                        yield json.dumps({
+                            "id": question.id, "question": question.text, "gold": question.answers,
+                            "evidence": question.evidence, "answers": [answer.text for answer in found],
+                            "found": [answer.row() for answer in found],
+                            "retrieved": {name: runs[name][question.id] for name in methods}}, ensure_ascii=False)
+                    advance(len(group))
+
+                out.parent.mkdir(parents=True, exist_ok=True)
+                resumable_lines(out, list(windows(questions.values(), QUESTIONS_AT_A_TIME)), lines)
 
         self.stages.run(f"answer.{learned}.{index}", work, outputs=[out], after=after,
                         settings={"method": recipe.method, "retrieved": recipe.retrieved, "passages": recipe.passages,

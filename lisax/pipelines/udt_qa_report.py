@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lisax.metrics import open_qa
@@ -36,7 +37,7 @@ def _figures(run: UdtQa) -> dict:
     settings = {}
     for learned, index in run.recipe.settings:
         rows, opened = run.answers(learned, index), MixedIndex.open(run.index_folder(index, learned))
-        said = {row["id"]: row["answers"][0]["answer"] for row in rows if row["answers"]}
+        said = {row["id"]: row["answers"][0] for row in rows if row["answers"]}
         texts = {method: {row["id"]: [opened.passage(hit).text for hit in row["retrieved"][method]] for row in rows}
                  for method in rows[0]["retrieved"]}
         cutoffs = [k for k in open_qa.CUTOFFS if k <= run.recipe.retrieved]
@@ -71,16 +72,16 @@ def _groups(questions: Mapping[str, Question]) -> dict[str, list[str]]:
 
 def _sources(rows: Sequence[Mapping]) -> dict[str, float]:
     """Share of first answers that were read in a passage of each source."""
-    places = [row["answers"][0]["passage"] for row in rows if row["answers"] and "passage" in row["answers"][0]]
-    counts = {str(source): sum(source_of(place) == source for place in places) for source in map(source_of, set(places))}
+    places = [row["found"][0]["passage"] for row in rows if row["found"] and "passage" in row["found"][0]]
+    counts = Counter(str(source_of(place)) for place in places)
     return {source: count / len(places) for source, count in sorted(counts.items())}
 
 
 def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question]) -> float | None:
     """Of right first answers to questions with evidence, the share whose unit is evidence: a sentence or a row."""
-    right = [(row["answers"][0]["unit"], questions[row["id"]].evidence) for row in rows
-             if row["answers"] and row["evidence"] and "unit" in row["answers"][0]
-             and open_qa.exact_match(row["answers"][0]["answer"], row["gold"])]
+    right = [(row["found"][0]["unit"], questions[row["id"]].evidence) for row in rows
+             if row["found"] and row["evidence"] and "unit" in row["found"][0]
+             and open_qa.exact_match(row["answers"][0], row["gold"])]
     if not right:
         return None
     return sum(any(unit == named or named.startswith(f"{unit}c") for named in evidence)
@@ -90,8 +91,8 @@ def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question]) -> f
 def _report(run: UdtQa, found: Mapping) -> Report:
     settings = found["settings"]
     main = max(settings, key=lambda name: settings[name]["exact_match"])
-    tables = [_answers_table(run, found), *_hot_swap_table(found), _retrieval_table(run, found), *_evidence_table(found),
-              *_claims_table(found)]
+    tables = [_answers_table(run, found), *_hot_swap_table(found), _retrieval_table(run, found),
+              *_evidence_table(found), *_claims_table(found)]
     tiles = [("Exact match", settings[main]["exact_match"]), ("From text alone", settings["text/text"]["exact_match"])
              ] if "text/text" in settings else [("Exact match", settings[main]["exact_match"])]
     learned, index = main.split("/")
@@ -109,18 +110,21 @@ def _shown(run: UdtQa, learned: str, index: str) -> list[tuple[str, str, str]]:
     """Right answers with where they stand."""
     shown = []
     for row in run.answers(learned, index):
-        if row["answers"] and "unit" in (best := row["answers"][0]) and open_qa.exact_match(best["answer"], row["gold"]):
+        if row["found"] and "unit" in (best := row["found"][0]) and open_qa.exact_match(best["answer"], row["gold"]):
             shown.append((row["question"], best["answer"], best["unit"]))
     return shown[:EXAMPLES]
 
 
 def _answers_table(run: UdtQa, found: Mapping) -> ResultTable:
-    cutoffs = [k for k in (20, 100) if k <= run.recipe.retrieved]
-    rows = [ResultRow(NAMES[index], (*(of["retrieval"][found["method"]].get(f"R@{k}") for k in (20, 100)), of["exact_match"]))
-            for name, of in found["settings"].items() for learned, index in [name.split("/")] if learned == index]
+    rows = []
+    for name, of in found["settings"].items():
+        learned, index = name.split("/")
+        if learned == index:
+            recall = of["retrieval"][found["method"]]
+            rows.append(ResultRow(NAMES[index], (recall.get("R@20"), recall.get("R@100"), of["exact_match"])))
     return ResultTable("Answers of models that learned from the index they answer from", ("R@20", "R@100", "EM"),
                        (*rows, *MIXED_NQ), "R@k: an answer stands in one of the first k passages; EM: exact match."
-                       + ("" if len(cutoffs) == 2 else f" {run.recipe.retrieved} passages were retrieved."),
+                       + ("" if run.recipe.retrieved >= 100 else f" {run.recipe.retrieved} passages were retrieved."),
                        "The paper's own figures, Natural Questions: for orientation, not measured here.")
 
 
@@ -159,8 +163,8 @@ def _claims_table(found: Mapping) -> list[ResultTable]:
             for index, of in found["claims"].items()]
     share = f"{found['withheld_pages']:.0%}"
     return [ResultTable("Claims checked against text, tables and graphs", tuple(groups), tuple(rows),
-                        f"Right labels of claims that are true or false. The text of {share} of the pages is withheld: of "
-                        "split claims one piece of evidence stands on a page, the other in tables and graphs alone. "
+                        f"Right labels of claims that are true or false. The text of {share} of the pages is withheld: "
+                        "of split claims one piece of evidence stands on a page, the other in tables and graphs alone. "
                         "The checker is LisT5's, trained on sentences.")]
 
 

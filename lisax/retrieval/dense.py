@@ -8,9 +8,10 @@ source is searched alone and the results are merged, which for exact search is w
 `approximate` adds to a source `ivf-{source}`: an inverted file of vectors in one byte a dimension, mapped too.
 For 20 M passages of 768 dimensions (T5 base): vectors.npy 20e6 * 768 * 4 = 61.4 GB on disk, read from end to end by an
 exact search (mapped, so no RAM is claimed, but a batch of queries takes the time of one reading); the inverted file
-20e6 * (768 + 8) = 15.5 GB on disk, of which a query with 64 of the 17,888 lists (4 sqrt(n)) reads 56 MB. RAM: the lists'
-centres 17,888 * 768 * 4 = 55 MB, ids of passages are looked up in mapped files; training on 64 vectors a list takes
-3.5 GB once. BM25 of the same passages, 100 words each, has about 60 postings a passage: 20e6 * 60 * 9 bytes = 11 GB.
+20e6 * (768 + 8) = 15.5 GB on disk, of which a query with 64 of the 17,888 lists (4 sqrt(n)) reads 56 MB. RAM: the
+lists' centres 17,888 * 768 * 4 = 55 MB, ids of passages are looked up in mapped files; once, training on 64 vectors a
+list takes 3.5 GB and adding the vectors 15.5 GB. BM25 of the same passages, 100 words each, has about 60 postings a
+passage: 20e6 * 60 * 9 bytes = 11 GB.
 """
 
 from __future__ import annotations
@@ -120,8 +121,8 @@ class DenseIndex:
                                 f"{folder} --retriever DIR`", path=folder)
             self.models.add(settings["model"])
         if len(self.models) > 1:
-            raise DataError("its sources have vectors of different retrievers; make them with one by `lisax index vectors`",
-                            path=folder)
+            raise DataError("its sources have vectors of different retrievers; make them with one by `lisax index "
+                            "vectors`", path=folder)
         self.sources = list(self.index.stores)
         try:
             self._blocks = {source: _blocks(folder, source) for source in self.sources}
@@ -176,7 +177,8 @@ def _lists(folder: Path, source: Source):
 
 
 def fused(runs: Iterable[Mapping[str, Sequence[str]]], k: int) -> dict[str, Hits]:
-    """Reciprocal rank fusion: a passage's score is the sum of 1 / (60 + rank) over the runs {query: ids} that have it."""
+    """Reciprocal rank fusion: a passage's score is the sum of 1 / (60 + rank) over the runs {query: ids} that have
+    it."""
     scores: dict[str, dict[str, float]] = {}
     for run in runs:
         for query, ids in run.items():

@@ -19,8 +19,8 @@ SOURCES = {"text": "text", "tables": "table", "graphs": "graph"}  # as they are 
 
 
 def add_mixed_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--sources", metavar="NAMES", help="with mixed: those of text, tables, graphs that are indexed, "
-                        "separated by commas (default: all that the corpus has)")
+    parser.add_argument("--sources", metavar="NAMES", help="with mixed: those of text, tables, graphs that are "
+                        "indexed, separated by commas (default: all that the corpus has)")
     parser.add_argument("--verbalized", type=Path, metavar="FILE", help="with mixed: tables and graphs as sentences, "
                         "written by `lisax verbalize` from the same corpus (default: they are indexed raw)")
     parser.add_argument("--remove", choices=tuple(SOURCES), metavar="SOURCE",
@@ -65,8 +65,8 @@ def mixed_main(args: argparse.Namespace) -> int:
 
 def passages_of(corpus: Dataset, asked: Iterable[str] | None = None, verbalized: Path | None = None,
                 keep: Callable[[Document], bool] = lambda page: True) -> Mapping[Source, Iterator[Passage]]:
-    """The corpus's passages by source, streamed; `asked` are keys of `SOURCES`, None for those that it has. Text is that
-    of the pages to `keep`."""
+    """The corpus's passages by source, streamed; `asked` are keys of `SOURCES`, None for those that it has. Text is
+    that of the pages to `keep`."""
     from lisax.retrieval import passages
     from lisax.retrieval.command import counted
     from lisax.retrieval.passages import Source
@@ -127,8 +127,8 @@ def retrieve_passages(args: argparse.Namespace) -> int:
     from lisax.retrieval.runs import write_run
 
     if args.method not in (None, "bm25") or args.mode or args.mediawiki is not None or args.cluster:
-        raise LisaxError(f"{args.index} is an index of passages, which `lisax retrieve` searches by BM25: leave --method, "
-                         "--mode, --mediawiki and --cluster out (`lisax answer` searches vectors too)")
+        raise LisaxError(f"{args.index} is an index of passages, which `lisax retrieve` searches by BM25: leave "
+                         "--method, --mode, --mediawiki and --cluster out (`lisax answer` searches vectors too)")
     claims, index = list(read_claims(args.claims)), MixedIndex.open(args.index)
     found = index.search([claim.text for claim in claims], args.k or 100)
     hits = [Hit(claim.id, passage, rank, score) for claim, of_claim in zip(claims, found, strict=True)

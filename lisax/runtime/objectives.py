@@ -261,7 +261,8 @@ def objective_of(model: Model) -> Objective:
 # --- Text to text --------------------------------------------------------------------------
 
 
-def apply_model(model: T5Config | ReaderConfig, parameters: Any, batch: Batch, dropout_key: Array | None = None) -> Array:
+def apply_model(model: T5Config | ReaderConfig, parameters: Any, batch: Batch,
+                dropout_key: Array | None = None) -> Array:
     """Teacher-forced logits float32 [rows, target length, vocab]; dropout only where a key is given."""
     features = {name: batch[name] for name in MODEL_FEATURES if name in batch}
     return model.network().apply({"params": parameters}, **features, enable_dropout=dropout_key is not None,

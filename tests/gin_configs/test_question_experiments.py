@@ -12,7 +12,8 @@ from lisax.runtime.gin_files import GIN_CONFIGS, configured
 FOLDER = GIN_CONFIGS / "experiments" / "udt_qa"
 KINDS = {"retriever_micro": DualEncoderConfig, "retriever_second_micro": DualEncoderConfig,
          "span_reader_micro": SpanReaderConfig, "reader_micro": ReaderConfig, "retriever_base": DualEncoderConfig,
-         "retriever_second_base": DualEncoderConfig, "span_reader_large": SpanReaderConfig, "reader_large": ReaderConfig}
+         "retriever_second_base": DualEncoderConfig, "span_reader_large": SpanReaderConfig,
+         "reader_large": ReaderConfig}
 REQUIRED = ["BASE_CHECKPOINT = 'a'", "LARGE_CHECKPOINT = 'b'", "VERBALIZER = 'c'", "VOCABULARY = 'd'"]
 
 

@@ -28,7 +28,8 @@ def texts(rows, length, seed=0):
     return tokens
 
 
-@pytest.mark.parametrize("config", [DualEncoderConfig(T5, "first", False), ReaderConfig(T5, 3), SpanReaderConfig(T5, 3)])
+@pytest.mark.parametrize("config", [DualEncoderConfig(T5, "first", False), ReaderConfig(T5, 3),
+                                    SpanReaderConfig(T5, 3)])
 def test_a_description_gives_the_model_again(config):
     assert from_description(describe(config)) == config
     assert config.replaced(scan_layers=True).for_inference() == config

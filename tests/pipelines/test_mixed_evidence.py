@@ -31,7 +31,8 @@ def test_units_are_looked_up_by_their_ids(evidence):
     found = {unit: evidence.lookup(unit) for unit in
              ("Tarn_1_1", "Tarn_1:seasons#r1", "Tarn_1:graph#e0", "Tarn_1_7", "Tarn_1:seasons#r9", "nothing", "x#r1")}
     assert {unit: passage and passage.text for unit, passage in found.items()} == {
-        "Tarn_1_1": "It has an inn.", "Tarn_1:seasons#r1": "year, points | 1972, 20", "Tarn_1:graph#e0": "mayor, Mara Velin",
+        "Tarn_1_1": "It has an inn.", "Tarn_1:seasons#r1": "year, points | 1972, 20",
+        "Tarn_1:graph#e0": "mayor, Mara Velin",
         "Tarn_1_7": None, "Tarn_1:seasons#r9": None, "nothing": None, "x#r1": None}
     assert found["Tarn_1_1"].title == "Tarn" and found["Tarn_1_1"].id == "Tarn_1_1"
 
@@ -59,8 +60,8 @@ class Words:
 
 def test_one_claim_is_decided_by_an_edge_and_a_row_together(evidence, tmp_path):
     candidates = evidence.retrieve([CLAIM], 10)
-    assert set(candidates["c1"]) == {"Tarn_1_0", "Tarn_1_1", "Tarn_1:seasons#r0", "Tarn_1:seasons#r1", "Tarn_1:graph#e0",
-                                     "Tarn_1:graph#e1"}
+    assert set(candidates["c1"]) == {"Tarn_1_0", "Tarn_1_1", "Tarn_1:seasons#r0", "Tarn_1:seasons#r1",
+                                     "Tarn_1:graph#e0", "Tarn_1:graph#e1"}
     inference.rank_to_file(Words(Family.RANK), [CLAIM], candidates, evidence.lookup, tmp_path / "run.trec", depth=20,
                            spot=lambda text: [], tag="words")
     run = read_run(tmp_path / "run.trec")

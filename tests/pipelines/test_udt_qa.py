@@ -26,7 +26,8 @@ EVAL_PERIOD = 2
 BATCH_SIZE = 4
 """
 RECIPE = """
-QuestionRecipe.train = {{'retriever': '{d}/retriever.gin', 'retriever_second': '{d}/second.gin', 'reader': '{d}/reader.gin'}}
+QuestionRecipe.train = {{'retriever': '{d}/retriever.gin', 'retriever_second': '{d}/second.gin',
+                        'reader': '{d}/reader.gin'}}
 QuestionRecipe.learned_from = ('text',)
 QuestionRecipe.indexes = ('text', 'verbalized')
 QuestionRecipe.passages = 5
@@ -48,7 +49,8 @@ def run(tmp_path_factory):
                        ("reader", "span_reader_micro.gin")):
         (folder / f"{name}.gin").write_text(GIN.format(file=file), encoding="utf-8")
     (folder / "recipe.gin").write_text(RECIPE.format(d=folder), encoding="utf-8")
-    arguments = ["run", "udt-qa", "--pages", "120", "--out", str(folder / "out"), "--gin_file", str(folder / "recipe.gin")]
+    arguments = ["run", "udt-qa", "--pages", "120", "--out", str(folder / "out"), "--gin_file",
+                 str(folder / "recipe.gin")]
     assert cli.main(arguments) == 0
     return folder / "out", arguments
 
@@ -69,7 +71,7 @@ def test_answers_lead_to_a_unit_that_holds_them(run):
     index = MixedIndex.open(out / "index" / "verbalized.text")
     assert list(index.sources) == list(Source)
     rows = [json.loads(line) for line in (out / "answers" / "text.verbalized.jsonl").read_text().splitlines()]
-    answers = [answer for row in rows for answer in row["answers"]]
+    answers = [answer for row in rows for answer in row["found"]]
     assert answers and all(0 < answer["probability"] <= 1.0001 for answer in answers)
     for answer in answers:
         passage = index.passage(answer["passage"])

@@ -57,7 +57,8 @@ def test_exact_search_is_the_greatest_dot_products_of_all_sources(folder, monkey
     assert dense.encode_index(folder, Made(), told.append) == sum(told) == 80
     queries, index = ["a", "bb", "ccc"], dense.DenseIndex.open(folder)
     found = index.search(Made().questions(queries), 7)
-    assert [[hit for hit, _ in hits] for hits in found] == expected(made(Source.TEXT, 50) + made(Source.TABLE, 30), queries, 7)
+    every = made(Source.TEXT, 50) + made(Source.TABLE, 30)
+    assert [[hit for hit, _ in hits] for hits in found] == expected(every, queries, 7)
     assert len(index.search(Made().questions(["a"]), 500)[0]) == 80
 
 

@@ -93,7 +93,8 @@ def test_verbalized_rows_take_the_place_of_raw_ones(world, tmp_path):
     assert found.sources[Source.TABLE]["form"] == found.sources[Source.GRAPH]["form"] == "verbalized"
     assert {unit for passage in found.stores[Source.TABLE] for unit in passage.provenance} \
         == {unit.id for unit in units if "#r" in unit.id}
-    assert all(f"said of {unit}" in passage.text for passage in found.stores[Source.GRAPH] for unit in passage.provenance)
+    for passage in found.stores[Source.GRAPH]:
+        assert [f"said of {unit}" for unit in passage.provenance] == [passage.text]
 
 
 def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):

@@ -28,7 +28,8 @@ def test_a_raw_table_is_the_papers_form_with_its_rows_as_units():
     assert passage.unit_at(passage.text.index("1971")) == "Tarn:seasons#r0"
     assert passage.unit_at(passage.text.index("1972")) == "Tarn:seasons#r2"
     assert passage.unit_at(0) == "Tarn:seasons#r0"
-    assert [passage.unit_text(unit) for unit in passage.provenance] == ["year, goals | 1971, 40", "year, goals | 1972, empty"]
+    assert [passage.unit_text(unit) for unit in passage.provenance] == ["year, goals | 1971, 40",
+                                                                        "year, goals | 1972, empty"]
 
 
 def test_a_raw_graph_has_its_edges_as_units():
@@ -46,7 +47,8 @@ def test_every_passage_of_a_long_table_begins_with_its_header():
 
 
 def test_verbalized_rows_and_graphs_stand_in_the_place_of_raw_ones():
-    texts = {"Tarn:seasons#r0": "In 1971 it scored 40.", "Tarn:seasons#r2": "Then came 1972.", "Tarn:graph": "Tarn is a town."}
+    texts = {"Tarn:seasons#r0": "In 1971 it scored 40.", "Tarn:seasons#r2": "Then came 1972.",
+             "Tarn:graph": "Tarn is a town."}
     (table,) = passages.of_verbalized_table(TABLE, texts.__getitem__)
     assert table.text == "In 1971 it scored 40. Then came 1972." and table.unit_at(22) == "Tarn:seasons#r2"
     (graph,) = passages.of_verbalized_graph(GRAPH, texts.__getitem__)

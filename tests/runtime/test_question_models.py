@@ -22,7 +22,8 @@ from lisax.runtime.schedules import Schedule
 from lisax.runtime.step import TrainState
 from lisax.runtime.train import TrainConfig, Trainer, train
 
-T5 = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32)
+T5 = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
+              mlp_dim=32)
 ROOM, PASSAGES, ROWS = 4, 2, 8
 DUAL, READER, POINTER = DualEncoderConfig(T5), ReaderConfig(T5, PASSAGES), SpanReaderConfig(T5, PASSAGES)
 
@@ -110,7 +111,8 @@ def test_a_generating_reader_scores_as_it_learned(tmp_path):
 
 def test_towers_that_are_not_tied_both_begin_as_a_plain_t5s_encoder(tmp_path, capfd):
     state = TrainState(np.int32(0), initialize(T5, 3), {})
-    with CheckpointWriter(tmp_path / "t5", SaveCheckpointConfig(), {"architecture": dataclasses.asdict(T5)}, {}) as writer:
+    card = {"architecture": dataclasses.asdict(T5)}
+    with CheckpointWriter(tmp_path / "t5", SaveCheckpointConfig(), card, {}) as writer:
         writer.save(state, {})
     plain = flatten(jax.tree.map(np.asarray, state.parameters))
     restoring = CheckpointConfig(SaveCheckpointConfig(period=100), RestoreCheckpointConfig(path=str(tmp_path / "t5")))

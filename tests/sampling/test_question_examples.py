@@ -11,7 +11,8 @@ from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
 from lisax.sampling import question_examples as sampling
 
-PAGES = [Document("Tarn", "Tarn", (Sentence("Tarn", 0, "Tarn has 18 inns."), Sentence("Tarn", 1, "Its club won 18 points."))),
+PAGES = [Document("Tarn", "Tarn", (
+    Sentence("Tarn", 0, "Tarn has 18 inns."), Sentence("Tarn", 1, "Its club won 18 points."))),
          Document("Orm", "Orm", (Sentence("Orm", 0, "Orm has inns and a club."),))]
 TABLE = Table("Tarn:seasons", "Tarn", ("year", "points"), (("1971", "18"), ("1972", "20"), ("18", "1")))
 GRAPH = Graph("Tarn:graph", "Tarn", (("inns", "18"), ("mayor", "Orm")))

@@ -19,7 +19,8 @@ from tasks.vocabularies import SentencePieces
 TEXT = "Tarn has 18 inns and 5,000 dwellers, of whom 18 are smiths."
 SPANS = ((9, 11), (45, 47))
 EXAMPLES = [QuestionExample(f"q{i}", "How many inns has Tarn?", ("18", "eighteen"), (
-    PassageView("text:Tarn:0", "Tarn", TEXT, SPANS), PassageView("text:Orm:0", "Orm", "Orm is a town."))) for i in range(3)]
+    PassageView("text:Tarn:0", "Tarn", TEXT, SPANS), PassageView("text:Orm:0", "Orm", "Orm is a town.")))
+            for i in range(3)]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,8 @@ def folder(tmp_path_factory):
     vocabulary = SentencePieces(folder / "spiece.model")
     for name, kind, encode, k in (
             ("made_retrieve", Reads.RETRIEVE, tasks.questions.retriever_batch, 0),
-            ("made_point_top2", Reads.POINT, _row(Reads.POINT), 2), ("made_read_top2", Reads.READ, _row(Reads.READ), 2)):
+            ("made_point_top2", Reads.POINT, _row(Reads.POINT), 2),
+            ("made_read_top2", Reads.READ, _row(Reads.READ), 2)):
         tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, vocabulary=vocabulary)
     yield folder
     for name in ("made_retrieve", "made_point_top2", "made_read_top2"):
