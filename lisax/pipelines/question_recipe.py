@@ -51,7 +51,8 @@ class QuestionRecipe:
     checked_claims: int | None = None  # of the reported split, and as many over tables; None: all
     claim_passages: int = 20  # whose units are ranked for a claim
     seed: int = 0
-    warm_up: str | None = None
+    warm_up: str | None = None  # the recipe of a run of LisT5 on a generated world, whose models `initial` can name
+    warm_up_pages: int = 12_000
 
     def __post_init__(self):
         for field, known in (("train", MODELS), ("learned_from", INDEXES), ("indexes", INDEXES)):

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from lisax.corpora import open_folder
 from lisax.formats import faithfulness
 from lisax.formats.triples import graph_triples, table_triples
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, gin_text, tell
@@ -51,7 +52,8 @@ class UdtQa(Pipeline):
     @property
     def stage_names(self) -> list[str]:
         recipe = self.recipe
-        names = ["verbalize", *(f"index.{index}" for index in recipe.indexes), "vocabulary"]
+        names = ["verbalize", *(f"index.{index}" for index in recipe.indexes)]
+        names += ["world", "vocabulary", "warm_up"] if recipe.warm_up else ["vocabulary"]
         for learned in recipe.learned_from:
             for model in (name for name in recipe.train if name.endswith(f"_{learned}")):
                 names += [f"examples.{model}", f"train.{model}"]
@@ -64,6 +66,12 @@ class UdtQa(Pipeline):
 
     def read_claims(self, split: str) -> Iterable[Question]:
         return self.data.questions(split)
+
+    @property
+    def warm_up_pipeline(self) -> type[Pipeline]:
+        from lisax.pipelines.list5 import List5
+
+        return List5
 
     def has_gold(self, claim: Question) -> bool:
         return bool(claim.answers)
@@ -87,12 +95,8 @@ class UdtQa(Pipeline):
     # --- Stages -----------------------------------------------------------------------------
 
     def run(self) -> None:
-        """All stages up to the answers."""
-        self.verbalize()
-        self.build_indexes()
-        self.build_vocabulary()
-        for learned in self.recipe.learned_from:
-            self.learn(learned)
+        """All stages up to the answers and verdicts."""
+        self.train_models()
         for learned, index in self.recipe.settings:
             self.answer(learned, index)
         if self.recipe.claims:
@@ -105,7 +109,9 @@ class UdtQa(Pipeline):
     def train_models(self) -> None:
         self.verbalize()
         self.build_indexes()
+        self.write_world()
         self.build_vocabulary()
+        self.warm_up()
         for learned in self.recipe.learned_from:
             self.learn(learned)
 
@@ -164,6 +170,10 @@ class UdtQa(Pipeline):
             for source, store in opened.stores.items():
                 if index == "text" or source is not Source.TEXT:
                     yield from (f"{passage.title} . {passage.text}" for passage in store)
+        if self.recipe.warm_up:
+            made = open_folder(self.world_folder)
+            yield from (claim.text for claim in made.claims("train"))
+            yield from (f"{page.title} . {page.text}" for page in made.documents())
         yield "question: title: context:"
         yield from (question.text for question in self.claims[TRAIN].values())
 

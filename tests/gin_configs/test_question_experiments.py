@@ -7,6 +7,7 @@ import pytest
 from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig
 from lisax.pipelines.question_recipe import read_recipe
+from lisax.pipelines.recipe import read_recipe as read_list5_recipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 
 FOLDER = GIN_CONFIGS / "experiments" / "udt_qa"
@@ -34,6 +35,9 @@ def test_a_recipes_files_exist_and_agree_with_it(name):
     recipe = read_recipe([FOLDER / f"{name}.gin"], REQUIRED if name == "paper" else [])
     for path in [*recipe.train.values(), *([recipe.claims] if recipe.claims else [])]:
         assert (GIN_CONFIGS / path).is_file(), path
+    if recipe.warm_up:
+        made = read_list5_recipe([recipe.warm_up]).train
+        assert {start.removeprefix("warm_up/") for start in recipe.initial.values()} <= made.keys()
     given = ["MODEL_DIR = 'out'", "VOCAB_SIZE = 256", "MIXTURE_OR_TASK_NAME = 'x'", "INITIAL_CHECKPOINT_PATH = 'y'",
              "TASK_FEATURE_LENGTHS = {'inputs': 800, 'targets': 2}"]
     with configured("train", [recipe.train["reader"]], given) as config:

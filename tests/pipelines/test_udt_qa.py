@@ -136,5 +136,7 @@ def test_recipes_say_what_is_wrong(tmp_path):
                              ("QuestionRecipe.train = {'writer': 'x'}", "names writer")):
         with pytest.raises(LisaxError, match=message):
             read_recipe(["experiments/udt_qa/world.gin"], [binding])
-    assert read_recipe(["experiments/udt_qa/world.gin"]).expanded().initial == {
+    initial = read_recipe(["experiments/udt_qa/world.gin"]).expanded().initial
+    assert {name: start for name, start in initial.items() if "second" in name} == {
         f"retriever_second_{index}": f"retriever_{index}" for index in ("text", "raw", "verbalized")}
+    assert initial["reader_raw"].startswith("warm_up/")
