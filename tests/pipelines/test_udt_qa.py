@@ -132,7 +132,8 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
 def test_recipes_say_what_is_wrong(tmp_path):
     for binding, message in (("QuestionRecipe.indexes = ('raw',)", "must hold 'text'"),
                              ("QuestionRecipe.method = 'magic'", "found 'magic'"),
-                             ("QuestionRecipe.train = {'reader': 'x'}", "'retriever'"),
+                             ("QuestionRecipe.train = {'reader': 'x', 'retriever_second': 'y'}", "name it too"),
+                             ("QuestionRecipe.train = {'retriever': 'x'}", "a gin file for 'reader'"),
                              ("QuestionRecipe.train = {'writer': 'x'}", "names writer")):
         with pytest.raises(LisaxError, match=message):
             read_recipe(["experiments/udt_qa/world.gin"], [binding])
