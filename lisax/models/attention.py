@@ -147,8 +147,7 @@ class Attention(nn.Module):
             key, value = project("key", keys, key_init), project("value", keys, fan_in)
             if self.cache and self.is_mutable_collection(self.cache) and not self.is_initializing():
                 key, value = self._keep(key, value, mask)
-        # In a step the queries of a row are those of its beams, and each has a past of its own.
-        attended = {3: "bkd", 4: "bkhd", 5: "bqkhd"}[key.ndim]
+        attended = {3: "bkd", 4: "bkhd"}[key.ndim]
 
         if config.float32_attention_logits:
             query, key = query.astype(jnp.float32), key.astype(jnp.float32)
@@ -194,15 +193,18 @@ class Attention(nn.Module):
     def _keep(self, key: Array, value: Array, mask: Array) -> tuple[Array, Array]:
         """Keys and values to attend to, kept for later steps.
 
-        Of the encoder these are the ones given. Those of a step, [rows, beams, heads, head_dim], are written at the
-        last position that `mask` [1, 1, 1, steps] shows of [rows, beams, steps, heads, head_dim].
+        Of the encoder these are the ones given. Those of a step, [rows, beams, heads, head_dim], are written after those
+        of the steps before into [rows, steps * beams, heads, head_dim], where they stay: beams that change places are
+        told apart by `mask` [rows or 1, 1, beams, steps * beams], which shows each one key of every step so far. To move
+        the keys and values of the past would cost more than the step itself.
         """
         kept = []
         for name, new in (("keys", key), ("values", value)):
             if self.cache == PAST:
-                shape = (*new.shape[:2], mask.shape[-1], *new.shape[2:])
+                shape = (new.shape[0], mask.shape[-1], *new.shape[2:])
                 past = self.get_variable(PAST, name) if self.has_variable(PAST, name) else jnp.zeros(shape, new.dtype)
-                new = jax.lax.dynamic_update_index_in_dim(past, new, jnp.sum(mask) - 1, axis=2)
+                position = jnp.sum(mask[0, 0, 0]) - 1
+                new = jax.lax.dynamic_update_slice_in_dim(past, new, position * new.shape[1], axis=1)
             self.put_variable(self.cache, name, new)
             kept.append(new)
         return tuple(kept)
