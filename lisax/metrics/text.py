@@ -111,7 +111,7 @@ def _mean(values: Iterable[float]) -> float:
 def has_answer(text: str, answers: Iterable[str]) -> bool:
     """Whether one of the answers stands in the text, word by word; case, accents and punctuation do not count."""
     line = _line(text)
-    return any(len(answer := _line(wanted)) > 1 and answer in line for wanted in answers)
+    return any((answer := _line(wanted)).strip() and answer in line for wanted in answers)
 
 
 def _line(text: str) -> str:
