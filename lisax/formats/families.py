@@ -25,6 +25,7 @@ class Family(enum.StrEnum):
     TABLES = "tables"
     TABLE_FUSION = "table_fusion"
     TABLE_PARTS = "table_parts"
+    VERBALIZE = "verbalize"
 
     @property
     def ranks(self) -> bool:
@@ -86,6 +87,8 @@ def encode(example: ExampleLike | TableExampleLike | PartExampleLike, family: Fa
     is not of the family: a list where one sentence belongs, a verdict where relevance belongs. Of the family
     TABLE_FUSION a claim has as many inputs as tables: see `encode_each_table`.
     """
+    if family is Family.VERBALIZE:
+        raise LisaxError(f"the format '{family}' writes sentences: `formats.verbalizing.Encoder` gives its inputs")
     budget = {"preset": preset, "max_tokens": max_tokens, "count_tokens": count_tokens}
     if example.label is not None and isinstance(example.label, bool) != family.ranks:
         expected = "true or false" if family.ranks else "a verdict"

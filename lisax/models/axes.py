@@ -12,6 +12,7 @@ LOGICAL_AXES = {
     ("out", "kernel"): ("joined_kv", "embed"),
     **{(name, "kernel"): ("embed", "mlp") for name in ("wi", "wi_0", "wi_1")}, ("wo", "kernel"): ("mlp", "embed"),
     ("hidden", "kernel"): ("embed", "mlp"), ("classes", "kernel"): ("mlp", "classes"),  # of table fusion
+    ("span", "kernel"): ("embed", "ends"),  # of the pointing reader
 }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
     from lisax.pipelines.text_model import TextModel
 
-DEMO_PAGES, TABLE_PAGES = 12_000, 30_000  # the former for CLTR too
+DEMO_PAGES, TABLE_PAGES, QUESTION_PAGES = 12_000, 30_000, 3_000  # the first for CLTR too
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
@@ -64,10 +64,10 @@ def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int) 
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pipeline", choices=["list5", "open-tables", "cltr"], help="the paper")
+    parser.add_argument("pipeline", choices=["list5", "open-tables", "cltr", "udt-qa"], help="the paper")
     parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data check` "
-                        "knows (open-tables and cltr: default is a generated world)")
-    parser.add_argument("--pages", type=int, help="size of the generated world (default: 30000, of cltr 12000)")
+                        "knows (but for list5 the default is a generated world)")
+    parser.add_argument("--pages", type=int, help="size of the generated world (default: 30000, cltr 12000, udt-qa 3000)")
     parser.add_argument("--model", type=Path, metavar="DIR", help="cltr: a trained model of rows and columns, a "
                         "checkpoint or bundle, to answer with in place of training one, as in transfer from other data")
     parser.add_argument("--column-model", type=Path, metavar="DIR", help="cltr: with it, --model is of rows alone")
@@ -90,6 +90,15 @@ def run_main(args: argparse.Namespace) -> int:
             data, recipe = args.out / "world", "experiments/open_tables/world.gin"
             _write_world(OpenTables, data, args.pages or TABLE_PAGES, 0)
         return _run(OpenTables, finish, args, data, args.gin_file or [recipe], args.gin_bindings)
+    if args.pipeline == "udt-qa":
+        from lisax.pipelines.udt_qa import UdtQa
+        from lisax.pipelines.udt_qa_report import finish
+
+        data = args.data
+        if data is None:
+            data = args.out / "world"
+            _write_world(UdtQa, data, args.pages or QUESTION_PAGES, 0)
+        return _run(UdtQa, finish, args, data, args.gin_file or ["experiments/udt_qa/world.gin"], args.gin_bindings)
     if args.data is None:
         raise LisaxError(f"`lisax run {args.pipeline}` needs --data DIR; `lisax demo` makes a world of its own")
     return _list5(args, args.data, args.gin_file or ["experiments/list5/scratch.gin"], args.gin_bindings)
@@ -184,8 +193,8 @@ def rerank_main(args: argparse.Namespace) -> int:
         raise DataError(f"nothing in it has text in {args.index}", path=args.run)
     with counting(sum(min(len(units), args.depth) for units in candidates.values()), "sentences") as advance:
         rank_to_file(model, claims, candidates, sentences.lookup, args.out, depth=args.depth,
-                     spot=default_spotter(sentences.index.titles).spot, tag=str(model.family), progress=advance,
-                     made_from=json.dumps([args.depth, *map(fingerprint, (args.checkpoint, args.claims, args.run,
+                     spot=default_spotter(getattr(sentences.index, "titles", None)).spot, tag=str(model.family),
+                     progress=advance, made_from=json.dumps([args.depth, *map(fingerprint, (args.checkpoint, args.claims, args.run,
                                                                           args.index))]))
     return 0
 
@@ -266,6 +275,13 @@ def _claims(path: Path) -> list:
 
 
 def _sentences(index: Path):
+    from lisax.retrieval.folder import read_components
+
+    if any(name.startswith("passages-") for name in read_components(index)):
+        from lisax.pipelines.mixed_evidence import MixedEvidence
+        from lisax.retrieval.mixed import MixedIndex
+
+        return MixedEvidence(MixedIndex.open(index))
     from lisax.pipelines.sentences import Sentences
     from lisax.retrieval.documents import DocumentIndex
 

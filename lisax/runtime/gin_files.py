@@ -159,6 +159,8 @@ def _check_required(gin: Any) -> None:
 def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
     from lisax.models.decoding import Decoding
+    from lisax.models.dual_encoder import DualEncoderConfig
+    from lisax.models.reader import ReaderConfig, SpanReaderConfig
     from lisax.models.t5 import T5Config
     from lisax.models.table_fusion import FusionConfig
     from lisax.runtime import checkpoints, data, inference, objectives, optimizers, partitioning, schedules, train
@@ -168,6 +170,9 @@ def register_configurables() -> None:
     register("infer_script", "infer", inference.InferConfig)
     register("network", "T5Config", T5Config)
     register("table_fusion", "FusionConfig", FusionConfig)
+    register("dual_encoder", "DualEncoderConfig", DualEncoderConfig)
+    register("reader", "ReaderConfig", ReaderConfig)
+    register("reader", "SpanReaderConfig", SpanReaderConfig)
     register("decoding", "Decoding", Decoding)
     register("losses", "Loss", objectives.Loss)
     register("utils", "DatasetConfig", data.DatasetConfig)

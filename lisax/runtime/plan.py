@@ -17,6 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lisax.models.dual_encoder import DualEncoderConfig
+from lisax.models.reader import ReaderConfig
 from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import parameter_count
@@ -161,7 +163,7 @@ def search(config: TrainConfig, devices: list[Any], tell: Callable[[Setting, Pla
 
 def _settings(config: TrainConfig, devices: int) -> Iterator[Setting]:
     """From the fastest when there is room to the smallest. Deep models are scanned, or they compile for minutes."""
-    length = objective_of(config.model).text_length(config.train_data.task_feature_lengths)
+    length = objective_of(config.model).text_length(config.model, config.train_data.task_feature_lengths)
     scan = config.model.t5.num_encoder_layers > 12
     shards = devices // config.partitioner.num_partitions
     rows = _batch_size(config) // shards
@@ -193,6 +195,8 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
         targets = {name: tokens(lengths["targets"]) for name in
                    ("decoder_input_tokens", "decoder_target_tokens", "decoder_loss_weights")}
         return step.lower(placed, {"encoder_input_tokens": tokens(lengths["inputs"]), **targets}).compile()
+    if program != "train" and isinstance(config.model, (DualEncoderConfig, ReaderConfig)):
+        raise LisaxError("of dual encoders and readers training alone is planned: plan --program=train")
     if isinstance(config.model, FusionConfig):
         if program == "generate":
             raise LisaxError("table fusion generates nothing: plan --program=score")
