@@ -1,4 +1,4 @@
-"""`lisax evaluate fever | ranking | tables | answers | text`. Light to import; this verb is where files meet the measures."""
+"""`lisax evaluate fever | ranking | tables | answers | text`. Light to import; here files meet the measures."""
 
 from __future__ import annotations
 

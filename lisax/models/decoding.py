@@ -82,13 +82,13 @@ NextLogits = Callable[..., tuple[Array, Any]]
 
 
 def _begin(model: T5Config, parameters: Any, inputs: Array, length: int, beams: int) -> tuple[NextLogits, Any]:
-    """(past, tokens [rows, beams], their position, ancestors) -> (logits [rows, beams, vocab], past); and an empty past."""
+    """(past, tokens [rows, beams], position, ancestors) -> (logits [rows, beams, vocab], past); and an empty past."""
     transformer = Transformer(model)
     encoded = transformer.apply({"params": parameters}, inputs, method=Transformer.encode)
 
     def step(collections, tokens, position, ancestors, mutable):
-        return transformer.apply({"params": parameters, **collections}, encoded, inputs, tokens, position, length, ancestors,
-                                 method=Transformer.next_logits, mutable=mutable)
+        return transformer.apply({"params": parameters, **collections}, encoded, inputs, tokens, position, length,
+                                 ancestors, method=Transformer.next_logits, mutable=mutable)
 
     # Of this step only the keys and values of the inputs are used; the compiler leaves the rest out.
     start = jnp.zeros((inputs.shape[0], beams), jnp.int32)
