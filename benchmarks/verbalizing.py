@@ -3,7 +3,7 @@
     .venv/bin/python -m benchmarks.verbalizing [--rows 64] [--rounds 3] [--model t5_1_1_mini] [--targets 48]
 
 Both generate ten hypotheses of at most `--targets` tokens for the rows of a generated world's tables, as token ids, from
-random weights (EOS made likely enough that hypotheses end at different lengths). `transformers` gets the rows sorted by
+random weights. `transformers` gets the rows sorted by
 length in batches of ours; `as given` is what a user writes first: batches of 16 in their order, padded to the longest.
 The share of rows whose best hypothesis is the same is printed, as are the rows a second of the whole `verbalize` with
 its choice and check. Ratios are medians over rounds. Needs the extra `interop` and runs from the repository's root.
@@ -44,7 +44,8 @@ Tokens = Sequence[Sequence[int]]
 def world_rows(folder: Path, count: int) -> tuple[list[Triples], Vocabulary]:
     write(folder / "world", 2000, seed=0)
     units = [unit for table in open_folder(folder / "world").tables() for unit in table_triples(table)]
-    vocabulary = train_vocabulary((text.lower() for unit in units for text in unit_texts(unit)), folder / "spiece.model", 4000)
+    texts = (text.lower() for unit in units for text in unit_texts(unit))
+    vocabulary = train_vocabulary(texts, folder / "spiece.model", 4000)
     chosen = np.random.default_rng(0).permutation(len(units))[:count]
     return [units[i] for i in chosen], vocabulary
 
@@ -119,7 +120,7 @@ def main() -> None:
             ratios = [other[i] / own[i] for own, other in zip(spent["lisax"], spent[name])]
             print(f"by {clock}, lisax is {statistics.median(ratios):.2f} times as fast as {name} "
                   f"({min(ratios):.2f} to {max(ratios):.2f})")
-    print(f"same best hypothesis: {same} of {len(tokens)} rows; lengths {min(map(len, tokens))} to {max(map(len, tokens))}")
+    print(f"same best hypothesis: {same} of {len(tokens)} rows of {min(map(len, tokens))} to {max(map(len, tokens))} tokens")
     print(f"{args.model}, {BEAMS} beams, {args.targets} tokens, float32, {os.cpu_count()} cores of {platform.machine()}; "
           f"jax {jax.__version__}, torch {torch.__version__}, transformers {transformers.__version__}")
 

@@ -4,7 +4,8 @@
     webquestions-{train,val,test}.json          [{"qId", "qText", "answers": ["…"]}]
     webquestions.examples.{train,test}.json     [{"utterance", "targetValue": "(list (description …) …)"}]
 
-A folder with both sets has the splits `nq_train`, …, `webquestions_train`, …; one with a single set `train`, `dev`, `test`.
+A folder with both sets has the splits `nq_train`, …, `webquestions_train`, …; one with a single set has `train`, `dev`,
+`test`.
 """
 
 from __future__ import annotations

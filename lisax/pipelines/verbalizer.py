@@ -134,7 +134,8 @@ class Verbalizer:
         if check and not Facts(unit).judge(text, self.plain_words).faithful:
             return Verbalized(unit.id, unit.title, render(unit), -1, rejected + 1, fallback=True)
         fallback = any(part.fallback for part in parts)
-        return Verbalized(unit.id, unit.title, text, -1 if fallback else max(part.beam for part in parts), rejected, fallback)
+        beam = -1 if fallback else max(part.beam for part in parts)
+        return Verbalized(unit.id, unit.title, text, beam, rejected, fallback)
 
 
 def ended(text: str) -> str:

@@ -35,7 +35,8 @@ def report(run: VerbalizerTraining) -> dict:
     figures = {"filter": json.loads(run.filter_file.read_text(encoding="utf-8")), "baselines": {}, "models": {}}
     for name, examples in data.items():
         figures["baselines"][name] = {
-            "copy": _measured(examples, [f"{e.triples.title} {raw_text(e.triples)}" for e in examples], recipe.long_cell_words),
+            "copy": _measured(examples, [f"{e.triples.title} {raw_text(e.triples)}" for e in examples],
+                              recipe.long_cell_words),
             "rule": _measured(examples, [render(e.triples) for e in examples], recipe.long_cell_words)}
     for model in recipe.models:
         verbalizer = run.verbalizer(model)

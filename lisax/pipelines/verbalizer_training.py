@@ -149,7 +149,8 @@ class VerbalizerTraining:
             say(f"  T {len(examples):,}, T-F {len(kept):,} at ROUGE-1 of {recipe.threshold}")
 
         outputs = [self.examples_file(stem, role) for stem in (T, T_F) for role in ("train", "dev")]
-        self.stages.run("pairs", work, outputs=[*outputs, self.examples_file(T_F_ID_T, "dev"), self.filter_file, self._words_file],
+        outputs += [self.examples_file(T_F_ID_T, "dev"), self.filter_file, self._words_file]
+        self.stages.run("pairs", work, outputs=outputs,
                         settings={"data": fingerprint(self.data.folder, besides=self.out), "threshold": recipe.threshold,
                                   "share": recipe.validation_share, "words": recipe.plain_word_count})
 

@@ -24,7 +24,8 @@ def task(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     vocabulary = train_vocabulary(["ana maria was born in 1815 she"] * 20, tmp_path / "spiece.model", 120)
     name = f"verbalize_{tmp_path.name.replace('-', '_')}"
-    yield verbalizing.add(name, lambda split: path, splits=("dev",), vocabulary=SentencePieces(tmp_path / "spiece.model")), vocabulary
+    pieces = SentencePieces(tmp_path / "spiece.model")
+    yield verbalizing.add(name, lambda split: path, splits=("dev",), vocabulary=pieces), vocabulary
     seqio.TaskRegistry.remove(name)
 
 
