@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lisax.corpora import titles
 from lisax.corpora.dataset import StructureDataset
-from lisax.corpora.reading import Row, Watch, read_json, read_records, told
+from lisax.corpora.reading import Row, Watch, read_entries, read_records, told
 from lisax.records import DataError, Question
 
 _FILE = re.compile(r"(nq-open|webquestions)(?:\.examples)?[.-](train|dev|val|test)\.(jsonl?)", re.IGNORECASE)
@@ -55,25 +55,7 @@ def read_questions(path: Path, split: str, watch: Watch) -> Iterator[Question]:
     """The questions of one file; where the owner gives no id it is `{split}:{n}`, n counted from 1."""
     if path.suffix == ".jsonl":
         return read_records(path, lambda row: parse_question(row, split), watch)
-    return _from_list(path, split, watch)
-
-
-def _from_list(path: Path, split: str, watch: Watch) -> Iterator[Question]:
-    try:
-        entries = read_json(path, list)
-    except DataError as error:
-        watch.problem(error)
-        return
-    for number, entry in enumerate(entries, start=1):
-        try:
-            if not isinstance(entry, dict):
-                raise DataError(f"expected an object, found {entry!r:.80}", path=path, field=f"[{number - 1}]")
-            question = parse_question(Row(entry, path, number, watch), split)
-        except DataError as error:
-            watch.problem(error)
-            continue
-        watch.where = (path, number)
-        yield question
+    return read_entries(path, lambda row: parse_question(row, split), watch)
 
 
 def parse_question(row: Row, split: str) -> Question:

@@ -11,6 +11,7 @@ are taken out. A question's evidence is its table: the owners publish no cell.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import SPLITS, StructureDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import Row, Watch, parse_json, read_json, told
+from lisax.corpora.reading import Row, Watch, parse_json, parsed_files, read_entries, read_json, told
 from lisax.records import DataError, Question, Table, check_id
 
 TABLES = ("traindev_tables_tok.tar.gz", "traindev_tables_tok", "all_plain_tables.json")
@@ -54,22 +55,17 @@ def tables_path(folder: Path) -> Path | None:
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
     """The tables of a folder by name, or of an archive in its order; a table that cannot be read is a problem."""
-    try:
+    def members() -> Iterator[tuple[str, Path, Any]]:
         if path.name.endswith("tables.json"):
-            members = ((name, path, value) for name, value in read_json(path, dict).items())
+            yield from ((name, path, value) for name, value in read_json(path, dict).items())
         else:
-            members = ((file.stem, file, content) for file, content in archives.read_folder(path, ".json"))
-        for name, file, content in members:
-            try:
-                value = parse_json(content, dict, file) if isinstance(content, bytes) else content
-                table = parse_table(name, value, Place(file, None, watch))
-            except DataError as error:
-                watch.problem(error)
-                continue
-            watch.where = (file, 1)
-            yield table
-    except DataError as error:
-        watch.problem(error)
+            yield from ((file.stem, file, content) for file, content in archives.read_folder(path, ".json"))
+
+    def parse(name: str, file: Path, content: Any) -> Table:
+        value = parse_json(content, dict, file) if isinstance(content, bytes) else content
+        return parse_table(name, value, Place(file, None, watch))
+
+    return parsed_files(((member[1], functools.partial(parse, *member)) for member in members()), watch)
 
 
 def parse_table(name: str, value: Any, place: Place) -> Table:
@@ -101,21 +97,7 @@ def untokenised(text: str) -> str:
 
 
 def read_questions(path: Path, watch: Watch) -> Iterator[Question]:
-    try:
-        entries = read_json(path, list)
-    except DataError as error:
-        watch.problem(error)
-        return
-    for number, entry in enumerate(entries, start=1):
-        try:
-            if not isinstance(entry, dict):
-                raise DataError(f"expected an object, found {entry!r:.80}", path=path, field=f"[{number - 1}]")
-            question = parse_question(Row(entry, path, number, watch))
-        except DataError as error:
-            watch.problem(error)
-            continue
-        watch.where = (path, number)
-        yield question
+    return read_entries(path, parse_question, watch)
 
 
 def parse_question(row: Row) -> Question:
