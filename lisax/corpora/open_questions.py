@@ -17,7 +17,7 @@ from pathlib import Path
 from lisax.corpora import titles
 from lisax.corpora.dataset import StructureDataset
 from lisax.corpora.reading import Row, Watch, read_entries, read_records, told
-from lisax.records import DataError, Question
+from lisax.records import Question
 
 _FILE = re.compile(r"(nq-open|webquestions)(?:\.examples)?[.-](train|dev|val|test)\.(jsonl?)", re.IGNORECASE)
 _DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]*))\)')

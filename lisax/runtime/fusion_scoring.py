@@ -16,7 +16,7 @@ import numpy as np
 from lisax.records import LisaxError
 from lisax.runtime import bundle, program
 from lisax.runtime.batching import in_order
-from lisax.runtime.checkpoints import nested, read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import nested, resolve_checkpoint
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.scoring import TOKENS_PER_BATCH, batches_by_length
 from lisax.runtime.shapes import check_parameters

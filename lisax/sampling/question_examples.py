@@ -8,7 +8,6 @@ from answer rows (UDT-QA, section 4.1).
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
 from collections import Counter

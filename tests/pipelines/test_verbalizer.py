@@ -13,7 +13,7 @@ from lisax.formats.faithfulness import Facts
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder, marker_ids
 from lisax.pipelines import verbalizer as module
-from lisax.pipelines.verbalizer import Choices, Read, Verbalized, Verbalizer, read_verbalized, shares, verbalize_to_file
+from lisax.pipelines.verbalizer import Choices, Verbalized, Verbalizer, read_verbalized, shares, verbalize_to_file
 from lisax.pipelines.verbalizer_recipe import VerbalizerRecipe
 from lisax.pipelines.verbalizer_training import plain_words
 from lisax.records import DataError, LisaxError
