@@ -7,6 +7,7 @@ Where the checkpoint says its text format, the scorer is there as StableHLO too 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,10 +47,19 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
         write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
         (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
         write_json(folder / MODEL_JSON, card)
-        shutil.copyfile(source.vocabulary, folder / VOCABULARY_NAME)
+        for name, path in ({VOCABULARY_NAME: source.vocabulary} | _own_files(card, source.folder)).items():
+            shutil.copyfile(path, folder / name)
         if "words" in text or "tables" in text:
             _write_programs(folder, architecture.for_inference(), text, formats)
     return Path(out)
+
+
+def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
+    """What training put beside the parameters and inference reads: `files` of `model.json`, by name."""
+    names = card.get("files", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) and re.fullmatch(r"\w[\w.-]*", name) for name in names):
+        raise DataError(f"`files` must be names of files, found {names!r:.80}", path=folder / MODEL_JSON)
+    return {name: folder / name for name in names}
 
 
 def _write_programs(folder: Path, model: Any, text: dict[str, Any], formats: Sequence[str]) -> None:

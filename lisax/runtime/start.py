@@ -111,6 +111,7 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
         "training": {"first_step": first_step, "slots_first_step": slots_first_step,
                      "random_seed": config.random_seed, "data": described},
         **texts,
+        **({"files": sorted(config.files)} if config.files else {}),
         **config.card,
     }
 

@@ -13,7 +13,7 @@ from lisax.formats.faithfulness import Facts
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder, marker_ids
 from lisax.pipelines import verbalizer as module
-from lisax.pipelines.verbalizer import Choices, Verbalized, Verbalizer, read_verbalized, shares, verbalize_to_file
+from lisax.pipelines.verbalizer import PLAIN_WORDS, Choices, Verbalized, Verbalizer, read_verbalized, shares, verbalize_to_file
 from lisax.pipelines.verbalizer_recipe import VerbalizerRecipe
 from lisax.pipelines.verbalizer_training import plain_words
 from lisax.records import DataError, LisaxError
@@ -238,7 +238,7 @@ def test_iterate_and_verbalize(tmp_path, capsys):
     assert Verbalizer.open(out / "models/verbalize_t_f").plain_words
 
     bundle = tmp_path / "bundle"
-    assert main(["export", "--checkpoint", str(out / "models/verbalize_t_f"), "--out", str(bundle)]) == 0
+    assert main(["export", "--checkpoint", str(out / "models/verbalize_t_f"), "--out", str(bundle)]) == 0 and (bundle / PLAIN_WORDS).is_file()
     again = tmp_path / "again.jsonl"
     assert main(["verbalize", "--checkpoint", str(bundle), "--out", str(again), "--beams", "2", "--tables",
                  str(tables), "--pairs", "2", "--no-check"]) == 0
