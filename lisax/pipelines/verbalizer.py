@@ -115,7 +115,9 @@ class Verbalizer:
     def choose(self, unit: Triples, found: Sequence[Read], check: bool | None = None) -> Verbalized:
         """The text of a unit from what was said of its pieces; `check` in place of that of `choices`."""
         check = self.choices.check if check is None else check
-        return self._joined(unit, [self._chosen(*read, check) for read in found], check)
+        parts = [self._chosen(*read, check) for read in found]
+        # A piece that is not the unit itself was cut, be it only in a name: what it says is checked against the unit.
+        return parts[0] if [read.piece for read in found] == [unit] else self._joined(unit, parts, check)
 
     def _chosen(self, piece: Triples, texts: Sequence[str], check: bool) -> Verbalized:
         overlap, restorer, facts = Overlap.with_cells(piece), Restorer(piece), Facts(piece)
@@ -127,8 +129,6 @@ class Verbalizer:
         return Verbalized(piece.id, piece.title, render(piece), -1, len(texts), fallback=True)
 
     def _joined(self, unit: Triples, parts: Sequence[Verbalized], check: bool) -> Verbalized:
-        if len(parts) == 1 and parts[0].title == unit.title:
-            return parts[0]
         text = " ".join(part.text for part in parts)
         rejected = sum(part.rejected for part in parts)
         if check and not Facts(unit).judge(text, self.plain_words).faithful:

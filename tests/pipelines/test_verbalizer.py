@@ -106,6 +106,12 @@ def test_a_long_unit_is_read_in_pieces_and_joined():
     assert found.fallback and "10 December 1815" in found.text
 
 
+def test_a_name_that_was_cut_is_checked_whole():
+    unit = Triples("u", "5", (("1,234 1,234 1,234", "5"),))
+    found = saying("", max_tokens=40).verbalize([unit])[0]
+    assert found.text == "5: the 1,234 1,234 1,234 is 5."
+
+
 def test_shares():
     found = [Verbalized("a", "", "", 0), Verbalized("b", "", "", 3, 1), Verbalized("c", "", "", -1, 2, True)]
     assert shares(found[:2]) == {"units": 2, "first_choice": 0.5, "later_hypothesis": 0.5, "fallback": 0.0}
@@ -117,7 +123,7 @@ PART = st.lists(st.sampled_from(["5", "1,234", "25.0", "007", "1932-03-15", "Mar
 UNITS = st.builds(Triples, st.just("u"), PART, st.lists(st.tuples(PART, PART.filter(bool)), max_size=5).map(tuple))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(UNITS, st.lists(PART, min_size=1, max_size=4), st.one_of(st.none(), st.integers(1, 2)), st.integers(40, 90))
 def test_every_number_and_date_is_said_whatever_the_model_says(unit, texts, max_pairs, max_tokens):
     """The guarantee: what comes out is faithful, by a hypothesis or by the rule."""
