@@ -9,13 +9,14 @@ import os
 
 import seqio
 
-from tasks import labelling, msmarco, pretraining, ranking, tables
+from tasks import labelling, msmarco, pointer, pretraining, ranking, tables
 
 ranking.add_all()
 labelling.add_all()
 msmarco.add_all()
 pretraining.add_all()
 tables.add_all()
+pointer.add_all()
 
 # Both tasks on one sentence at once, for other models to start from: each is learned faster so than alone.
 seqio.MixtureRegistry.add("list5_base", ["list5_rank_entities", "list5_label_candidates"], default_rate=1.0)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 import flax.linen as nn
 import jax
 
+from lisax.models.evidence_pointer import PointerConfig
 from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import FusionConfig
 
@@ -33,7 +34,7 @@ class Model(Protocol):
 
 
 # A T5's description, that of most checkpoints, says no kind.
-_KINDS = {None: T5Config, "table_fusion": FusionConfig}
+_KINDS = {None: T5Config, "table_fusion": FusionConfig, "evidence_pointer": PointerConfig}
 
 
 def describe(model: Model) -> dict[str, Any]:

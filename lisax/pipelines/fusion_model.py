@@ -36,7 +36,7 @@ class FusionModel:
             raise DataError(f"`text` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
         self.dropped_rows = 0
-        self._scorer = FusionScorer.open(folder, tables=self.tables, max_tokens=self.max_tokens)
+        self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 
     @property
     def objective(self) -> str:

@@ -1,28 +1,17 @@
-"""Scoring with table fusion: probabilities of each claim's tables and truths, and the attention across its tables.
-
-Claims are scored in batches of about equal length: the longest of a claim's texts says the width of all of them.
-"""
+"""Scoring with table fusion: probabilities of each claim's tables and truths, and the attention across its tables."""
 
 from __future__ import annotations
 
 import functools
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from lisax.models.table_fusion import FusionConfig, probabilities
-from lisax.records import LisaxError
-from lisax.runtime.batching import in_order
-from lisax.runtime.checkpoints import nested
-from lisax.runtime.interop.architecture import parameter_shapes
-from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.claim_scoring import ClaimScorer
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.restore import shape_tree
-from lisax.runtime.scoring import TOKENS_PER_BATCH, batches_by_length
-from lisax.runtime.shapes import check_parameters
 
 
 class Scores(NamedTuple):
@@ -32,63 +21,19 @@ class Scores(NamedTuple):
     attention: np.ndarray  # float32 [claims, heads, k, k], of each table to each
 
 
-class FusionScorer:
-    """Scores claims, each given as one text for each of its tables. Each shape of batch is compiled once and kept."""
+class FusionScorer(ClaimScorer):
+    """Scores claims, each given as one text for each of its tables."""
 
-    def __init__(self, model: FusionConfig, parameters: Any, *, tables: int, max_tokens: int,
-                 tokens_per_batch: int | None = None):
-        """`tables`: k, the most that a claim has; `max_tokens`: the longest text, with its EOS."""
-        self.model, self._tables, self._max_tokens = model.for_inference(), tables, max_tokens
-        self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
-        self._partitioner = Partitioner.over_all_devices()
-        self._parameters = self._partitioner.place_state(parameters)
-
-    @classmethod
-    def open(cls, path: str | os.PathLike, *, tables: int, max_tokens: int) -> FusionScorer:
-        """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        checkpoint = open_checkpoint(path)
-        model = checkpoint.architecture
-        if not isinstance(model, FusionConfig):
-            raise LisaxError(f"{checkpoint.folder} is no table fusion by its model.json")
-        check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
-        parameters = nested(dict(checkpoint.read(checkpoint.parameters)))
-        return cls(model, parameters, tables=tables, max_tokens=max_tokens)
+    kind, kind_name, text_name = FusionConfig, "table fusion", "tables"
 
     def scores(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
                ) -> Scores:
-        """Scores of token ids [claim][table][token], texts that end in EOS.
-
-        A claim's missing tables, and texts without tokens, have probability and attention 0. `progress` is told of
-        each batch's number of claims. A text above `max_tokens` or more tables than `tables` is an error: formats
-        shorten, the scorer does not."""
-        if claims and max(map(len, claims)) > self._tables:
-            raise LisaxError(f"a claim with {max(map(len, claims))} tables was given to a scorer of at most "
-                             f"{self._tables}")
-        score = compiled_fusion(self.model, self._partitioner)
-
-        def batches(claims: Sequence[Sequence[Sequence[int]]]) -> Iterable[tuple[np.ndarray, jax.Array]]:
-            for rows, tokens in self._batches(claims):
-                yield rows, self._partitioner.place_batch({"tokens": tokens})["tokens"]
-                if progress is not None:
-                    progress(len(rows))
-
-        found = in_order([claims], batches, lambda tokens: score(self._parameters, tokens),
-                         lambda parts: list(zip(*map(np.asarray, parts))))
-        results = next(found, [])
-        k, heads = self._tables, self.model.heads
+        """Scores of token ids [claim][table][token]; see `run`. A claim's missing tables, and texts without tokens,
+        have probability and attention 0."""
+        results = self.run(claims, compiled_fusion(self.model, self.partitioner), progress)
+        k, heads = self.texts, self.model.heads
         return Scores(np.array([share for share, _ in results]).reshape(-1, k, self.model.classes),
                       np.array([weights for _, weights in results]).reshape(len(results), heads, k, k))
-
-    def _batches(self, claims: Sequence[Sequence[Sequence[int]]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """(indices, int32 [rows, tables, width])"""
-        lengths = [max(map(len, claim), default=0) for claim in claims]
-        for rows, count, width in batches_by_length(lengths, self._max_tokens, self._tokens_per_batch // self._tables,
-                                                    self._partitioner.batch_shards):
-            batch = np.zeros((count, self._tables, width), np.int32)
-            for i, row in enumerate(rows):
-                for j, tokens in enumerate(claims[row]):
-                    batch[i, j, :len(tokens)] = tokens
-            yield rows, batch
 
 
 @functools.cache

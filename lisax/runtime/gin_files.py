@@ -159,6 +159,7 @@ def _check_required(gin: Any) -> None:
 def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
     from lisax.models.decoding import Decoding
+    from lisax.models.evidence_pointer import PointerConfig
     from lisax.models.t5 import T5Config
     from lisax.models.table_fusion import FusionConfig
     from lisax.runtime import checkpoints, data, inference, objectives, optimizers, partitioning, schedules, train
@@ -168,6 +169,7 @@ def register_configurables() -> None:
     register("infer_script", "infer", inference.InferConfig)
     register("network", "T5Config", T5Config)
     register("table_fusion", "FusionConfig", FusionConfig)
+    register("evidence_pointer", "PointerConfig", PointerConfig)
     register("decoding", "Decoding", Decoding)
     register("losses", "Loss", objectives.Loss)
     register("utils", "DatasetConfig", data.DatasetConfig)
@@ -179,6 +181,7 @@ def register_configurables() -> None:
     register("partitioning", "PjitPartitioner", partitioning.PjitPartitioner)
     register("adafactor", "Adafactor", optimizers.Adafactor)
     register("optimizers", "AdamW", optimizers.AdamW)
+    register("optimizers", "Adagrad", optimizers.Adagrad)
 
 
 @functools.cache
