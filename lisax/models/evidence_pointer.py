@@ -93,6 +93,10 @@ class Found(NamedTuple):
     shares: Array  # float32 [rows, beam, steps]: probability of each pointer given those before
     labels: Array  # float32 [rows, beam, 3]: probabilities, averaged over steps; zeros of the relation "none"
 
+    def best(self) -> tuple[Array, Array, Array]:
+        """(pointers float32 [rows, steps], shares, labels) of the best hypotheses; all of one type, as programs are."""
+        return self.pointers[:, 0].astype(jnp.float32), self.shares[:, 0], self.labels[:, 0]
+
 
 class EvidencePointer(nn.Module):
     """Token 0 is padding; a candidate without tokens is absent."""

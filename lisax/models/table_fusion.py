@@ -179,19 +179,3 @@ def example_weights(objective: str, targets: Array) -> Array:
     """float32 [rows]: 1 where there is something to learn: a gold table, or any for the ternary objective."""
     least = IRRELEVANT if objective == "ternary" else TRUE
     return jnp.any(targets >= least, axis=-1).astype(jnp.float32)
-
-
-def truth(probabilities: Any) -> Any:
-    """(p(true), p(false)) [..., 2] of a claim from [..., k, classes], over its tables; numpy stays numpy."""
-    return _normalized(probabilities[..., -2:].sum(-2))
-
-
-def relevance(probabilities: Any) -> Any:
-    """p(table) [..., k] from [..., k, classes], over both truths; numpy stays numpy."""
-    return _normalized(probabilities[..., -2:].sum(-1))
-
-
-def _normalized(shares: Any) -> Any:
-    """Over the last axis; zeros, of a claim without tables, stay zeros."""
-    total = shares.sum(-1, keepdims=True)
-    return shares / (total + (total == 0))

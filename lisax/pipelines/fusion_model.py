@@ -12,7 +12,7 @@ from lisax.formats import presets
 from lisax.formats.families import Family, encode_each_table
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics import tables as figures
-from lisax.models import table_fusion
+from lisax.models import table_truth
 from lisax.records import DataError, Label, LisaxError, Table
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
 from lisax.runtime.fusion_scoring import FusionScorer, Scores
@@ -28,19 +28,16 @@ class FusionModel:
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
         try:
-            text = read_card(folder)["text"]
+            card = read_card(folder)
+            text, self.objective = card["text"], card["architecture"]["objective"]
             if text["family"] != Family.TABLE_FUSION:
                 raise LisaxError(f"{folder} is a model of the format '{text['family']}', not '{Family.TABLE_FUSION}'")
             self.preset, self.max_tokens, self.tables = presets.get(text["preset"]), text["max_tokens"], text["tables"]
         except (KeyError, TypeError) as error:
-            raise DataError(f"`text` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
+            raise DataError(f"`text` or `architecture` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
         self.dropped_rows = 0
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
-
-    @property
-    def objective(self) -> str:
-        return self._scorer.model.objective
 
     def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:
         """Probabilities of (table, truth) pairs or classes, and attention; see `fusion_scoring.Scores`."""
@@ -55,15 +52,15 @@ class FusionModel:
         for surer. The paper's two estimators."""
         if self.objective == "ternary":
             return figures.ternary_sufficiency(probabilities[..., 0], probabilities.sum(-1) > 0)
-        return -figures.joint_entropy(table_fusion.relevance(probabilities))
+        return -figures.joint_entropy(table_truth.relevance(probabilities))
 
     # --- A line, for users in Python ------------------------------------------------------------
 
     def verify(self, claim: str, tables: Sequence[Table], columns: int | None = None) -> dict[Label, float]:
-        """Probability that the claim is true and false given up to k tables, best first; see `relevance` of
-        `table_fusion` for each table's own. `columns`: the first so many of each table are read (None: all)."""
+        """Probability that the claim is true and false given up to k tables, best first; see `table_truth.relevance`
+        for each table's own. `columns`: the first so many of each table are read (None: all)."""
         example = TableExample("claim", claim, tuple(view(table, range(len(table.header))[:columns]) for table in tables))
-        truth = table_fusion.truth(self.scores([example]).probabilities)[0]
+        truth = table_truth.truth(self.scores([example]).probabilities)[0]
         return {Label.SUPPORTS: float(truth[0]), Label.REFUTES: float(truth[1])}
 
     @functools.cached_property

@@ -9,7 +9,7 @@ import numpy as np
 from lisax.corpora.table_predictions import TableVerdict
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics import tables as figures
-from lisax.models import table_fusion
+from lisax.models import table_truth
 from lisax.page import charts
 from lisax.page.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICTS
 from lisax.page.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable, write_report
@@ -75,11 +75,11 @@ def _fusion(run: OpenTables, model: str) -> dict:
     decided, scores = run.decided(model, REPORT), run.scores(model, REPORT)
     examples = run.examples(table_examples.file_name(depth_of(model)), REPORT)
     threshold, sufficiency = run.threshold(model), scores["sufficiency"]
-    truth = table_fusion.truth(scores["probabilities"])
+    truth = table_truth.truth(scores["probabilities"])
     open_label = truth.argmax(1) if threshold is None else np.where(sufficiency <= threshold, 2, truth.argmax(1))
     gold = np.array([{Label.SUPPORTS: 0, Label.REFUTES: 1}.get(example.label, 2) if there else 2
                      for example, there in zip(examples, decided)])
-    relevance = table_fusion.relevance(scores["probabilities"])
+    relevance = table_truth.relevance(scores["probabilities"])
     claims = run.claims[REPORT]
     reranked = {example.claim_id: [Hit(example.claim_id, example.unit_ids[j], rank, float(relevance[i, j]))
                                    for rank, j in enumerate(np.argsort(-relevance[i, :len(example.tables)], kind="stable"), 1)]

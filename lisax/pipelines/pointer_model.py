@@ -23,20 +23,16 @@ class PointerModel:
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
         try:
-            text = read_card(folder)["text"]
+            card = read_card(folder)
+            text, self.labels = card["text"], card["architecture"]["relation"] != "none"  # whether it labels claims
             self.family, self.preset = Family(text["family"]), presets.get(text["preset"])
             self.max_tokens, self.candidates = int(text["max_tokens"]), int(text["candidates"])
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"`text` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
+            raise DataError(f"`text` or `architecture` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
         if not self.family.points:
             raise LisaxError(f"{folder} is a model of the format '{self.family}', which does not point")
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
         self._scorer = PointerScorer.open(folder, texts=self.candidates, max_tokens=self.max_tokens)
-
-    @property
-    def labels(self) -> bool:
-        """Whether it labels claims."""
-        return self._scorer.model.relation != "none"
 
     def point(self, examples: Sequence[PointerExample], progress: Callable[[int], None] | None = None) -> Pointing:
         """The best pointers and the labels' probabilities. A claim without candidates has not enough information."""

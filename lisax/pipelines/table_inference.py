@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from lisax.corpora.table_predictions import TableVerdict
-from lisax.models import table_fusion
+from lisax.models import table_truth
 from lisax.pipelines.fusion_model import FusionModel
 from lisax.pipelines.text_model import TextModel
 from lisax.records import LABELS, Claim, Verdict
@@ -44,10 +44,10 @@ def judged(probabilities: np.ndarray, sufficiency: np.ndarray | None,
 
     With a threshold a claim at or below it has not enough information, otherwise it is true or false."""
     shares = np.zeros((len(probabilities), 3))
-    shares[:, :2] = table_fusion.truth(probabilities)
+    shares[:, :2] = table_truth.truth(probabilities)
     # Nothing was retrieved, or nothing that suffices.
     undecided = shares.sum(1) == 0
     if threshold is not None:
         undecided |= sufficiency <= threshold
     shares[undecided] = 0.0, 0.0, 1.0
-    return shares, sufficiency, table_fusion.relevance(probabilities)
+    return shares, sufficiency, table_truth.relevance(probabilities)

@@ -104,8 +104,8 @@ def _of_program(parameters: dict, folder: Path) -> Callable[[list[int], int], La
     shapes.check_parameters(described["parameters"], parameters, folder)
 
     def scorer_of(pieces: list[int], max_tokens: int) -> LabelScorer:
-        if pieces != described["pieces"]:
-            raise DataError(f"the program scores the pieces {described['pieces']}, the label words are {pieces}: "
+        if pieces != described.get("pieces"):
+            raise DataError(f"the program scores the pieces {described.get('pieces')}, the label words are {pieces}: "
                             "export the model again", path=folder / program.PROGRAM_JSON)
         return LabelScorer(None, parameters, pieces, max_tokens=max_tokens, program=program.load(folder, described))
 

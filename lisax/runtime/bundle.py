@@ -1,6 +1,6 @@
 """Bundles for inference: `model.safetensors` + `model.json` + vocabulary, parameters under T5X's names.
 
-Where the checkpoint says its text format, the label scorer is there as StableHLO too (see `program`), so that
+Where the checkpoint says its text format, the scorer is there as StableHLO too (see `program`), so that
 `lisax.load` needs jax, numpy and sentencepiece alone.
 """
 
@@ -38,30 +38,37 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
         raise DataError("the checkpoint has no vocabulary beside it; `lisax checkpoint import --vocabulary FILE` "
                         "writes it with one", path=source.folder / VOCABULARY_NAME)
     card = card_of(source, architecture)
-    # A program scores label words, which a model that is built on a T5 has not.
-    words = (card.get("text") or {}).get("words") if architecture.t5 is architecture else None
-    if words is None and set(formats) != {"bundle"}:
-        raise DataError("`text` with the label words is missing: without it there is nothing to score, and only "
-                        "--format bundle can be written", path=source.folder / MODEL_JSON)
+    text = card.get("text") or {}
+    scored = {"words", "tables", "candidates"} & text.keys()
+    if not scored and set(formats) != {"bundle"}:
+        raise DataError("`text` with the label words, or the number of tables or candidates, is missing: without it "
+                        "there is nothing to score, and only --format bundle can be written",
+                        path=source.folder / MODEL_JSON)
     with new_folder(out) as folder:
         write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
         (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
         write_json(folder / MODEL_JSON, card)
         shutil.copyfile(source.vocabulary, folder / VOCABULARY_NAME)
-        if words is not None:
-            _write_programs(folder, card, safetensors_file.read(folder / PARAMETERS_NAME), words, formats)
+        if scored:
+            _write_programs(folder, architecture.for_inference(), text, formats)
     return Path(out)
 
 
-def _write_programs(folder: Path, card: dict[str, Any], parameters: dict[str, np.ndarray], words: Sequence[str],
-                    formats: Sequence[str]) -> None:
+def _write_programs(folder: Path, model: Any, text: dict[str, Any], formats: Sequence[str]) -> None:
     from lisax.formats.vocabulary import Vocabulary
-    from lisax.models.t5 import T5Config
 
-    vocabulary = Vocabulary(folder / VOCABULARY_NAME)
-    pieces = [vocabulary.piece_id(word) for word in words]
-    exported = program.export_scorer(T5Config(**card["architecture"]).for_inference(), parameters, pieces)
-    program.save(exported, folder, words, pieces)
+    parameters = safetensors_file.read(folder / PARAMETERS_NAME)
+    if "words" in text:
+        vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        pieces = [vocabulary.piece_id(word) for word in text["words"]]
+        exported = program.export_scorer(model, parameters, pieces)
+        program.save(exported, folder, words=text["words"], pieces=pieces)
+    elif "candidates" in text:
+        exported = program.export_pointer(model, parameters, text["candidates"])
+        program.save(exported, folder)
+    else:
+        exported = program.export_fusion(model, parameters, text["tables"])
+        program.save(exported, folder)
     if "stablehlo" in formats:
         (folder / program.EXPORTED_NAME).write_bytes(exported.serialize())
     if "savedmodel" in formats:

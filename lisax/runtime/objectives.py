@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models import evidence_pointer, table_fusion
+from lisax.models import evidence_pointer, table_fusion, table_truth
 from lisax.models.architectures import Model
 from lisax.models.evidence_pointer import COLUMNS, LABEL_COUNT, PointerConfig
 from lisax.models.t5 import T5Config, Transformer
@@ -131,7 +131,7 @@ class Fusion:
         losses = table_fusion.example_loss(model.objective, table_fusion.log_probabilities(model.objective, fused),
                                            targets)
         probabilities = table_fusion.probabilities(model.objective, fused)
-        truth, relevance = table_fusion.truth(probabilities), table_fusion.relevance(probabilities)
+        truth, relevance = table_truth.truth(probabilities), table_truth.relevance(probabilities)
         # Only a gold table says which verdict is right.
         gold = targets >= TRUE
         decided = jnp.any(gold, axis=-1)

@@ -1,4 +1,5 @@
-"""The label scorer of a bundle as StableHLO: token ids -> logits of the label words, for any batch and length.
+"""The scorer of a bundle as StableHLO, for any batch and length: token ids -> logits of the label words, what
+table fusion says of a claim's tables, or what a pointer points to of its candidates.
 
 A bundle carries the program beside its parameters, so that scoring needs jax alone: no flax, and no second
 definition of the model. It is lowered once for CPU, CUDA and TPU; parameters are an input, because as constants
@@ -30,21 +31,50 @@ CONSTRAINTS = ("batch >= 1", "length >= 1")
 
 
 def export_scorer(config: Any, parameters: Mapping[str, Any], pieces: Sequence[int]) -> export.Exported:
-    """(parameters {name: float32 array}, tokens int32 [batch, length]) -> logits float32 [batch, pieces].
+    """(parameters {name: float32 array}, tokens int32 [batch, length]) -> (logits float32 [batch, pieces],).
 
     `config` is a `T5Config`; `parameters` need shapes only. Names are paths, `encoder/layers_0/mlp/wo/kernel`."""
-    import flax.linen as nn
-
     from lisax.models.t5 import Transformer
 
     model, pieces = Transformer(config), np.asarray(pieces, np.int32)
 
-    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> jax.Array:
+    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array]:
+        return (first_step_logits(model, nested(parameters), tokens, pieces),)
+
+    return _exported(score, parameters, ("batch", "length"))
+
+
+def export_fusion(model: Any, parameters: Mapping[str, Any], tables: int) -> export.Exported:
+    """(parameters, tokens int32 [batch, tables, length]) -> (probabilities float32 [batch, tables, classes], attention
+    float32 [batch, heads, tables, tables]) of a `FusionConfig`; see `table_fusion`."""
+    from lisax.models.table_fusion import probabilities
+
+    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
+        fused = model.network().apply({"params": nested(parameters)}, tokens)
+        return probabilities(model.objective, fused), fused.attention
+
+    return _exported(score, parameters, ("batch", tables, "length"))
+
+
+def export_pointer(model: Any, parameters: Mapping[str, Any], candidates: int) -> export.Exported:
+    """(parameters, tokens int32 [batch, candidates, length]) -> (pointers float32 [batch, steps], their shares, label
+    probabilities [batch, 3]) of a `PointerConfig`; see `evidence_pointer`."""
+
+    def search(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, ...]:
+        return model.network().apply({"params": nested(parameters)}, tokens, method="search").best()
+
+    return _exported(search, parameters, ("batch", candidates, "length"))
+
+
+def _exported(score: Callable, parameters: Mapping[str, Any], tokens: Sequence[int | str]) -> export.Exported:
+    import flax.linen as nn
+
+    def of_any_length(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, ...]:
         with nn.intercept_methods(_bias_of_any_length):
-            return first_step_logits(model, nested(parameters), tokens, pieces)
+            return score(parameters, tokens)
 
     shapes = {name: jax.ShapeDtypeStruct(leaf.shape, np.float32) for name, leaf in parameters.items()}
-    exported = export.export(jax.jit(score), platforms=PLATFORMS)(shapes, _tokens())
+    exported = export.export(jax.jit(of_any_length), platforms=PLATFORMS)(shapes, _tokens(tokens))
     return dataclasses.replace(exported, mlir_module_serialized=_older(exported))
 
 
@@ -58,8 +88,8 @@ def first_step_logits(model: Any, parameters: Any, tokens: jax.Array, pieces: An
     return model.apply({"params": parameters}, encoded, tokens, start, start + 1, pieces=pieces, method="decode")[:, 0]
 
 
-def _tokens() -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(export.symbolic_shape("batch, length", constraints=CONSTRAINTS), np.int32)
+def _tokens(shape: Sequence[int | str]) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(export.symbolic_shape(", ".join(map(str, shape)), constraints=CONSTRAINTS), np.int32)
 
 
 def _bias_of_any_length(call: Callable, args: tuple, kwargs: dict, context: Any) -> Any:
@@ -86,20 +116,25 @@ def _older(exported: export.Exported) -> bytes:
 # --- Files ---------------------------------------------------------------------------------
 
 
-def save(exported: export.Exported, folder: Path, words: Sequence[str], pieces: Sequence[int]) -> None:
-    """Writes `scorer.stablehlo` and `scorer.json`."""
-    (parameters, _), _ = jax.tree.unflatten(exported.in_tree, exported.in_avals)
+def save(exported: export.Exported, folder: Path, **about: Any) -> None:
+    """Writes `scorer.stablehlo` and `scorer.json`, which says `about` too: of label words {words, pieces}."""
+    (parameters, tokens), _ = jax.tree.unflatten(exported.in_tree, exported.in_avals)
     (folder / PROGRAM_NAME).write_bytes(exported.mlir_module_serialized)
     write_json(folder / PROGRAM_JSON, {
-        "format": 1,
-        "computes": "(parameters, tokens int32 [batch, length]) -> logits float32 [batch, words]",
-        "words": list(words),
-        "pieces": [int(piece) for piece in pieces],
+        "format": 2,
+        "computes": "(parameters float32, tokens int32) -> outputs float32",
+        "tokens": _plain(tokens.shape),
+        "outputs": [_plain(leaf.shape) for leaf in exported.out_avals],
+        **about,
         "platforms": list(exported.platforms),
         "calling_convention_version": exported.calling_convention_version,
         "kept_arguments": list(exported.module_kept_var_idx),
         "parameters": {name: list(leaf.shape) for name, leaf in parameters.items()},
     })
+
+
+def _plain(shape: Sequence[Any]) -> list[int | str]:
+    return [size if isinstance(size, int) else str(size) for size in shape]
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -109,25 +144,27 @@ def read_description(folder: Path) -> dict[str, Any]:
         described = json.loads(path.read_text(encoding="utf-8"))
         described["parameters"] = {name: jax.ShapeDtypeStruct(shape, np.float32)
                                    for name, shape in described["parameters"].items()}
-        described["kept_arguments"], described["calling_convention_version"], described["pieces"]
+        described["kept_arguments"], described["calling_convention_version"], described["tokens"], described["outputs"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"not the description of a scorer ({error}): export the model again", path=path) from None
     return described
 
 
-def load(folder: Path, described: Mapping[str, Any]) -> Callable[[Mapping[str, jax.Array], jax.Array], jax.Array]:
+def load(folder: Path, described: Mapping[str, Any]
+         ) -> Callable[[Mapping[str, jax.Array], jax.Array], tuple[jax.Array, ...]]:
     """The program of a bundle, to be called inside `jit`."""
-    tokens = _tokens()
+    tokens = _tokens(described["tokens"])
     arguments = ((described["parameters"], tokens), {})
     leaves, in_tree = jax.tree.flatten(arguments)
-    out = jax.core.ShapedArray((tokens.shape[0], len(described["pieces"])), np.dtype(np.float32))
+    outs = tuple(jax.core.ShapedArray((tokens.shape[0], *shape[1:]), np.dtype(np.float32))
+                 for shape in described["outputs"])
     try:
         # What `jax.export.deserialize` builds of its file format.
         exported = export.Exported(
-            fun_name="score", in_tree=in_tree, out_tree=jax.tree.structure(0),
-            in_avals=tuple(jax.core.ShapedArray(leaf.shape, leaf.dtype) for leaf in leaves), out_avals=(out,),
-            in_shardings_hlo=(None,) * len(leaves), out_shardings_hlo=(None,), _has_named_shardings=True,
-            _in_named_shardings=(None,) * len(leaves), _out_named_shardings=(None,), nr_devices=1,
+            fun_name="score", in_tree=in_tree, out_tree=jax.tree.structure(outs),
+            in_avals=tuple(jax.core.ShapedArray(leaf.shape, leaf.dtype) for leaf in leaves), out_avals=outs,
+            in_shardings_hlo=(None,) * len(leaves), out_shardings_hlo=(None,) * len(outs), _has_named_shardings=True,
+            _in_named_shardings=(None,) * len(leaves), _out_named_shardings=(None,) * len(outs), nr_devices=1,
             platforms=tuple(described["platforms"]), ordered_effects=(), unordered_effects=(),
             disabled_safety_checks=(), mlir_module_serialized=(folder / PROGRAM_NAME).read_bytes(),
             calling_convention_version=described["calling_convention_version"],

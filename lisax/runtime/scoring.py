@@ -34,7 +34,7 @@ class LabelScorer:
                  tokens_per_batch: int | None = None, program: Callable | None = None):
         """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS.
 
-        With `program`, a bundle's (parameters, tokens) -> logits of just these pieces, no model is built."""
+        With `program`, a bundle's (parameters, tokens) -> (logits of just these pieces,), no model is built."""
         tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
         self._partitioner = Partitioner.over_all_devices()
         self._parameters = self._partitioner.place_state(parameters)
@@ -118,7 +118,7 @@ def compiled_scorer(config: T5Config | None, partitioner: Partitioner, program: 
 
     def score(parameters: Any, tokens: jax.Array, pieces: jax.Array) -> jax.Array:
         if program is not None:
-            return program(parameters, tokens)
+            return program(parameters, tokens)[0]
         from lisax.models.t5 import Transformer
 
         with partitioner.constraints():

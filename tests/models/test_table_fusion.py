@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lisax.models import table_fusion
+from lisax.models import table_fusion, table_truth
 from lisax.models.architectures import describe, from_description
 from lisax.models.t5 import T5Config, Transformer, initialize
 from lisax.models.table_fusion import OBJECTIVES, Fused, FusionConfig
@@ -43,8 +43,8 @@ def test_shapes_and_sums(objective, heads, pooling):
     assert (shares[~present] == 0).all() and (shares[present] > 0).all()
     whole = shares.sum(-1)[present] if objective == "ternary" else shares.sum((1, 2))[:3]
     np.testing.assert_allclose(whole, 1, rtol=1e-5)
-    np.testing.assert_allclose(table_fusion.truth(shares).sum(-1), [1, 1, 1, 0], rtol=1e-5)
-    relevance = table_fusion.relevance(shares)
+    np.testing.assert_allclose(table_truth.truth(shares).sum(-1), [1, 1, 1, 0], rtol=1e-5)
+    relevance = table_truth.relevance(shares)
     np.testing.assert_allclose(relevance.sum(-1), [1, 1, 1, 0], rtol=1e-5)
     assert relevance[1, 2] == 0
     if objective == "uniform":

@@ -21,26 +21,52 @@ import pytest
 
 from lisax import cli
 from lisax.formats import presets
+from lisax.formats.card import text_card
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import train_vocabulary
+from lisax.models.architectures import describe
 from lisax.models.t5 import T5Config, Transformer, initialize
-from lisax.formats.card import text_card
+from lisax.models.table_fusion import FusionConfig
+from lisax.pipelines.fusion_model import FusionModel
 from lisax.pipelines.text_model import TextModel
-from lisax.records import DataError, LisaxError
+from lisax.records import DataError, LisaxError, Table
 from lisax.runtime import bundle, program, safetensors_file
 from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested
+from lisax.runtime.fusion_scoring import FusionScorer
 from lisax.runtime.step import TrainState
 
 MODEL = T5Config(vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
                  mlp_dim=32)
 TEXTS = [f"Mara Velin wrote {n} books in Tarn, true or false." for n in ("two", "three", "ten")]
 QUERY, SENTENCES = "Who wrote in Tarn?", ["Mara Velin wrote three books.", "Tarn lies far away and is old and small."]
+TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
 ATOL = 1e-5
 
+# A process that has jax, numpy, sentencepiece and what they need.
+ALONE = """
+import importlib.metadata, json, re, sys
 
-def save_checkpoint(model_dir: Path, vocabulary: Path, *, model: T5Config = MODEL, text: bool = True) -> Path:
-    card = {"architecture": dataclasses.asdict(model)} | (
-        text_card(Family.RANK, presets.PAPER, 64) if text else {})
+requirements = {"jax", "numpy", "sentencepiece"}
+for name in ("jax", "jaxlib", "sentencepiece"):
+    requirements |= {re.match(r"[\\w-]+", line)[0] for line in importlib.metadata.requires(name) or ()
+                     if "extra ==" not in line}
+allowed = {name.replace("-", "_") for name in requirements} | {"lisax", "_lisax"}
+
+class OnlyThose:
+    finders = list(sys.meta_path)
+
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top in sys.stdlib_module_names or top.startswith("_sysconfigdata") or top in allowed:
+            return next(filter(None, (finder.find_spec(name, path, target) for finder in self.finders)), None)
+
+sys.meta_path[:] = [OnlyThose()]
+"""
+
+
+def save_checkpoint(model_dir: Path, vocabulary: Path, *, model: T5Config | FusionConfig = MODEL,
+                    text: dict | None = None) -> Path:
+    card = {"architecture": describe(model)} | (text_card(Family.RANK, presets.PAPER, 64) if text is None else text)
     files = {"spiece.model": vocabulary.read_bytes()}
     with CheckpointWriter(model_dir, SaveCheckpointConfig(), card, files) as writer:
         return writer.save(TrainState(jnp.int32(0), initialize(model, 1), {}), {})
@@ -88,24 +114,7 @@ def fresh_process(code: str, *arguments) -> str:
 
 
 def test_a_bundle_is_read_with_jax_numpy_and_sentencepiece_alone(exported, expected):
-    scores = json.loads(fresh_process("""
-import importlib.metadata, json, re, sys
-
-requirements = {"jax", "numpy", "sentencepiece"}
-for name in ("jax", "jaxlib", "sentencepiece"):
-    requirements |= {re.match(r"[\\w-]+", line)[0] for line in importlib.metadata.requires(name) or ()
-                     if "extra ==" not in line}
-allowed = {name.replace("-", "_") for name in requirements} | {"lisax", "_lisax"}
-
-class OnlyThose:
-    finders = list(sys.meta_path)
-
-    def find_spec(self, name, path=None, target=None):
-        top = name.partition(".")[0]
-        if top in sys.stdlib_module_names or top.startswith("_sysconfigdata") or top in allowed:
-            return next(filter(None, (finder.find_spec(name, path, target) for finder in self.finders)), None)
-
-sys.meta_path[:] = [OnlyThose()]
+    scores = json.loads(fresh_process(ALONE + """
 import lisax
 ranked = lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:])
 print(json.dumps([score for _, score in sorted(ranked)]))
@@ -123,7 +132,7 @@ from safetensors.numpy import load_file
 folder, tokens = sys.argv[1], np.load(sys.argv[2])
 scorer = export.deserialize(open(f"{folder}/scorer.jax_export", "rb").read())
 assert scorer.platforms == ("cpu", "cuda", "tpu"), scorer.platforms
-print(json.dumps(scorer.call(load_file(f"{folder}/model.safetensors"), tokens).tolist()))
+print(json.dumps(scorer.call(load_file(f"{folder}/model.safetensors"), tokens)[0].tolist()))
 """, exported, tmp_path / "tokens.npy"))
     odds = np.exp(logits)
     np.testing.assert_allclose((odds / odds.sum(1, keepdims=True))[:, 0], expected, atol=ATOL)
@@ -155,7 +164,7 @@ def test_the_program_is_the_model_at_any_length(exported):
     for shape in ((1, 1), (3, 40), (2, 300)):
         tokens = rng.integers(2, 380, shape).astype(np.int32)
         wanted = model({"params": nested(parameters)}, tokens, jnp.array(described["pieces"]))
-        np.testing.assert_allclose(score(parameters, tokens), wanted, atol=ATOL)
+        np.testing.assert_allclose(score(parameters, tokens)[0], wanted, atol=ATOL)
 
 
 def test_eight_devices_share_a_bundles_program(exported, expected):
@@ -167,6 +176,35 @@ assert jax.device_count() == 8
 print(json.dumps([score for _, score in sorted(lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:]))]))
 """, exported, QUERY, *SENTENCES))
     np.testing.assert_allclose(scores, expected, atol=ATOL)
+
+
+@pytest.mark.parametrize("objective, heads", [("joint", 2), ("ternary", 0)])
+def test_the_bundle_of_table_fusion_needs_no_more(vocabulary, tmp_path, objective, heads):
+    checkpoint = save_checkpoint(tmp_path / "model", vocabulary, model=FusionConfig(MODEL, objective, heads),
+                                 text=text_card(Family.TABLE_FUSION, presets.PAPER, 48, 3))
+    expected = FusionModel(checkpoint).verify(QUERY, [TABLE, TABLE])
+    folder = bundle.export(checkpoint, tmp_path / "bundle", ["stablehlo", "savedmodel"])
+    found = json.loads(fresh_process(ALONE + """
+import lisax
+from lisax.records import Table
+
+table = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
+print(json.dumps(lisax.load(sys.argv[1]).verify(sys.argv[2], [table, table])))
+""", folder, QUERY))
+    assert found == pytest.approx(expected, abs=ATOL)
+    tokens = np.random.default_rng(0).integers(2, 380, (2, 3, 11)).astype(np.int32)
+    np.save(tmp_path / "tokens.npy", tokens)
+    of_tensorflow = json.loads(fresh_process("""
+import sys, json, numpy as np
+sys.modules["jax"] = None  # importing it would fail
+import tensorflow as tf
+
+score = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
+print(json.dumps({name: x.numpy().tolist() for name, x in score(tokens=tf.constant(np.load(sys.argv[2]))).items()}))
+""", folder / bundle.SAVED_MODEL_NAME, tmp_path / "tokens.npy").splitlines()[-1])
+    ours = FusionScorer.open(checkpoint, texts=3, max_tokens=11).scores(tokens.tolist())
+    for name, wanted in ours._asdict().items():
+        np.testing.assert_allclose(np.reshape(of_tensorflow[name], wanted.shape), wanted, atol=ATOL)
 
 
 def test_what_does_not_belong_together_is_told(exported, vocabulary, tmp_path):
@@ -186,7 +224,7 @@ def test_what_does_not_belong_together_is_told(exported, vocabulary, tmp_path):
 
 
 def test_without_a_text_format_there_is_no_program(vocabulary, tmp_path, capsys):
-    checkpoint = save_checkpoint(tmp_path / "model", vocabulary, text=False)
+    checkpoint = save_checkpoint(tmp_path / "model", vocabulary, text={})
     out = ["export", "--checkpoint", str(checkpoint), "--out"]
     assert cli.main([*out, str(tmp_path / "a"), "--format", "stablehlo"]) == 1
     assert "label words" in capsys.readouterr().err and not (tmp_path / "a").exists()
