@@ -44,6 +44,7 @@ VERBS = {
     "verify": Verb("label claims given ranked sentences", "lisax.pipelines.command", "add_verify_arguments",
                    "verify_main"),
     "run": Verb("a paper's whole pipeline", "lisax.pipelines.command", "add_run_arguments", "run_main"),
+    "attack": Verb("make adversarial claims, review them, keep those that were accepted", "lisax.adversary.command"),
     "evaluate": Verb("score predictions and runs", "lisax.metrics.command"),
 }
 # Verbs whose arguments are T5X's flags.

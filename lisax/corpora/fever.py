@@ -78,6 +78,9 @@ def parse_claim(row: Row) -> Claim:
 def _evidence_sets(row: Row, label: Label) -> tuple[tuple[str, ...], ...]:
     sets: dict[frozenset[str], tuple[str, ...]] = {}
     for i, annotation in enumerate(row.each("evidence", row.get("evidence", list), list)):
+        if label is Label.NOT_ENOUGH_INFO:
+            # FEVER 2.0 writes a page without a sentence as the sentence -1.
+            annotation = [item for item in annotation if not (isinstance(item, list) and item[3:] == [-1])]
         units = [_evidence_unit(row, f"evidence[{i}][{j}]", item) for j, item in enumerate(annotation)]
         if label is Label.NOT_ENOUGH_INFO:
             if any(units):

@@ -1,4 +1,4 @@
-"""`lisax evaluate fever | ranking | tables`. Light to import; this verb is where files meet the measures."""
+"""`lisax evaluate fever | ranking | tables | potency`. Light to import; this verb is where files meet the measures."""
 
 from __future__ import annotations
 
@@ -31,12 +31,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tables.add_argument("--run", type=Path, metavar="FILE",
                         help="a TREC run of tables: adds hits at k, and gives the gold tables' ranks "
                              "(without it they are those of the predicted evidence)")
-    for verb in (fever, ranking, tables):
+    potency = verbs.add_parser("potency", help="how far adversarial claims break systems, by kind, as FEVER 2.0 counts")
+    potency.add_argument("--gold", type=Path, required=True, metavar="FILE",
+                         help="attacked claims with labels and evidence")
+    potency.add_argument("--predictions", type=Path, required=True, nargs="+", metavar="FILE",
+                         help="FEVER submissions, one of each system")
+    potency.add_argument("--decisions", type=Path, metavar="FILE",
+                         help="what `lisax attack review` wrote: adds the correct rate and adjusted potency (without "
+                              "it, the `annotation` of a FEVER 2.0 file counts)")
+    for verb in (fever, ranking, tables, potency):
         verb.add_argument("--json", action="store_true", help="print one JSON object, named as metrics.json is")
 
 
 def main(args: argparse.Namespace) -> int:
-    figures = {"fever": _fever, "ranking": _ranking, "tables": _tables}[args.evaluate_verb](args)
+    figures = {"fever": _fever, "ranking": _ranking, "tables": _tables,
+               "potency": _potency}[args.evaluate_verb](args)
     if args.json:
         print(json.dumps(figures, ensure_ascii=False, indent=2))
     else:
@@ -96,6 +105,26 @@ def _tables(args: argparse.Namespace) -> dict:
             raise DataError("`sufficiency` is given for some claims only, for example not for "
                             f"'{min(predictions.keys() - sufficiency.keys())}'")
         return figures | {"tables": tables.evaluate(claims, verdicts, run, sufficiency if complete else None)}
+
+
+def _potency(args: argparse.Namespace) -> dict:
+    import dataclasses
+
+    from lisax.adversary.attack import kind_name
+    from lisax.adversary.decisions import accepted_ids
+    from lisax.corpora.fever import read_predictions
+    from lisax.metrics import fever, potency
+
+    claims = {i: dataclasses.replace(claim, kind=kind_name(claim.kind)) for i, claim in read_gold(args.gold).items()}
+    with _naming(args.gold):
+        fever.check_gold(claims)
+    systems = {}
+    for path in args.predictions:
+        verdicts = {verdict.claim_id: verdict for verdict in read_predictions(path)}
+        with _naming(path):
+            fever.check_pairs(claims, verdicts)
+        systems[path.stem if path.stem not in systems else str(path)] = verdicts
+    return {"potency": potency.potency(claims, systems, accepted_ids(args.gold, args.decisions))}
 
 
 def _check_queries(run: Mapping, gold: Mapping, run_path: Path, gold_path: Path) -> None:

@@ -1,0 +1,122 @@
+"""`lisax attack --claims … --corpus … --kinds … --out …`; `lisax attack review` and `lisax attack accept`."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.adversary.attack import Attack, Kind
+from lisax.records import Claim, LisaxError
+
+REVIEW, ACCEPT = "review", "accept"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=[REVIEW, ACCEPT],
+                        help="review: a local page to judge attacks on; accept: those that were accepted or mended")
+    parser.add_argument("--claims", type=Path, metavar="PATH",
+                        help="claims with labels and evidence: a folder or a file in any layout")
+    parser.add_argument("--corpus", type=Path, metavar="DIR",
+                        help="a folder with pages, or an index made by `lisax index documents` (default: --claims)")
+    parser.add_argument("--kinds", default="all", metavar="KIND,…",
+                        help=f"of {', '.join(Kind)}; all (default) leaves out {Kind.LEXICAL}, which is slower")
+    parser.add_argument("--split", action="append", metavar="SPLIT",
+                        help="of a folder: a split (repeatable; default: all); of a file: its name (default: dev)")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same attacks (default: 0)")
+    parser.add_argument("--layout", choices=["plain", "fever"], default="plain", help="of the output (default: plain)")
+    parser.add_argument("--without-pages", action="store_true", help="do not write the corpus beside the claims")
+    parser.add_argument("--checkpoint", type=Path, metavar="DIR",
+                        help="of lexical: the labeller under attack; without one, words are exchanged unguided")
+    parser.add_argument("--fluency", type=float, default=0.5, metavar="BOUND",
+                        help="of lexical: how much the mean log10 score of word pairs may fall (default: 0.5)")
+    parser.add_argument("--attacks", type=Path, metavar="FILE", help="of review and accept: attacked claims")
+    parser.add_argument("--decisions", type=Path, metavar="FILE", help="of accept: what a review wrote")
+    parser.add_argument("--port", type=int, default=8323, help="of review (default: 8323)")
+    parser.add_argument("--out", type=Path, required=True, metavar="PATH",
+                        help="folder of attacks; of review the file of decisions; of accept a file of claims")
+
+
+def main(args: argparse.Namespace) -> int:
+    if args.action == REVIEW:
+        from lisax.adversary.review import serve
+
+        return serve(_needed(args, "attacks"), args.out, args.port)
+    if args.action == ACCEPT:
+        from lisax.adversary.decisions import accept
+
+        print(f"{accept(_needed(args, 'attacks'), _needed(args, 'decisions'), args.out):,} claims accepted: {args.out}")
+        return 0
+    return _attack(args)
+
+
+def _needed(args: argparse.Namespace, name: str) -> Path:
+    if (value := getattr(args, name)) is None:
+        raise LisaxError(f"--{name} is needed")
+    return value
+
+
+def _attack(args: argparse.Namespace) -> int:
+    from lisax.adversary.corpus import Corpus
+    from lisax.adversary.writing import write_folder
+
+    kinds, splits = _kinds(args.kinds), _claims(_needed(args, "claims"), args.split)
+    corpus = Corpus.open(args.corpus or (args.claims if args.claims.is_dir() else args.claims.parent))
+    if args.out.resolve() in (args.claims.resolve(), corpus_place := (args.corpus or args.claims).resolve()):
+        raise LisaxError(f"--out would overwrite {corpus_place}: choose another folder")
+    made = {split: _stream(claims, corpus, kinds, args) for split, claims in splits.items()}
+    settings = {"seed": args.seed, "kinds": list(map(str, kinds)), "claims": str(args.claims),
+                "corpus": str(args.corpus or args.claims)}
+    summary = write_folder(args.out, made, corpus, layout=args.layout, pages=not args.without_pages, settings=settings)
+    for split, of_split in summary["counts"].items():
+        for kind, labels in of_split.items():
+            shown = ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items()))
+            print(f"{split:6} {kind:20} {sum(labels.values()):7,}   {shown}")
+    print(f"wrote {args.out}")
+    return 0
+
+
+def _kinds(text: str) -> list[Kind]:
+    if text == "all":
+        return [kind for kind in Kind if kind is not Kind.LEXICAL]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in set(Kind)]:
+        raise LisaxError(f"--kinds: unknown {', '.join(unknown)}; there are {', '.join(Kind)}")
+    if not names:
+        raise LisaxError("--kinds: expected a kind at least")
+    return [kind for kind in Kind if kind in names]
+
+
+def _claims(place: Path, asked: list[str] | None) -> dict[str, list[Claim]]:
+    from lisax.corpora import open_folder, read_claims
+
+    if not place.is_dir():
+        if asked and len(asked) > 1:
+            raise LisaxError("--split: a file holds one split")
+        return {(asked or ["dev"])[0]: list(read_claims(place))}
+    dataset = open_folder(place)
+    found = {split: list(dataset.claims(split)) for split in asked or dataset.splits}
+    if not any(claim.label for claims in found.values() for claim in claims):
+        raise LisaxError(f"{place}: no claim has a label, so none can be attacked")
+    return found
+
+
+def _stream(claims: list[Claim], corpus, kinds: list[Kind], args: argparse.Namespace) -> Iterator[tuple[str, Attack]]:
+    from lisax.adversary.kinds import attacks
+    from lisax.pipelines.stages import counting
+
+    by_rule = [kind for kind in kinds if kind is not Kind.LEXICAL]
+    if by_rule:
+        with counting(len(claims), "claims") as advance:
+            yield from attacks(claims, corpus, by_rule, args.seed, advance)
+    if Kind.LEXICAL in kinds:
+        from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model
+        from lisax.adversary.lexicon import best_lexicon
+
+        texts = itertools.chain((line.text for page in corpus.documents() for line in page.sentences),
+                                (claim.text for claim in claims))
+        model = evidence_model(args.checkpoint, corpus) if args.checkpoint else None
+        search = LexicalSearch(corpus, best_lexicon(corpus, claims), Fluency(texts), model, fluency_bound=args.fluency)
+        with counting(len(claims), "claims, words exchanged") as advance:
+            yield from search.attacks(claims, advance)

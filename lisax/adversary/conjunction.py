@@ -1,0 +1,61 @@
+"""Conjunction: two claims on one subject, joined, the second subject dropped; labels by the algebra of "and"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from lisax.adversary.attack import Attack, Kind, both, random_of
+from lisax.adversary.corpus import Corpus
+from lisax.adversary.prose import sentence
+from lisax.adversary.subjects import Subject, subject_of
+from lisax.records import Claim
+from lisax.retrieval.tokens import STOP_WORDS, words
+
+CONNECTIVES = ("and", "and", "and also")
+# More in common than this share of the shorter one's words, and the two say nearly the same.
+_OVERLAP = 0.6
+_MOST_WORDS = 16
+
+
+class Conjunction:
+    """Joins each claim with one more on its subject, drawn from those that follow it."""
+
+    kind = Kind.CONJUNCTION
+
+    def __init__(self, corpus: Corpus, claims: Iterable[Claim], seed: int):
+        self._seed = seed
+        self._subjects: dict[str, Subject] = {}
+        self._of_page: dict[str, list[Claim]] = {}
+        for claim in claims:
+            subject = subject_of(claim.text, corpus)
+            if subject is not None and claim.label is not None and len(subject.predicate.split()) <= _MOST_WORDS \
+                    and not any(mark in subject.predicate for mark in (",", ";", ":", " and ", " or ", " but ")):
+                self._subjects[claim.id] = subject
+                self._of_page.setdefault(subject.page, []).append(claim)
+        self._places = {claim.id: i for of_page in self._of_page.values() for i, claim in enumerate(of_page)}
+
+    def attack(self, claim: Claim) -> Iterator[Attack]:
+        subject = self._subjects.get(claim.id)
+        if subject is None:
+            return
+        of_page, place = self._of_page[subject.page], self._places[claim.id]
+        rng = random_of(self._seed, self.kind, claim.id)
+        others = [other for other in of_page[place + 1:] if _goes_with(subject, self._subjects[other.id])]
+        if others:
+            # Most pairs are refuted: each label that can be had is as likely as the others.
+            wanted = rng.choice(sorted({both(claim, other)[0] for other in others}))
+            other = rng.choice([other for other in others if both(claim, other)[0] == wanted])
+            second, (label, sets) = self._subjects[other.id], both(claim, other)
+            connective = rng.choice(CONNECTIVES)
+            text = sentence(f"{subject.written} {subject.predicate} {connective} {second.predicate}")
+            yield Attack(self.kind, (claim.id, other.id), text, label, sets,
+                         f"+ {connective} {second.predicate}",
+                         f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}')
+
+
+def _goes_with(first: Subject, second: Subject) -> bool:
+    """Same name, no clash of number, and two things said rather than one twice."""
+    if first.written != second.written or {first.number, second.number} == {"s", "p"}:
+        return False
+    one, two = (set(words(subject.predicate)) - STOP_WORDS for subject in (first, second))
+    return len(one & two) < _OVERLAP * max(1, min(len(one), len(two)))

@@ -1,0 +1,178 @@
+"""The pages that attacks draw on: by id, by the names that a text mentions, by a name that several share.
+
+Names are kept in memory (titles, redirects, titles without qualifier: some 200 bytes a name), pages stay where they
+are: in a dictionary for a layout folder, memory-mapped for an index.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from lisax.adversary.prose import readable, without_parentheses
+from lisax.adversary.statements import Statements, statements
+from lisax.records import DataError, Document, split_sentence_id
+from lisax.retrieval.entities import COMMON_WORDS, DATE_WORDS
+from lisax.retrieval.titles import LONGEST_TITLE, unqualified
+from lisax.retrieval.tokens import STOP_WORDS, word_spans, words
+
+CACHED_PAGES = 1 << 14
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Named:
+    """`text[start:end]` is a name of `pages`; several pages may share it."""
+
+    start: int
+    end: int
+    pages: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence, readable and without brackets, with its names and the one page that each means, or None."""
+
+    unit: str
+    text: str
+    names: tuple[tuple[Named, str | None], ...]
+
+
+class Corpus:
+    """`page_of(id)` gives a page; `pages` is read once, for the names."""
+
+    def __init__(self, page_of: Callable[[str], Document], pages: Iterable[Document]):
+        self.page = functools.lru_cache(CACHED_PAGES)(page_of)
+        self._about = functools.lru_cache(CACHED_PAGES)(lambda page: statements(self.page(page)))
+        self._lines = functools.lru_cache(CACHED_PAGES)(self._read_lines)
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._longest: dict[str, int] = {}  # words of the longest name that begins with this word
+        self._ids: dict[str, None] = {}
+        self.shared: dict[str, None] = {}  # names of several pages, in the order of the corpus
+        for page in pages:
+            self._ids[page.id] = None
+            for name in dict.fromkeys((page.title, unqualified(page.title)[0], *page.redirects)):
+                self._add(name, page.id)
+
+    def _add(self, name: str, page: str) -> None:
+        parts = words(name)
+        if not 0 < len(parts) <= LONGEST_TITLE:
+            return
+        key = " ".join(parts)
+        known = self._names.get(key, ())
+        if page not in known:
+            self._names[key] = (*known, page)
+            self._longest[parts[0]] = max(len(parts), self._longest.get(parts[0], 0))
+            if known:
+                self.shared[key] = None
+
+    @classmethod
+    def open(cls, place: str | Path) -> Corpus:
+        """From a folder of any layout, or an index with pages (`lisax index documents`)."""
+        from lisax.corpora import open_folder
+        from lisax.retrieval.folder import META
+        from lisax.retrieval.pages import PageStore
+
+        place = Path(place)
+        if (place / META).is_file():
+            store = PageStore.open(place)
+            return cls(store.page, map(store.page, store))
+        documents = {document.id: document for document in open_folder(place).documents()}
+        if not documents:
+            raise DataError("there are no pages: --corpus wants a folder of claims and pages, or an index made by "
+                            "`lisax index documents`", path=place)
+        return cls(documents.__getitem__, documents.values())
+
+    def __contains__(self, page: str) -> bool:
+        return page in self._ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def about(self, page: str) -> Statements:
+        """What a page says of its own subject."""
+        return self._about(page)
+
+    def lines(self, page: str) -> tuple[Line, ...]:
+        """The sentences of a page with the names in them."""
+        return self._lines(page)
+
+    def _read_lines(self, page: str) -> tuple[Line, ...]:
+        texts = ((line.id, without_parentheses(readable(line.text))) for line in self.page(page).sentences if line.text)
+        return tuple(Line(unit, text, tuple((named, self.meant(text, named)) for named in self.names_in(text)))
+                     for unit, text in texts)
+
+    def written(self, page: str) -> str | None:
+        """A page's name in running text, such that it means that page alone; None where that cannot be had.
+
+        `Faba Sulin (novelist)` is `the novelist Faba Sulin`, `River Osk` is `the River Osk`.
+        """
+        title = self.page(page).title
+        name, qualifier = unqualified(title)
+        if qualifier:
+            return f"the {qualifier} {name}" if qualifier.split()[-1].islower() else title
+        if len(self.pages_named(title)) > 1:
+            return None
+        return f"the {title}" if title.startswith(("River ", "Battle of ", "Siege of ")) else title
+
+    def documents(self) -> Iterator[Document]:
+        """All pages, in the order of the corpus."""
+        return map(self.page, self._ids)
+
+    def text(self, unit: str) -> str:
+        """The text of a sentence by its id; empty where the corpus has none."""
+        page, number = split_sentence_id(unit)
+        if page not in self:
+            return ""
+        sentences = self.page(page).sentences
+        if number < len(sentences) and sentences[number].number == number:
+            return sentences[number].text
+        return next((s.text for s in sentences if s.number == number), "")
+
+    def pages_named(self, name: str) -> tuple[str, ...]:
+        return self._names.get(" ".join(words(name)), ())
+
+    def names_in(self, text: str) -> list[Named]:
+        """Names that begin with a capital or a digit, the longest at each place, from left to right."""
+        spans = word_spans(text)
+        found, at = [], 0
+        while at < len(spans):
+            folded, start, _ = spans[at]
+            longest = min(self._longest.get(folded, 0), len(spans) - at)
+            named = self._name_at(text, spans, at, longest) if longest and not text[start].islower() else None
+            if named is None:
+                at += 1
+                continue
+            length, pages = named
+            end = spans[at + length - 1][2]
+            if text[start:end].endswith(("'s", "’s")):
+                end -= 2
+            elif text[end:end + 1] == ")" and "(" in text[start:end]:
+                end += 1
+            found.append(Named(start, end, pages))
+            at += length
+        return found
+
+    def _name_at(self, text: str, spans: list, at: int, longest: int) -> tuple[int, tuple[str, ...]] | None:
+        for length in range(longest, 0, -1):
+            folded = [word for word, _, _ in spans[at:at + length]]
+            pages = self._names.get(" ".join(folded))
+            if pages is None or text[spans[at + length - 1][1]].islower() and length > 1 and folded[-1] in STOP_WORDS:
+                continue
+            if length == 1 and (folded[0] in COMMON_WORDS or folded[0] in DATE_WORDS or folded[0].isdigit()):
+                continue
+            return length, pages
+        return None
+
+    def meant(self, text: str, named: Named) -> str | None:
+        """The one page that a name in a text means, or None where several bear it.
+
+        `the novelist Faba Sulin` means `Faba Sulin (novelist)`.
+        """
+        if len(named.pages) == 1:
+            return named.pages[0]
+        before = words(text[:named.start])[-1:]
+        fitting = [page for page in named.pages if before and before[0] in words(unqualified(self.page(page).title)[1])]
+        return fitting[0] if len(fitting) == 1 else None
+

@@ -1,0 +1,154 @@
+"""Date manipulation: `in 2001` becomes `4 years before 2005`, `before 2008`, `in the first decade of the 21st century`.
+
+The seven forms are those of the authors' generator. What the new label may be:
+
+- SUPPORTS: the claim's date is the event's. A form that holds of it is supported; one that does not is refuted,
+  where the verb is of what happens once (`born`, `released`).
+- REFUTES: a form that does not hold of the date in the evidence either is refuted too; one that holds is supported,
+  if the claim is nothing but subject, verb and date.
+- NOT ENOUGH INFO: stays so under forms about the same date with bounds nearby.
+
+Claims with negations are left alone: under `not`, the algebra is another.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator
+
+from lisax.adversary import dates
+from lisax.adversary.attack import Attack, EvidenceSets, Kind, random_of
+from lisax.adversary.corpus import Corpus
+from lisax.adversary.dates import Date, Found, Variant
+from lisax.adversary.prose import capitalised, is_negated, readable, sentence
+from lisax.adversary.statements import ONCE
+from lisax.adversary.subjects import subject_of
+from lisax.records import Claim, Label
+
+_NEARBY = 3  # years, months or days: reach of the bounds where nothing is known
+_BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?: the)?(?: year| month of)? $")
+_WHOLE = re.compile(rf"(?:(?:was|were) )?{ONCE.pattern} (?:in|on) ")
+_AGAIN = re.compile(r"^(?:,? (?:and|to|or|until|through|through to|but)\b.*\d|'|-|–|:|\w)")
+
+
+class DateManipulation:
+    kind = Kind.DATE
+
+    def __init__(self, corpus: Corpus, claims: Iterable[Claim], seed: int):
+        self._corpus, self._seed = corpus, seed
+
+    def attack(self, claim: Claim) -> Iterator[Attack]:
+        found = dated(claim.text)
+        if found is None or claim.label is None or is_negated(claim.text):
+            return
+        place, date = found
+        known, labels, why = self._known(claim, date)
+        if not labels:
+            return
+        for name in dates.VARIANTS:
+            rng = random_of(self._seed, self.kind, claim.id, name)
+            made = self._variant(name, known, labels, rng, claim.label)
+            if made is None:
+                continue
+            form, label = made
+            phrase = capitalised(form.text) if place.start == 0 else form.text
+            text = sentence(claim.text[:place.start] + phrase + claim.text[place.end:])
+            yield Attack(self.kind, (claim.id,), text, label,
+                         self._sets(claim, known),
+                         f"{claim.text[place.start:place.end]} -> {form.text}", f"{why}; {form.meaning}")
+
+    def _sets(self, claim: Claim, known: Date) -> EvidenceSets:
+        """Of a refuted claim those sets alone that tell the date: others may refute it by something else."""
+        if claim.label is not Label.REFUTES:
+            return claim.evidence_sets
+        def tells(unit: str) -> bool:
+            return any(found.date.year == known.year for found in dates.find(readable(self._corpus.text(unit))))
+        return tuple(members for members in claim.evidence_sets if any(map(tells, members)))
+
+    def _variant(self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random,
+                 source: Label) -> tuple[Variant, Label] | None:
+        """A form with a truth that `labels` (truth to label) allows; the other truth where the form cannot have the
+        one that was drawn."""
+        reach = _NEARBY if source is Label.NOT_ENOUGH_INFO else 10
+        for holds in rng.sample(sorted(labels), len(labels)):
+            for _ in range(3):
+                if (form := dates.variant(name, date, holds, rng, reach)) is not None:
+                    return form, labels[holds]
+        return None
+
+    def _known(self, claim: Claim, date: Date) -> tuple[Date, dict[bool, Label], str]:
+        """The date by which forms are judged, the labels by their truth, and why."""
+        head = claim.text[:dated(claim.text)[0].start]
+        once = ONCE.search(head.rstrip())
+        unique = once is not None and once.end() == len(head.rstrip()) or _head_first(claim.text)
+        if claim.label is Label.SUPPORTS:
+            labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if unique else {})
+            return date, labels, f"the evidence supports {date.text()}"
+        if claim.label is Label.REFUTES:
+            actual, same_verb = self._evidence_date(claim, once["once"] if unique and once else None)
+            if not unique or actual is None or date.within(actual) or actual.within(date):
+                return date, {}, ""
+            whole = same_verb and self._is_whole(claim)
+            labels = {False: Label.REFUTES} | ({True: Label.SUPPORTS} if whole else {})
+            return actual, labels, f"the evidence says {actual.text()}, not {date.text()}"
+        if unique and self._is_dated(claim):
+            return date, {}, ""
+        return date, {True: Label.NOT_ENOUGH_INFO}, f"nothing decides {date.text()}"
+
+    def _is_whole(self, claim: Claim) -> bool:
+        """Whether the claim says nothing but subject, verb and date, so that another date mends all of it."""
+        subject = subject_of(claim.text, self._corpus)
+        if subject is None:
+            return False
+        (found,) = dates.find(subject.predicate) or (None,)
+        return found is not None and found.end == len(subject.predicate) \
+            and _WHOLE.fullmatch(subject.predicate[:found.start]) is not None
+
+    def _evidence_date(self, claim: Claim, verb: str | None) -> tuple[Date | None, bool]:
+        """(the date that the evidence gives, whether for the same verb): one sentence with one date, or the birth or
+        death of its page's subject."""
+        for members in claim.evidence_sets:
+            if len(members) != 1:
+                continue
+            page = members[0].rpartition("_")[0]
+            if page in self._corpus:
+                for event in self._corpus.about(page).events:
+                    if event.unit == members[0] and event.once == verb and subject_page(claim, self._corpus) == page:
+                        return event.date, True
+            if verb in ("born", "died"):
+                continue  # two dates stand in a life's brackets, and one of them may be missing
+            text = readable(self._corpus.text(members[0]))
+            found = dates.find(text)
+            if len(found) == 1 and not (ONCE.search(text) and verb and not re.search(rf"\b{verb}\b", text)):
+                return found[0].date, False
+        return None, False
+
+    def _is_dated(self, claim: Claim) -> bool:
+        """Whether the subject's page dates some event, from which another form of an undecided date might follow."""
+        page = subject_page(claim, self._corpus)
+        return page is None or any(dates.find(readable(sentence.text)) for sentence in self._corpus.page(page).sentences
+                                   if ONCE.search(sentence.text))
+
+
+def subject_page(claim: Claim, corpus: Corpus) -> str | None:
+    subject = subject_of(claim.text, corpus)
+    return None if subject is None else subject.page
+
+
+def dated(claim: str) -> tuple[Found, Date] | None:
+    """Where `in DATE` or `on DATE` stands in a claim (the whole phrase), if that is its only date."""
+    found = dates.find(claim)
+    if len(found) != 1:
+        return None
+    before = _BEFORE.search(claim[:found[0].start])
+    if before is None or _AGAIN.match(claim[found[0].end:].rstrip(".") or ".") \
+            or before["word"].lower() != ("on" if found[0].date.day else "in") and found[0].date.day is not None:
+        return None
+    return Found(before.start("word"), found[0].end, found[0].date), found[0].date
+
+
+def _head_first(claim: str) -> bool:
+    """`In 1951, Lalla Ward was born.`: the date leads and the verb ends the claim."""
+    once = ONCE.search(claim.rstrip(" ."))
+    return claim[:3].lower() in ("in ", "on ") and once is not None and once.end() == len(claim.rstrip(" ."))

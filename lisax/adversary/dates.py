@@ -1,0 +1,231 @@
+"""Surface forms of dates: found in claims and sentences, and written as words that mean the same, more, or another.
+
+Written for making claims; what reads any claim's dates for a verdict is `lisax.temporal`. A year BC is negative, and
+there is no year 0: no form crosses the eras.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import random
+import re
+
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+          "November", "December")
+# Later years than these would be about a future that no evidence knows.
+LAST_YEAR = 2030
+_MONTH = "|".join(MONTHS)
+_YEAR = r"(?P<year>1\d{3}|20\d\d|\d{1,4} (?=BC))(?! ?(?:s\b|'s|–|--|-|/|,\d))(?P<bc> ?BCE?\b)?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+
+
+def _pattern(text: str) -> re.Pattern:
+    return re.compile(text.replace("MONTH", f"(?P<month>{_MONTH})").replace("DAY", _DAY).replace("YEAR", _YEAR))
+
+
+# The most exact first.
+_FORMS = tuple(map(_pattern, (r"\bMONTH DAY ?,? YEAR", r"\bDAY(?: of)? MONTH ?,? YEAR", r"\bMONTH(?: of|,)? YEAR",
+                              r"(?<![\w,.–-])YEAR")))
+_ORDINALS = ("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+             "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first").split()
+_DECADES = {20: "twenties", 30: "thirties", 40: "forties", 50: "fifties", 60: "sixties", 70: "seventies",
+            80: "eighties", 90: "nineties"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Date:
+    """A year (negative: BC), or a month or day of it. `earliest` and `latest` bound it."""
+
+    year: int
+    month: int | None = None
+    day: int | None = None
+
+    @property
+    def earliest(self) -> tuple[int, int, int]:
+        return self.year, self.month or 1, self.day or 1
+
+    @property
+    def latest(self) -> tuple[int, int, int]:
+        return self.year, self.month or 12, self.day or 31
+
+    def before(self, other: Date) -> bool:
+        """Certainly earlier: wholly before `other`."""
+        return self.latest < other.earliest
+
+    def within(self, other: Date) -> bool:
+        return other.earliest <= self.earliest and self.latest <= other.latest
+
+    def text(self) -> str:
+        year = f"{-self.year} BC" if self.year < 0 else str(self.year)
+        if self.month is None:
+            return year
+        return f"{MONTHS[self.month - 1]} {year if self.day is None else f'{self.day}, {year}'}"
+
+    def shifted(self, by: int) -> Date | None:
+        """`by` days, months or years later, in the unit of its own precision; None past the bounds of writing."""
+        if self.day is not None:
+            try:
+                moved = datetime.date(self.year, self.month, self.day) + datetime.timedelta(by)
+            except (ValueError, OverflowError):
+                return None
+            date = Date(moved.year, moved.month, moved.day)
+        elif self.month is not None:
+            months = self.year * 12 + self.month - 1 + by
+            date = Date(months // 12, months % 12 + 1)
+        else:
+            date = Date(self.year + by)
+        return date if (date.year < 0) == (self.year < 0) and date.year and date.year <= LAST_YEAR else None
+
+    @property
+    def unit(self) -> str:
+        return "day" if self.day is not None else "month" if self.month is not None else "year"
+
+    def coarser(self) -> list[Date]:
+        """Itself and what it lies in: month, year. Days and months BC have no arithmetic here."""
+        every = [self]
+        if self.day is not None:
+            every.append(Date(self.year, self.month))
+        if self.month is not None:
+            every.append(Date(self.year))
+        return [date for date in every if self.year > 0 or date.month is None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """`text[start:end]` is `date`."""
+
+    start: int
+    end: int
+    date: Date
+
+
+def find(text: str) -> list[Found]:
+    """All dates with a year, left to right, each read as exactly as it is written."""
+    taken, found = [False] * len(text), []
+    for form in _FORMS:
+        for match in form.finditer(text):
+            if any(taken[match.start():match.end()]):
+                continue
+            parts = match.groupdict()
+            year = int(parts["year"])
+            month = MONTHS.index(parts["month"]) + 1 if parts.get("month") else None
+            date = Date(-year if parts["bc"] else year, month, int(parts["day"]) if parts.get("day") else None)
+            if date.year and _is_real(date):
+                taken[match.start():match.end()] = [True] * (match.end() - match.start())
+                found.append(Found(match.start(), match.end(), date))
+    return sorted(found, key=lambda one: one.start)
+
+
+def _is_real(date: Date) -> bool:
+    if date.day is None:
+        return True
+    try:
+        datetime.date(abs(date.year), date.month, date.day)
+    except ValueError:
+        return False
+    return True
+
+
+# --- Variants -------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Variant:
+    """A phrase in place of "in DATE"; `holds` of that date, `meaning` says it plainly."""
+
+    name: str
+    text: str
+    holds: bool
+    meaning: str
+
+
+# The seven forms of the paper's generator; its file has all of them.
+VARIANTS = ("years_before", "years_after", "before", "after", "between", "decade", "verbalised")
+
+
+def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int = 10) -> Variant | None:
+    """One of `VARIANTS` that holds of `date`, or does not; None where that form cannot say so.
+
+    `reach`: how many years, months or days away the bounds may lie.
+    """
+    if name in ("decade", "verbalised"):
+        return _decade(name, Date(date.year), holds, rng)
+    date = rng.choice(date.coarser())
+    if name in ("years_before", "years_after"):
+        return _arithmetic(name, date, holds, rng, reach)
+    away = rng.randint(1, reach)
+    if name == "between":
+        if holds:
+            first, last = date.shifted(-away), date.shifted(rng.randint(1, reach))
+        elif rng.random() < 0.5:
+            first, last = date.shifted(away), date.shifted(away + rng.randint(2, reach + 1))
+        else:
+            first, last = date.shifted(-away - rng.randint(2, reach + 1)), date.shifted(-away)
+        if first is None or last is None:
+            return None
+        inside = "lies" if holds else "does not lie"
+        return Variant(name, f"between {first.text()} and {last.text()}", holds,
+                       f"{date.text()} {inside} between {first.text()} and {last.text()}")
+    bound = date.shifted(away if (name == "before") == holds else -away)
+    if bound is None:
+        return None
+    return Variant(name, f"{name} {bound.text()}", holds,
+                   f"{date.text()} is {'' if holds else 'not '}{name} {bound.text()}")
+
+
+def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: int) -> Variant | None:
+    count = rng.randint(2, max(2, min(reach, 9)))
+    sign = -1 if name == "years_before" else 1
+    named = date if holds else date.shifted(rng.choice((-1, 1)) * rng.randint(2, reach + 2))
+    anchor = named and named.shifted(-sign * count)
+    if anchor is None:
+        return None
+    phrase = f"{count} {date.unit}s {'before' if sign < 0 else 'after'} {anchor.text()}"
+    return Variant(name, phrase, holds, f"{phrase} is {named.text()}, "
+                   + ("the date itself" if holds else f"not {date.text()}"))
+
+
+def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> Variant | None:
+    year = date.year
+    if not holds:
+        moved = date.shifted(10 * rng.choice((-4, -3, -2, 2, 3, 4)))
+        if moved is None:
+            return None
+        year = moved.year
+    phrases = _verbalised(year, date.year) if name == "verbalised" else _digits(year)
+    if not phrases:
+        return None
+    phrase = rng.choice(phrases)
+    return Variant(name, phrase, holds, f"{date.text()} is {'' if holds else 'not '}{phrase}")
+
+
+def _digits(year: int) -> list[str]:
+    if year < 0:
+        return [f"in the {-year // 10 * 10}s BC"] if year <= -10 else []
+    return [f"{word} the {year // 10 * 10}s" for word in ("in", "during")]
+
+
+def _verbalised(year: int, asked: int) -> list[str]:
+    """Decades and centuries in words. The 1990s and `the tenth decade of the twentieth century` differ by a year at
+    either end: where one of the two years ends in 0, only forms on which all readers agree are used."""
+    if year < 0:
+        century = (-year - 1) // 100
+        return [f"in the {_ORDINALS[century]} century BC"] if century < len(_ORDINALS) and (
+            year == asked or century != (-asked - 1) // 100) else []
+    century = year // 100
+    round_year = not year % 10 or not asked % 10
+    phrases = []
+    if century < len(_ORDINALS):
+        names = (_ORDINALS[century], f"{century + 1}{_suffix(century + 1)}")
+        if (decade := _DECADES.get(year % 100 // 10 * 10)) is not None:
+            phrases.append(f"in the {decade} of the {names[0]} century")
+        if not round_year:
+            phrases += [f"in the {_ORDINALS[year % 100 // 10]} decade of the {name} century" for name in names]
+        if (year == asked or century != asked // 100) and year % 100 and asked % 100:
+            phrases += [f"in the {name} century" for name in names]
+    return phrases or [f"in the decade from {year // 10 * 10} to {year // 10 * 10 + 9}"]
+
+
+def _suffix(number: int) -> str:
+    return "th" if 10 < number % 100 < 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

@@ -1,0 +1,111 @@
+"""What a person decided on attacked claims: a file of JSON Lines that grows by one line a decision.
+
+    {"id": "97-date-3", "decision": "mend", "claim": "…", "label": "REFUTES", "note": "…"}
+
+The last line of an id counts, so that a change of mind is one line more. A line that was cut off by a crash, the
+last one, is left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+from lisax.records import DataError, Label, parse_json_object, read_json_lines, write_json_lines
+
+DECISIONS = ("accept", "mend", "reject")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decision:
+    """`claim` and `label` are as the person left them; of a rejected one they do not matter."""
+
+    id: str
+    decision: str
+    claim: str
+    label: str
+    note: str = ""
+
+
+def read_attacks(path: Path) -> dict[str, dict]:
+    """Rows of attacked claims by id (as a string), in the order of the file, in our layout or FEVER's."""
+    rows = {}
+    for line, row in read_json_lines(path):
+        for field in ("id", "claim", "label"):
+            if not isinstance(row.get(field), (str, int)):
+                raise DataError("the field is missing or no text", path=path, line=line, field=field)
+        if row["label"] not in set(Label):
+            raise DataError(f"unknown label {row['label']!r}", path=path, line=line, field="label")
+        rows[str(row["id"])] = row
+    return rows
+
+
+def read_decisions(path: Path) -> dict[str, Decision]:
+    """Decisions by id; none where there is no file yet."""
+    if not path.is_file():
+        return {}
+    found: dict[str, Decision] = {}
+    for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(keepends=True), start=1):
+        if not text.endswith("\n") or not text.strip():
+            continue
+        row = parse_json_object(text, path=path, line=line)
+        try:
+            decision = Decision(**row)
+        except TypeError:
+            raise DataError("expected id, decision, claim, label and note", path=path, line=line) from None
+        if decision.decision not in DECISIONS:
+            raise DataError(f"expected one of {', '.join(DECISIONS)}", path=path, line=line, field="decision")
+        found[decision.id] = decision
+    return found
+
+
+def write_decision(path: Path, decision: Decision) -> None:
+    """Appends one decision; it is on disk when this returns."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        file.seek(0, os.SEEK_END)
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                _cut_last_line(file)
+        file.write((json.dumps(dataclasses.asdict(decision), ensure_ascii=False) + "\n").encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _cut_last_line(file) -> None:
+    """Takes away what a crash left of a line."""
+    file.seek(0)
+    file.truncate(file.read().rfind(b"\n") + 1)
+
+
+def accepted_ids(attacks: Path, decisions: Path | None) -> set[str] | None:
+    """Ids that a person found correct as they are: by a review or, in the FEVER 2.0 file, by its `annotation`.
+
+    None where neither says anything.
+    """
+    rows = read_attacks(attacks)
+    if decisions is not None:
+        if not decisions.is_file():
+            raise DataError("no such file", path=decisions)
+        return {id for id, made in read_decisions(decisions).items() if made.decision == "accept" and id in rows}
+    annotated = {id: row["annotation"] for id, row in rows.items() if isinstance(row.get("annotation"), str)}
+    return {id for id, annotation in annotated.items() if annotation.startswith("OK")} if annotated else None
+
+
+def accept(attacks: Path, decisions: Path, out: Path) -> int:
+    """Writes the rows that were accepted, and those that were mended with their new text and label."""
+    rows, decided = read_attacks(attacks), read_decisions(decisions)
+
+    def kept():
+        for id, row in rows.items():
+            decision = decided.get(id)
+            if decision is not None and decision.decision != "reject":
+                undecided = decision.label == Label.NOT_ENOUGH_INFO and row["label"] != decision.label
+                yield row | {"claim": decision.claim, "label": decision.label} | ({"evidence": []} if undecided else {})
+    kept_rows = list(kept())
+    if not kept_rows:
+        raise DataError("none of the attacks was accepted or mended", path=decisions)
+    return write_json_lines(out, kept_rows)

@@ -1,0 +1,44 @@
+"""All kinds over a set of claims, as a stream: same claims, corpus, kinds and seed, same attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from lisax.adversary.attack import Attack, Kind
+from lisax.adversary.conjunction import Conjunction
+from lisax.adversary.corpus import Corpus
+from lisax.adversary.date_manipulation import DateManipulation
+from lisax.adversary.disambiguation import Disambiguation
+from lisax.adversary.multi_hop import MultiHop
+from lisax.adversary.multi_hop_temporal import MultiHopTemporal
+from lisax.adversary.unverifiable import Unverifiable
+from lisax.records import Claim
+
+# Lexical substitution has its own way in (`lexical.LexicalSearch`): it needs a vocabulary and asks a model.
+BY_RULE: dict[Kind, Callable] = {maker.kind: maker for maker in (
+    Conjunction, MultiHop, Unverifiable, DateManipulation, MultiHopTemporal, Disambiguation)}
+
+
+class Maker(Protocol):
+    kind: Kind
+
+    def attack(self, claim: Claim) -> Iterator[Attack]: ...
+
+
+def attacks(claims: Sequence[Claim], corpus: Corpus, kinds: Sequence[Kind] = tuple(BY_RULE), seed: int = 0,
+            progress: Callable[[int], None] | None = None) -> Iterator[tuple[str, Attack]]:
+    """(id, attack) claim by claim, kind by kind; an id is `{source}-{kind}-{n}`. A claim without a label gives none.
+
+    A text that has been made before, or is a claim of the set, is left out.
+    """
+    makers: list[Maker] = [BY_RULE[kind](corpus, claims, seed) for kind in kinds]
+    seen = {claim.text for claim in claims}
+    for claim in claims:
+        for maker in makers:
+            made = (attack for attack in maker.attack(claim) if attack.text not in seen)
+            for number, attack in enumerate(made):
+                seen.add(attack.text)
+                yield f"{claim.id}-{maker.kind}-{number}", attack
+        if progress is not None:
+            progress(1)

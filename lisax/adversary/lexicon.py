@@ -1,0 +1,213 @@
+"""Words and phrases that may stand for one another: WordNet where its data is installed, else from the corpus.
+
+The corpus teaches three relations, each with a reason that can be checked:
+
+- *synonym*: two verb phrases that are said of the same subjects and agree on the object nearly always. `was published
+  by` and `was brought out by` agree for each book; `was born in` and `settled in` agree by chance alone. Supported
+  claims are read as sentences too, for claims have phrases that pages have not.
+- *hypernym*: a page titled with a common noun says what it is: `A monster is a fictional creature`.
+- *hypernym* by leaving out: `a 2004 American action film` is `an American action film`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from lisax.adversary.corpus import Corpus
+from lisax.adversary.prose import article, readable
+from lisax.adversary.subjects import subject_of
+from lisax.records import Claim, Label
+
+
+class Relation(enum.StrEnum):
+    SYNONYM = "synonym"
+    HYPERNYM = "hypernym"
+    HYPONYM = "hyponym"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Substitute:
+    """`text[start:end]` of the text that was asked about may be `new`."""
+
+    start: int
+    end: int
+    new: str
+    relation: Relation
+    reason: str
+
+
+class Lexicon(Protocol):
+    def substitutes(self, text: str) -> list[Substitute]:
+        """All single substitutions in a claim, left to right."""
+        ...
+
+
+# Agreement on the object, over at least so many subjects, that makes two phrases synonyms.
+AGREEMENT, SUBJECTS = 0.95, 3
+_OBJECT = re.compile(r"(?P<object>(?:the )?(?:[a-z]+ )?[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*|"
+                     r"\d[\d,]*(?P<unit>(?: [a-z]+)?))\.?$")
+_MODIFIED = re.compile(r"\ban? (?:(?:19|20)\d\d|[A-Z]?[a-z-]+(?:an|ese|ish|al|ic|ful|ive|ous)) "
+                       r"(?P<rest>(?:[A-Za-z-]+ )*[a-z]+)(?=\.?$| (?:of|by|in|from|directed|written|starring)\b)")
+
+
+class CorpusLexicon:
+    def __init__(self, corpus: Corpus, claims: Iterable[Claim] = ()):
+        self._corpus = corpus
+        self._synonyms = _synonyms(_said(corpus, claims))
+        self._hypernyms = dict(_hypernyms(corpus))
+
+    def substitutes(self, text: str) -> list[Substitute]:
+        found = []
+        subject = subject_of(text, self._corpus)
+        for said in _split(self._corpus, subject.page, subject.predicate) if subject else ():
+            start = len(subject.written) + 1
+            found += [Substitute(start, start + len(said.phrase), new, Relation.SYNONYM,
+                                 f'"{said.phrase}" and "{new}" agree in the corpus on {count} of {of} subjects')
+                      for new, count, of in self._synonyms.get(said.key, ())]
+        for match in re.finditer(r"\b(an?) ([a-z]+)\b(?! [a-z]+(?<!\bwho)(?<!\bin)(?<!\bof)(?<!\bby))", text):
+            if (hypernym := self._hypernyms.get(match[2])) is not None:
+                new = f"{article(hypernym[0])} {hypernym[0]}"
+                found.append(Substitute(match.start(), match.end(), new, Relation.HYPERNYM,
+                                        f"the page {hypernym[1]} says that it is {new}"))
+        for match in _MODIFIED.finditer(text):
+            new = f"{article(match['rest'])} {match['rest']}"
+            found.append(Substitute(match.start(), match.end(), new, Relation.HYPERNYM,
+                                    f'"{match[0]}" is "{new}"'))
+        return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Said:
+    """`phrase` is said of `page`, which is about a `noun`, with an `object`: a name, or a number and its `unit`."""
+
+    page: str
+    noun: str
+    phrase: str
+    object: str
+    unit: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What two synonyms have in common but for the phrase: kinds of subject and object."""
+        return self.noun, self.unit, self.phrase
+
+
+def _said(corpus: Corpus, claims: Iterable[Claim]) -> Iterator[Said]:
+    """Verb phrases that end in a name or a number, of pages and of supported claims."""
+    for document in corpus.documents():
+        for phrase in corpus.about(document.id).predicates:
+            yield from _split(corpus, document.id, phrase.text)
+    for claim in claims:
+        if claim.label is Label.SUPPORTS and (subject := subject_of(claim.text, corpus)) is not None:
+            yield from _split(corpus, subject.page, subject.predicate)
+
+
+def _split(corpus: Corpus, page: str, predicate: str) -> Iterator[Said]:
+    match = _OBJECT.search(predicate)
+    if match and " and " not in predicate:
+        phrase = predicate[:match.start()].strip()
+        if 0 < len(phrase.split()) <= 5 and phrase.islower():
+            unit = "name" if match["unit"] is None else f"number{match['unit']}"
+            yield Said(page, corpus.about(page).noun, phrase, match["object"], unit)
+
+
+def _synonyms(said: Iterable[Said]) -> dict[tuple[str, str, str], list[tuple[str, int, int]]]:
+    """Key of a phrase to (phrase, subjects that agree, subjects with both), the best attested first."""
+    of_page: dict[str, dict[tuple, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for one in said:
+        of_page[one.page][one.key].add(one.object)
+    together, agree = Counter(), Counter()
+    for phrases in of_page.values():
+        for one in phrases:
+            for two in phrases:
+                if one < two and one[:2] == two[:2] and len(phrases[one]) == len(phrases[two]) == 1:
+                    together[one, two] += 1
+                    agree[one, two] += phrases[one] == phrases[two]
+    found: dict[tuple, list[tuple[str, int, int]]] = defaultdict(list)
+    for (one, two), count in together.items():
+        if count >= SUBJECTS and agree[one, two] >= AGREEMENT * count:
+            found[one].append((two[2], agree[one, two], count))
+            found[two].append((one[2], agree[one, two], count))
+    return {key: sorted(others, key=lambda other: (-other[1], other[0])) for key, others in found.items()}
+
+
+def _hypernyms(corpus: Corpus) -> Iterator[tuple[str, tuple[str, str]]]:
+    for document in corpus.documents():
+        first = readable(document.sentences[0].text) if document.sentences else ""
+        title = document.title.casefold()
+        # An article before the title tells a common noun.
+        if re.match(rf"(?:A|An) {re.escape(title)}\b", first) and title.isalpha():
+            about = corpus.about(document.id)
+            if about.noun and about.noun not in (title, "form", "kind", "type", "set", "group", "piece", "part"):
+                yield title, (about.noun, document.id)
+
+
+class WordNetLexicon:
+    """Single words by their first two senses; needs nltk with its data `wordnet`. Inflection is copied."""
+
+    def __init__(self, wordnet):
+        self._wordnet = wordnet
+
+    @classmethod
+    def load(cls) -> WordNetLexicon | None:
+        """The lexicon, or None where nltk or its data is not installed."""
+        try:
+            from nltk.corpus import wordnet
+
+            wordnet.ensure_loaded()
+        except (ImportError, LookupError):
+            return None
+        return cls(wordnet)
+
+    def substitutes(self, text: str) -> list[Substitute]:
+        found: dict[tuple[int, str], Substitute] = {}
+        for match in re.finditer(r"(?<![\w'-])(?:(?P<article>an?) )?(?P<word>[a-z]{4,})\b(?!['-])", text):
+            word = match["word"]
+            for lemma, ending in _lemmas(word):
+                for pos in "nva" if not ending else "nv":
+                    for sense in self._wordnet.synsets(lemma, pos=pos)[:2]:
+                        for relation, near in ((Relation.SYNONYM, [sense]), (Relation.HYPERNYM, sense.hypernyms()),
+                                               (Relation.HYPONYM, sense.hyponyms()[:5])):
+                            for other in near:
+                                for name in other.lemma_names():
+                                    if name != lemma and name.isalpha() and name.islower():
+                                        new = _inflected(name, ending)
+                                        new = f"{article(new)} {new}" if match["article"] else new
+                                        found.setdefault((match.start(), new), Substitute(
+                                            match.start(), match.end(), new, relation,
+                                            f'"{name}" is a {relation} of "{lemma}" in WordNet ({other.name()})'))
+        return list(found.values())
+
+
+def _lemmas(word: str) -> Iterator[tuple[str, str]]:
+    """(lemma, ending) as the regular endings have it."""
+    yield word, ""
+    for ending in ("ies", "ied", "es", "ed", "ing", "s"):
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            stem = word.removesuffix(ending)
+            yield (stem + "y", ending[1:].removeprefix("e") or "s") if ending in ("ies", "ied") else (stem, ending)
+            if ending in ("ed", "es", "ing"):
+                yield stem + "e", ending
+
+
+def _inflected(lemma: str, ending: str) -> str:
+    if not ending:
+        return lemma
+    if ending in ("s", "es"):
+        if re.search(r"[^aeiou]y$", lemma):
+            return lemma[:-1] + "ies"
+        return lemma + ("es" if re.search(r"(?:s|x|z|ch|sh)$", lemma) else "s")
+    if ending in ("ed", "d"):
+        if re.search(r"[^aeiou]y$", lemma):
+            return lemma[:-1] + "ied"
+        return lemma + ("d" if lemma.endswith("e") else "ed")
+    return (lemma[:-1] if lemma.endswith("e") else lemma) + "ing"
+
+
+def best_lexicon(corpus: Corpus, claims: Iterable[Claim]) -> Lexicon:
+    return WordNetLexicon.load() or CorpusLexicon(corpus, claims)

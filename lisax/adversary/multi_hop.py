@@ -1,0 +1,202 @@
+"""Multi-hop: an entity with its own page is described by a phrase from that page.
+
+    appositive    X was directed by Rob Letterman.   ->  …, an American film director who co-wrote Shark Tale.
+    wrong birth   X was directed by Rob Letterman.   ->  …, who was born in 1961.        (refuted: 1970)
+    description   X was directed by Rob Letterman.   ->  X was directed by an American film director who ….
+    participle    X is a 2016 action comedy film.    ->  … directed by an American screenwriter.
+    by its role   Rob Letterman is American.         ->  The director of X is American.
+
+An appositive, a participle and a role leave any label as it is; a description in a name's place says less, which only
+a supported claim without negation survives.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator
+
+from lisax.adversary.attack import Attack, EvidenceSets, Kind, random_of, together
+from lisax.adversary.corpus import Corpus, Named
+from lisax.adversary.prose import article, body, is_negated, sentence
+from lisax.adversary.statements import Phrase, Statements
+from lisax.adversary.subjects import subject_of
+from lisax.records import Claim, Label, split_sentence_id
+from lisax.retrieval.tokens import words
+
+_BEFORE_NAME = re.compile(r"\b(?:by|with|in|of|from|to|for|stars|starred|starring|features|featured|featuring|"
+                          r"married|at|under|as|has|had|on)(?: the)?(?: [a-z]+)? $")
+_IN_NAME = re.compile(r"[A-Z][\w.'-]* (?:of|for|in|and)(?: the)? $")  # `National Stock Exchange of India`
+# A description says one of many: `the son of`, `the first` and the like ask for the one.
+_DEFINITE = re.compile(r"\b(?:the|first|last|only|best|most|largest|every|all|same)\b")
+ROLES = {"directed": "director", "written": "writer", "authored": "author", "produced": "producer",
+         "founded": "founder", "created": "creator", "composed": "composer", "designed": "designer",
+         "taught": "teacher", "coached": "coach", "managed": "manager"}
+_BY = re.compile(rf"\b({'|'.join(ROLES)}) by (?:the )?(?:[a-z]+ )?$")
+_WORK_IS = re.compile(r"(?:is|was) an? (?P<noun>[^,;:\"]*?\b(?:film|movie|album|song|novel|book|series|show|sitcom|"
+                      r"play|musical|band|company|organization|magazine|game|soundtrack|single|town|river|mountain))")
+_AFTER_ONE = re.compile(r"^\s*(?:,|and\b|or\b|&|/|who\b|with\b|\()")
+_GOES_ON = re.compile(r" and (?:star|also|is|was|[a-z]+s )")
+_NOT_OF_SUBJECT = re.compile(r"\b(?:and|or|sequel|based|sister|brother)\b")
+_BIRTH = "was born"
+
+
+class MultiHop:
+    kind = Kind.MULTI_HOP
+
+    def __init__(self, corpus: Corpus, claims: Iterable[Claim], seed: int):
+        self._corpus, self._seed = corpus, seed
+        self._makers = (self._appositive, self._wrong_birth, self._description, self._participle, self._role)
+
+    def attack(self, claim: Claim) -> Iterator[Attack]:
+        """At most one: the first of the forms, tried in a drawn order, that the claim allows."""
+        if claim.label is None:
+            return
+        rng = random_of(self._seed, self.kind, claim.id)
+        for make in rng.sample(self._makers, len(self._makers)):
+            if (attack := make(claim, rng)) is not None:
+                yield attack
+                return
+
+    # --- An entity that the claim names at its end ----------------------------------------------
+
+    def _ending_name(self, claim: Claim) -> tuple[Named, str] | None:
+        """The name at the end of the claim, its page new to the claim's evidence."""
+        text = body(claim.text)
+        names = self._corpus.names_in(text)
+        if not names or names[-1].end != len(text) or names[-1].start == 0:
+            return None
+        page = self._corpus.meant(text, names[-1])
+        known = {split_sentence_id(unit)[0] for unit in claim.gold_ids}
+        before = text[:names[-1].start]
+        if page is None or page in known or not _BEFORE_NAME.search(before) or _IN_NAME.search(before):
+            return None
+        return names[-1], page
+
+    def _appositive(self, claim: Claim, rng: random.Random) -> Attack | None:
+        if (ending := self._ending_name(claim)) is None:
+            return None
+        about = self._corpus.about(ending[1])
+        if (described := _described(about, rng)) is None:
+            return None
+        phrase, units = described
+        return self._appended(claim, f", {phrase}", claim.label, units, f'{about.name} is {phrase}, says its page')
+
+    def _wrong_birth(self, claim: Claim, rng: random.Random) -> Attack | None:
+        if claim.label is not Label.SUPPORTS or is_negated(claim.text) or (ending := self._ending_name(claim)) is None:
+            return None
+        about = self._corpus.about(ending[1])
+        born = next((event for event in about.events if event.text == _BIRTH and event.date.year > 0), None)
+        if born is None:
+            return None
+        wrong = born.date.year + rng.choice((-1, 1)) * rng.randint(3, 15)
+        return Attack(self.kind, (claim.id,), sentence(f"{body(claim.text)}, who was born in {wrong}"), Label.REFUTES,
+                      ((born.unit,),), f"+ , who was born in {wrong}",
+                      f"{about.name} was born in {born.date.year}, not {wrong}")
+
+    def _description(self, claim: Claim, rng: random.Random) -> Attack | None:
+        if claim.label is not Label.SUPPORTS or is_negated(claim.text) or (ending := self._ending_name(claim)) is None:
+            return None
+        named, page = ending
+        about = self._corpus.about(page)
+        text = body(claim.text)
+        lead = text[:named.start]
+        # `the novelist Faba Sulin` goes as a whole, and `the` must not be left.
+        lead = re.sub(r" the(?: [a-z]+)? $", " ", lead)
+        if (described := _described(about, rng)) is None or not lead.endswith(" ") \
+                or lead.split()[-1] in ("the", "as") or _DEFINITE.search(lead[lead.find(" "):].replace("the ", "", 1)):
+            return None
+        phrase, units = described
+        if not phrase.startswith(("a ", "an ")):
+            return None
+        return Attack(self.kind, (claim.id,), sentence(lead + phrase), claim.label,
+                      together(claim.evidence_sets, (units,)), f"{text[named.start:]} -> {phrase}",
+                      f"{about.name} is {phrase}, says its page")
+
+    # --- An entity of the evidence, added ---------------------------------------------------------
+
+    def _participle(self, claim: Claim, rng: random.Random) -> Attack | None:
+        subject = subject_of(claim.text, self._corpus)
+        work = subject and _WORK_IS.fullmatch(subject.predicate)
+        if not work or (" " + work["noun"]).find(" by ") >= 0:
+            return None
+        for role, unit, page in made_by(self._corpus, subject.page):
+            about = self._corpus.about(page)
+            if (described := _described(about, rng)) is None or not described[0].startswith(("a ", "an ")):
+                continue
+            phrase, units = described
+            verb = next(verb for verb, noun in ROLES.items() if noun == role)
+            return self._appended(claim, f" {verb} by {phrase}", claim.label, (unit, *units),
+                                  f"it was {verb} by {about.name}, {phrase}")
+        return None
+
+    def _role(self, claim: Claim, rng: random.Random) -> Attack | None:
+        """The subject by what it made, where a work's own page says who made it."""
+        subject = subject_of(claim.text, self._corpus)
+        if subject is None or subject.number == "p":
+            return None
+        known = {split_sentence_id(unit)[0] for unit in claim.gold_ids}
+        for work in self._works_of(subject.page):
+            name = self._corpus.written(work)
+            if work in known or work == subject.page or name is None or name in claim.text:
+                continue
+            for role, unit, maker in made_by(self._corpus, work):
+                if maker == subject.page and role not in claim.text:
+                    the = f"The {role} of {name}"
+                    sets = together(claim.evidence_sets, ((unit,),))
+                    return Attack(self.kind, (claim.id,), sentence(f"{the} {subject.predicate}"), claim.label,
+                                  () if claim.label is Label.NOT_ENOUGH_INFO else sets,
+                                  f"{subject.written} -> {the}", f"{subject.written} is t{the[1:]}")
+        return None
+
+    def _works_of(self, page: str) -> list[str]:
+        """Pages that the subject's page names, in order."""
+        return list(dict.fromkeys(meant for line in self._corpus.lines(page) for _, meant in line.names if meant))
+
+    def _appended(self, claim: Claim, phrase: str, label: Label, units: tuple[str, ...], reason: str) -> Attack:
+        """What is appended is true: a refuted claim stays refuted by its own evidence alone."""
+        sets: EvidenceSets = {Label.SUPPORTS: lambda: together(claim.evidence_sets, (units,)),
+                              Label.REFUTES: lambda: claim.evidence_sets,
+                              Label.NOT_ENOUGH_INFO: tuple}[label]()
+        return Attack(self.kind, (claim.id,), sentence(body(claim.text) + phrase), label, sets, f"+ {phrase.strip()}",
+                      reason)
+
+
+def made_by(corpus: Corpus, page: str) -> Iterator[tuple[str, str, str]]:
+    """(role, sentence, maker's page) where a page says of its own subject that one entity made it."""
+    about = corpus.about(page)
+    subjects = (about.name, f"The {about.noun}", "It ") if about.noun and not about.person else (about.name,)
+    for line in corpus.lines(page):
+        if not line.text.startswith(subjects):
+            continue
+        for named, maker in line.names:
+            by, rest = _BY.search(line.text[:named.start]), line.text[named.end:]
+            if by is None or maker in (None, page) or _AFTER_ONE.match(rest) and not _GOES_ON.match(rest):
+                continue
+            if not _NOT_OF_SUBJECT.search(line.text[len(about.name):by.start()]):
+                yield ROLES[by[1]], line.unit, maker
+
+
+def _described(about: Statements, rng: random.Random) -> tuple[str, tuple[str, ...]] | None:
+    """A noun phrase, with or without a relative clause, and the sentences that show it."""
+    if about.description is None:
+        return None
+    predicates: list[Phrase] = [p for p in about.predicates if not _repeats(p.text, about.description.text)]
+    if predicates and rng.random() < 0.7:
+        said = rng.choice(predicates)
+        units = tuple(dict.fromkeys((about.description.unit, said.unit)))
+        return f"{_article(about.description.text)} {'who' if about.person else 'that'} {said.text}", units
+    if len(about.description.text.split()) < 3:
+        return None  # `a country` tells nobody apart
+    return _article(about.description.text), (about.description.unit,)
+
+
+def _article(phrase: str) -> str:
+    """The description with the article that its next word asks for (pages are not always right)."""
+    rest = phrase.split(maxsplit=1)[1]
+    return f"{article(rest)} {rest}"
+
+
+def _repeats(predicate: str, description: str) -> bool:
+    return bool(re.match(r"(?:is|was) (?:an?|the) ", predicate)) or set(words(predicate)) <= set(words(description))
+

@@ -1,0 +1,132 @@
+"""A page on loopback where a person accepts, mends or rejects attacked claims, one at a time.
+
+Plain HTML forms of the standard library's server. Each decision is on disk before the next claim is shown; the same
+command goes on at the first undecided one.
+"""
+
+from __future__ import annotations
+
+import html
+import http.server
+import secrets
+import urllib.parse
+from pathlib import Path
+
+from lisax.adversary.decisions import DECISIONS, Decision, read_attacks, read_decisions, write_decision
+from lisax.records import LABELS, LisaxError
+
+_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Review of attacks</title>
+<style>body{{font:17px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222}}
+textarea,input,select{{font:inherit;width:100%;box-sizing:border-box;margin:.2em 0 .8em}}
+button{{font:inherit;padding:.4em 1.2em;margin-right:.6em}} dt{{color:#666}} dd{{margin:0 0 .7em}}
+progress{{width:100%}}</style><main>{body}</main></html>"""
+_LONGEST_FORM = 100_000
+
+
+class Review:
+    """Attacks in order and what was decided so far; `page` and `decide` are the whole behaviour."""
+
+    def __init__(self, attacks: Path, decisions: Path):
+        if attacks.resolve() == decisions.resolve():
+            raise LisaxError("--out must be another file than --attacks")
+        self.rows, self._path = read_attacks(attacks), decisions
+        self.decided = read_decisions(decisions)
+        self.token = secrets.token_urlsafe(16)
+
+    def next_id(self) -> str | None:
+        return next((id for id in self.rows if id not in self.decided), None)
+
+    def page(self, id: str | None = None) -> str:
+        """The form for an attack, by default the first undecided one."""
+        id = id if id in self.rows else self.next_id()
+        done = sum(id in self.decided for id in self.rows)
+        total = len(self.rows)
+        progress = f'<progress max="{total}" value="{done}"></progress><p>{done} of {total} decided</p>'
+        if id is None:
+            return _PAGE.format(body=f"<h1>All decided</h1>{progress}")
+        row, before = self.rows[id], self.decided.get(id)
+        told = "".join(f"<dt>{name}</dt><dd>{html.escape(_shown(row[name]))}</dd>" for name in
+                       ("kind", "attack", "source", "edit", "reason", "evidence") if row.get(name))
+        label = before.label if before else row["label"]
+        options = "".join(f"<option{' selected' if one == label else ''}>{one}</option>" for one in LABELS)
+        buttons = "".join(f'<button name="decision" value="{one}">{one.capitalize()}</button>' for one in DECISIONS)
+        return _PAGE.format(body=f"""{progress}<h1>{html.escape(id)}</h1><form method="post">
+<input type="hidden" name="token" value="{self.token}"><input type="hidden" name="id" value="{html.escape(id)}">
+<label>Claim<textarea name="claim" rows="3">{html.escape(before.claim if before else row["claim"])}</textarea></label>
+<label>Label<select name="label">{options}</select></label><dl>{told}</dl>
+<label>Note<input name="note" value="{html.escape(before.note if before else '')}"></label>{buttons}</form>
+<p>Mend keeps the claim as it stands in the box; accept takes it as it was made.</p>""")
+
+    def decide(self, form: dict[str, str]) -> str | None:
+        """Writes a decision; what is wrong with the form, or None. Accepting leaves text and label as they were."""
+        id, decision = form.get("id", ""), form.get("decision", "")
+        if not secrets.compare_digest(form.get("token", "").encode(), self.token.encode()):
+            return "this form is of another session: load the page again"
+        if id not in self.rows or decision not in DECISIONS or form.get("label") not in set(LABELS):
+            return "the form is not complete"
+        row = self.rows[id]
+        mended = decision == "mend"
+        text = " ".join(form.get("claim", "").split())
+        if mended and not text:
+            return "a mended claim must say something"
+        made = Decision(id, decision, text if mended else row["claim"], form["label"] if mended else row["label"],
+                        form.get("note", "").strip())
+        write_decision(self._path, made)
+        self.decided[id] = made
+        return None
+
+
+def _shown(value) -> str:
+    if isinstance(value, list):
+        return "; ".join(_shown(one) for one in value[:5])
+    return str(value)
+
+
+def make_server(review: Review, port: int) -> http.server.HTTPServer:
+    """A server on 127.0.0.1 alone; other hosts' names are refused, so that no foreign page can reach it."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+            self._send(200, review.page(query.get("id", [None])[0]))
+
+        def do_POST(self) -> None:
+            length = self.headers.get("Content-Length", "")
+            if not length.isdigit() or int(length) > _LONGEST_FORM:
+                return self._send(413, "the form is too long")
+            content = self.rfile.read(int(length)).decode("utf-8", "replace")
+            form = urllib.parse.parse_qs(content, keep_blank_values=True)
+            trouble = review.decide({name: values[0] for name, values in form.items()})
+            if trouble:
+                return self._send(400, html.escape(trouble))
+            self.send_response(303)
+            self.send_header("Location", "/")
+            self.end_headers()
+
+        def _send(self, status: int, text: str) -> None:
+            if self.headers.get("Host", "").rpartition(":")[0] not in ("127.0.0.1", "localhost"):
+                status, text = 403, "only for this machine"
+            content = text.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *args) -> None:
+            pass
+
+    return http.server.HTTPServer(("127.0.0.1", port), Handler)
+
+
+def serve(attacks: Path, decisions: Path, port: int) -> int:
+    """Serves until Ctrl-C; nothing is lost then."""
+    review = Review(attacks, decisions)
+    with make_server(review, port) as server:
+        print(f"http://127.0.0.1:{server.server_address[1]}/   {len(review.rows) - len(review.decided)} to decide; "
+              f"Ctrl-C ends, {decisions} keeps what was decided", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            pass
+    return 0

@@ -1,0 +1,234 @@
+"""What a page says of its own subject, as phrases that can stand in another sentence.
+
+    Rob_Letterman_0  "Rob Letterman is an American film director ."   description  "an American film director"
+    Rob_Letterman_4  "He co-wrote Shark Tale ."                       predicate    "co-wrote Shark Tale"
+    Rob_Letterman_0  "( born October 31 , 1970 )"                     event        "was born", October 31, 1970
+
+A sentence is used only if it begins with the page's title, with `The film` where the page is about a film, or with a
+pronoun that fits, and is followed by a verb: another subject's sentence never passes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from lisax.adversary import dates
+from lisax.adversary.dates import Date
+from lisax.adversary.prose import readable, without_parentheses
+from lisax.records import Document
+from lisax.retrieval.titles import unqualified
+from lisax.retrieval.tokens import words
+
+# Heads of descriptions that are people, whom `who` and `he` mean.
+PERSON_NOUNS = frozenset("""
+academic activist actor actress admiral advocate anthropologist architect artist astronaut astronomer athlete attorney
+author ballerina baron baseballer basketballer biologist bishop boxer broadcaster businessman businessperson
+businesswoman cardinal cartoonist celebrity chef chemist choreographer climber coach columnist comedian comedienne
+commander composer conductor congressman cricketer critic dancer designer dictator diplomat director doctor dramatist
+drummer duke economist editor educator emperor empress engineer entertainer entrepreneur environmentalist essayist
+explorer farmer filmmaker fighter footballer general golfer governor guitarist historian host humanitarian
+illustrator inventor investor journalist judge king lawyer leader lecturer legislator lyricist magician manager
+mathematician mayor merchant minister missionary model monarch musician nobleman noblewoman novelist nurse officer
+painter pathologist personality philanthropist philosopher photographer physician physicist pianist pilot playwright
+poet politician pope presenter president priest prince princess producer professor programmer psychologist publisher
+queen racer rapper researcher revolutionary runner saint scholar scientist screenwriter sculptor senator singer
+skater skier socialite sociologist soldier songwriter spy statesman strategist surgeon swimmer teacher theologian
+trumpeter vocalist voice-over wrestler writer youtuber zoologist
+""".split())
+# Words after a name with which no verb phrase begins.
+NO_VERBS = frozenset("""
+a an the and or but nor of in on at by for from with to as who whom whose which that where when while if than then
+also known called named born best series film album song band novel book season games years members fans others this
+these those its his her their pictures studios awards species times sports
+""".split())
+IRREGULAR_VERBS = frozenset("""
+is was were are has had have does did do can could will would may might must should became began begun bore bought
+broke brought built came caught chose cost cut dealt did drew drove fell felt fought found fled flew gave got grew
+goes held hit kept knew laid led left lent let lost made meant met paid put ran rang read rose said sang sank saw sat
+sent set shot shut sold spent spoke spread stood stuck sung swam swept swore taught thought threw told took went
+withdrew woke won wore wrote co-wrote began starring overcame overtook rewrote underwent undertook understood
+""".split())
+ADVERBS = frozenset("""also always originally officially currently formerly eventually later first once previously often
+usually initially subsequently never only still mainly largely primarily reportedly rarely recently soon
+then""".split())
+_DESCRIPTION = re.compile(r"\b(?:is|was) (?P<phrase>(?:an?) [^,;:.()\"]+)")
+_YEAR_OF_WORK = re.compile(r"an? ([12]\d{3}) [^,]*?\b(?:film|album|song|novel|book|single|movie|ep)\b")
+_RELATIVE = re.compile(r"\s+(?:who|which|that|whose|where|when|best|known|born|and (?:is|was|has|had|the)|considered|"
+                       r"currently|most|formerly|because|although|while|since)\b.*")
+_END_OF_NOUNS = re.compile(r"\s(?:of|in|from|for|at|by|with|on|to|about|based|located|set|directed|written|produced|"
+                           r"created|made|released|starring|founded|developed|formed|headquartered|established|owned|"
+                           r"operated|published|distributed|broadcast|launched|recorded|hosted|held|composed|consisting|"
+                           r"and|near|between|under|through|as)\b.*")
+_LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*)\)")
+_PRONOUN = re.compile(r"(?:She|He|It|They)\b")
+_MOST_WORDS = 14
+
+# Verb phrases of what happens once: another date for it is a wrong date.
+ONCE = re.compile(
+    r"\b(?P<once>born|died|founded|established|set up|started life|formed|released|published|printed|premiered|opened|"
+    r"launched|created|incorporated|built|completed|discovered|invented|dissolved|disbanded|fought|came out|"
+    r"(?:first )?(?:climbed|scaled|topped|published|shown|sold|aired|broadcast|performed|released)|came into the world|"
+    r"entered life|reached (?:the shops|cinemas)|(?:took|taken) place|occurred|happened|broke out|had its premiere|"
+    r"opened its doors|started business|got started|came together|had a first ascent|saw its first ascent|"
+    r"put on sale)\b")
+NOUN_OF = {"born": "the birth of", "died": "the death of", "founded": "the founding of", "released": "the release of",
+           "published": "the publication of", "established": "the establishment of", "formed": "the formation of"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Phrase:
+    """`text` is said of the page's subject by the sentence `unit`."""
+
+    unit: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Event:
+    """`subject` `text` ("was born") on `date`, says `unit`; `once` is the verb that names it."""
+
+    unit: str
+    text: str
+    date: Date
+    once: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Statements:
+    """`name`: how a sentence calls the subject; `noun`: the head of its description, or empty."""
+
+    name: str
+    noun: str
+    person: bool
+    description: Phrase | None
+    predicates: tuple[Phrase, ...]
+    events: tuple[Event, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known to be a person or known not to be, so that `who` or `that` is right."""
+        return bool(self.noun)
+
+
+def statements(page: Document) -> Statements:
+    name = unqualified(page.title)[0]
+    texts = [(s.id, readable(s.text)) for s in page.sentences if s.text]
+    description = noun = None
+    if texts and page.sentences[0].text and _is_of(name, texts[0][1]):
+        description, noun = _description(*texts[0])
+    person = noun in PERSON_NOUNS
+    predicates, events = [], []
+    if person:
+        events += _life(texts[0])
+    elif description is not None and (year := _YEAR_OF_WORK.match(description.text)):
+        events.append(Event(description.unit, "came out", Date(int(year[1])), "came out"))
+    for unit, text in texts:
+        if (predicate := _predicate(name, noun or "", person, without_parentheses(text))) is None:
+            continue
+        if (event := _event(unit, predicate)) is not None:
+            events.append(event)
+        if _stands_alone(predicate):
+            predicates.append(Phrase(unit, predicate))
+    return Statements(name, noun or "", person, description, tuple(predicates), tuple(events))
+
+
+def _is_of(name: str, text: str) -> bool:
+    """Whether a first sentence has the page's name before its verb (`Samuel George Claflin ( … ) is …`)."""
+    before = re.split(r"\b(?:is|was|are|were)\b", without_parentheses(text), maxsplit=1)[0]
+    if re.search(r"'s? (?:\w+ )*[a-z]+ $", before):
+        return False  # another's: `Ann Lee's sister`
+    head = words(before)
+    parts = words(name)
+    return bool(parts) and (parts[-1] in head[:12]) and (parts[0] in head[:3] or len(parts) > 1)
+
+
+def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
+    match = _DESCRIPTION.search(without_parentheses(text))
+    if match is None:
+        return None, None
+    # A short part, such as `a British`, is cut from an enumeration: `a British, later American, actor`.
+    phrase = _RELATIVE.sub("", match["phrase"]).strip()
+    nouns = _END_OF_NOUNS.sub("", phrase)
+    if re.match(r"an? \S+ and \S+ \S+", phrase):
+        return None, None  # `a large and permanent settlement`: what stands before `and` may be no noun
+    head = words(nouns)[-1:]
+    if not head or len(nouns.split()) < 2 or len(phrase.split()) > _MOST_WORDS or head[0] in ("of", "one", "type"):
+        return None, None
+    following = match.string[match.end():]
+    if following.startswith(",") and not re.match(r", (?:who|which|and|best|known|born)\b|, [a-z]+ed by", following):
+        phrase = nouns  # what stands before a comma may be the first of several
+    if phrase.split()[-1] in _PREPOSITIONS or not nouns.split()[-1][0].isalpha() or nouns.split()[-1][0].isupper():
+        return None, None
+    return Phrase(unit, phrase), head[0]
+
+
+_PREPOSITIONS = frozenset("of in from for at by with on to about the a an and or as its his her".split())
+
+
+def verb_phrase(rest: str) -> str | None:
+    """What follows a subject, if it begins with a finite verb (after adverbs), by its form; else None."""
+    parts = re.findall(r"[\w'-]+|[^\w\s]", rest)
+    while parts and parts[0] in ADVERBS:
+        parts = parts[1:]
+    if not parts or not parts[0][0].islower():
+        return None
+    first = parts[0]
+    if first in NO_VERBS:
+        return None
+    if first in IRREGULAR_VERBS or first.endswith("n't"):
+        return rest.strip()
+    looks = len(first) > 3 and (first.endswith("ed") or first.endswith("s") and not first.endswith(("ss", "'s", "us")))
+    # Two of them in a row: the first is a noun (`X fans are`).
+    return rest.strip() if looks and not (len(parts) > 1 and parts[1] in ("is", "was", "are", "were", "has", "had")) \
+        else None
+
+
+def _predicate(name: str, noun: str, person: bool, text: str) -> str | None:
+    for subject in (name, f"The {name}", f"The {noun}" if noun else None):
+        if subject and text.startswith(subject + " "):
+            phrase = verb_phrase(text[len(subject) + 1:])
+            return None if phrase is None else phrase.rstrip(" .")
+    match = _PRONOUN.match(text)
+    if match and ((match[0] in ("She", "He")) if person else match[0] == "It") and noun:
+        phrase = verb_phrase(text[match.end() + 1:])
+        return None if phrase is None else phrase.rstrip(" .")
+    return None
+
+
+def _stands_alone(predicate: str) -> bool:
+    """Short, one clause, with nothing that points outside it."""
+    parts = predicate.split()
+    return (2 < len(parts) <= _MOST_WORDS and not re.search(r"[;:\"()\[\]–]|,", predicate)
+            and not re.search(r"\b(?:this|these|those|that|which|who|also|it|they|there|however|such|another|other|"
+                              r"former|latter|same|the (?:film|album|song|novel|book|series|band|show))\b", predicate)
+            and parts[-1] not in _PREPOSITIONS)
+
+
+def _life(first: tuple[str, str]) -> list[Event]:
+    """Birth and death from the brackets after a person's name."""
+    unit, text = first
+    brackets = _LIFE.search(text)
+    if brackets is None:
+        return []
+    found = dates.find(brackets[1])
+    if len(found) == 2 and "–" in brackets[1] or len(found) == 2 and " - " in brackets[1]:
+        born, died = (one.date for one in found)
+        return [Event(unit, "was born", born, "born"), Event(unit, "died", died, "died")] if born.before(died) else []
+    if len(found) == 1 and re.search(r"\bborn\b", brackets[1]) and "–" not in brackets[1]:
+        return [Event(unit, "was born", found[0].date, "born")]
+    return []
+
+
+_HAPPENED = re.compile(rf"(?:(?:was|were) )?(?:originally |officially )?{ONCE.pattern}")
+_EVENT = re.compile(r"(?P<phrase>[^,;]*?) (?:in|on) $")
+
+
+def _event(unit: str, predicate: str) -> Event | None:
+    """`was published in 1983`, if that is all, or all that comes first: `was released in 2001 by X`."""
+    found = dates.find(predicate)
+    if len(found) != 1:
+        return None
+    match = _EVENT.fullmatch(predicate[:found[0].start])
+    happened = match and _HAPPENED.fullmatch(match["phrase"])
+    return Event(unit, match["phrase"], found[0].date, happened["once"].removeprefix("first ")) if happened else None

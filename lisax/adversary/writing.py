@@ -1,0 +1,94 @@
+"""Attacked claims as a folder: our plain layout, or FEVER's official one as the FEVER 2.0 shared task has it.
+
+    plain   claims.{split}.jsonl, pages.jsonl   {"id", "claim", "label", "evidence", "kind", "source", "edit", "reason"}
+    fever   {split}.jsonl, wiki-pages.jsonl     {"id", "label", "claim", "evidence", "attack", "source", "edit", …}
+
+Both read as any folder of their layout. Lines are streamed, and no file takes its place before all are complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from lisax.adversary.attack import FEVER2_NAMES, Attack
+from lisax.adversary.corpus import Corpus
+from lisax.records import Document, Label, LisaxError, atomic_write, split_sentence_id, write_json
+
+LAYOUTS = {"plain": ("claims.{split}.jsonl", "pages.jsonl"), "fever": ("{split}.jsonl", "wiki-pages.jsonl")}
+# Ids in the official layout are numbers; the authors' own begin here.
+FIRST_FEVER_ID = 500_000
+
+
+def write_folder(out: Path, attacks: Mapping[str, Iterable[tuple[str, Attack]]], corpus: Corpus, *,
+                 layout: str = "plain", pages: bool = True, settings: Mapping | None = None) -> dict:
+    """Writes (id, attack) by split and, with `pages`, the corpus beside them; returns what `attacks.json` holds:
+    counts by split, kind and label. No attack at all is an error, and nothing is written then."""
+    claim_name, page_name = LAYOUTS[layout]
+    counts: dict[str, dict[str, Counter]] = {}
+    fever_ids = itertools.count(FIRST_FEVER_ID)
+    with contextlib.ExitStack() as stack:
+        for split, made in attacks.items():
+            made = iter(made)
+            if (first := next(made, None)) is None:
+                continue  # readers refuse an empty file
+            file = stack.enter_context(atomic_write(out / claim_name.format(split=split)))
+            of_split = counts.setdefault(split, {})
+            for id, attack in itertools.chain((first,), made):
+                row = _plain_row(id, attack) if layout == "plain" else _fever_row(next(fever_ids), id, attack, corpus)
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                of_split.setdefault(str(attack.kind), Counter())[str(attack.label)] += 1
+        if not counts:
+            raise LisaxError("none of the claims allows any of these kinds of attack: nothing was written")
+        if pages:
+            file = stack.enter_context(atomic_write(out / page_name))
+            for row in map(_page_row if layout == "plain" else _wiki_row, corpus.documents()):
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    summary = {"layout": layout, **(settings or {}), "counts": counts}
+    write_json(out / "attacks.json", summary)
+    return summary
+
+
+def _about(attack: Attack) -> dict:
+    return {"source": list(attack.source), "edit": attack.edit, "reason": attack.reason}
+
+
+def _plain_row(id: str, attack: Attack) -> dict:
+    return {"id": id, "claim": attack.text, "label": str(attack.label),
+            "evidence": [list(members) for members in attack.evidence_sets], "kind": str(attack.kind)} | _about(attack)
+
+
+def _fever_row(number: int, id: str, attack: Attack, corpus: Corpus) -> dict:
+    undecided = attack.label is Label.NOT_ENOUGH_INFO
+    evidence = [[[None, None, None, None]]] if undecided else \
+        [[_fever_unit(unit, corpus) for unit in members] for members in attack.evidence_sets]
+    return {"id": number, "verifiable": "NOT VERIFIABLE" if undecided else "VERIFIABLE", "label": str(attack.label),
+            "claim": attack.text, "evidence": evidence, "attack": FEVER2_NAMES[attack.kind], "original_id": id} \
+        | _about(attack)
+
+
+def _fever_unit(unit: str, corpus: Corpus) -> list:
+    page, number = split_sentence_id(unit)
+    return [None, None, (corpus.page(page).original_id or page) if page in corpus else page, number]
+
+
+def _page_row(document: Document) -> dict:
+    return {"id": document.original_id or document.id, "title": document.title, "sentences": _texts(document)} | (
+        {"redirects": list(document.redirects)} if document.redirects else {})
+
+
+def _wiki_row(document: Document) -> dict:
+    texts = _texts(document)
+    return {"id": document.original_id or document.id, "text": " ".join(filter(None, texts)),
+            "lines": "\n".join(f"{number}\t{text}" for number, text in enumerate(texts))}
+
+
+def _texts(document: Document) -> list[str]:
+    """Sentences at their own numbers; gaps are empty."""
+    by_number: Iterator[tuple[int, str]] = ((sentence.number, sentence.text) for sentence in document.sentences)
+    known = dict(by_number)
+    return [known.get(number, "") for number in range(max(known, default=-1) + 1)]

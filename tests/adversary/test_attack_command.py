@@ -1,0 +1,156 @@
+"""`lisax attack`: folders in both layouts that read back, decisions that last, the page that takes them."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import threading
+import urllib.parse
+
+import pytest
+
+from lisax import world
+from lisax.adversary import command, decisions
+from lisax.adversary.attack import Kind
+from lisax.adversary.review import Review, make_server
+from lisax.corpora import open_folder, read_claims
+from lisax.records import DataError, Label, LisaxError, read_json_lines
+from lisax.retrieval.pages import PageStore
+
+
+def attack(*args) -> int:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    return command.main(parser.parse_args([str(arg) for arg in args]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("attacked")
+    world.write(folder / "world", pages=150, seed=3)
+    attack("--claims", folder / "world", "--out", folder / "plain")
+    return folder
+
+
+def test_a_folder_in_the_plain_layout(folder, capsys):
+    made, source = open_folder(folder / "plain"), open_folder(folder / "world")
+    assert made.splits == ("train", "dev", "test")
+    assert list(made.documents()) == list(source.documents())
+    claims = list(made.claims("train"))
+    assert {claim.kind for claim in claims} == set(Kind) - {Kind.LEXICAL}
+    _, row = next(read_json_lines(folder / "plain" / "claims.train.jsonl"))
+    assert row["source"] and row["edit"] and row["reason"]
+    summary = json.loads((folder / "plain" / "attacks.json").read_text())
+    assert sum(sum(labels.values()) for labels in summary["counts"]["train"].values()) == len(claims)
+
+
+def test_the_same_in_fevers_layout(folder):
+    attack("--claims", folder / "world", "--out", folder / "fever", "--layout", "fever")
+    made = open_folder(folder / "fever")
+    assert made.layout == "fever"
+    ours, theirs = (list(open_folder(folder / name).claims("dev")) for name in ("plain", "fever"))
+    assert [(c.text, c.label, c.evidence_sets) for c in ours] == [(c.text, c.label, c.evidence_sets) for c in theirs]
+    assert {claim.kind for claim in theirs} <= {"conjunction", "Multihop", "Phrasal Additions", "date manipulation",
+                                                "multi-hop temporal reasoning", "Entity Disambiguation"}
+    assert [[s.text for s in d.sentences] for d in made.documents()] == [
+        [s.text for s in d.sentences] for d in open_folder(folder / "plain").documents()]
+
+
+def test_an_index_serves_as_corpus(folder, tmp_path):
+    PageStore.build(open_folder(folder / "world").documents(), tmp_path / "index")
+    attack("--claims", folder / "world" / "claims.dev.jsonl", "--corpus", tmp_path / "index", "--out", tmp_path / "out",
+           "--without-pages")
+    assert (tmp_path / "out" / "claims.dev.jsonl").read_bytes() == (folder / "plain" / "claims.dev.jsonl").read_bytes()
+    assert not (tmp_path / "out" / "pages.jsonl").exists()
+
+
+@pytest.mark.parametrize("args, message", [
+    (["--kinds", "spelling"], "unknown spelling"), (["--kinds", ","], "a kind at least"),
+    (["--split", "valid"], "valid")])
+def test_troubles_are_told_and_nothing_is_written(folder, tmp_path, args, message):
+    with pytest.raises(LisaxError, match=message):
+        attack("--claims", folder / "world", "--out", tmp_path / "out", *args)
+    assert not (tmp_path / "out").exists()
+
+
+def test_claims_that_allow_nothing_write_nothing(folder, tmp_path):
+    (tmp_path / "claims.dev.jsonl").write_text('{"id": "1", "claim": "It rains.", "label": "SUPPORTS"}\n')
+    with pytest.raises(LisaxError, match="none of the claims"):
+        attack("--claims", tmp_path / "claims.dev.jsonl", "--corpus", folder / "world", "--out", tmp_path / "out")
+    assert not any((tmp_path / "out").glob("*"))
+
+
+def test_the_source_is_not_overwritten(folder):
+    with pytest.raises(LisaxError, match="overwrite"):
+        attack("--claims", folder / "world", "--out", folder / "world")
+
+
+# --- Review ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def attacks_file(folder):
+    return folder / "plain" / "claims.dev.jsonl"
+
+
+def decide(review, id, decision, claim="Mended text.", label="REFUTES", token=None):
+    return review.decide({"id": id, "decision": decision, "claim": claim, "label": label,
+                          "token": review.token if token is None else token})
+
+
+def test_decisions_are_kept_and_gone_on_with(attacks_file, tmp_path):
+    out = tmp_path / "decisions.jsonl"
+    review = Review(attacks_file, out)
+    first, second, third = list(review.rows)[:3]
+    assert first in review.page() and "0 of" in review.page()
+    assert decide(review, first, "accept") is None and decide(review, second, "reject") is None
+    with out.open("a") as file:
+        file.write('{"id": "cut off')
+    again = Review(attacks_file, out)
+    assert again.next_id() == third and decide(again, third, "mend") is None
+    assert decide(again, second, "accept") is None  # a change of mind
+    found = decisions.read_decisions(out)
+    assert {id: one.decision for id, one in found.items()} == {first: "accept", second: "accept", third: "mend"}
+    assert found[first].claim == review.rows[first]["claim"] and found[third].claim == "Mended text."
+    assert decisions.accepted_ids(attacks_file, out) == {first, second}
+    attack("accept", "--attacks", attacks_file, "--decisions", out, "--out", tmp_path / "claims.dev.jsonl")
+    kept = {claim.id: claim for claim in read_claims(tmp_path / "claims.dev.jsonl")}
+    assert list(kept) == [first, second, third]
+    assert kept[third].text == "Mended text." and kept[third].label is Label.REFUTES
+
+
+def test_wrong_forms_are_refused(attacks_file, tmp_path):
+    review = Review(attacks_file, tmp_path / "d")
+    id = review.next_id()
+    assert decide(review, id, "accept", token="x") and decide(review, "nobody", "accept")
+    assert decide(review, id, "maybe")
+    assert decide(review, id, "mend", claim=" ") and decide(review, id, "mend", label="PERHAPS")
+    assert not (tmp_path / "d").exists() and review.next_id() == id
+    with pytest.raises(DataError, match="one of accept"):
+        (tmp_path / "d").write_text('{"id": "1", "decision": "maybe", "claim": "", "label": ""}\n')
+        Review(attacks_file, tmp_path / "d")
+
+
+def test_the_page_over_http(attacks_file, tmp_path):
+    review = Review(attacks_file, tmp_path / "d.jsonl")
+    id = review.next_id()
+    with make_server(review, 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            def request(method, body=None, **headers):
+                connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+                connection.request(method, "/", body, headers)
+                response = connection.getresponse()
+                return response.status, response.read().decode()
+            status, page = request("GET")
+            assert status == 200 and id in page and review.token in page
+            form = urllib.parse.urlencode({"id": id, "decision": "accept", "claim": "x", "label": "REFUTES",
+                                           "token": review.token})
+            assert request("POST", form)[0] == 303 and review.next_id() != id
+            assert request("POST", "id=1")[0] == 400
+            assert request("GET", Host="evil.example:80")[0] == 403
+        finally:
+            server.shutdown()
+            thread.join()

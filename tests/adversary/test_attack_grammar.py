@@ -1,0 +1,200 @@
+"""Grammar of what attacks write: articles, agreement, casing, stops; dates as words."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from known_world import make
+
+from lisax.adversary import dates, prose
+from lisax.adversary.attack import both, kind_name
+from lisax.adversary.corpus import Corpus
+from lisax.adversary.dates import Date
+from lisax.adversary.kinds import attacks
+from lisax.adversary.statements import statements, verb_phrase
+from lisax.adversary.subjects import subject_of
+from lisax.records import Claim, Document, Label, Sentence
+
+
+def page(title: str, *texts: str) -> Document:
+    id = title.replace(" ", "_")
+    return Document(id, title, tuple(Sentence(id, n, text) for n, text in enumerate(texts)))
+
+
+def corpus(*pages: Document) -> Corpus:
+    return Corpus({one.id: one for one in pages}.__getitem__, pages)
+
+
+FILM = page("The Nice Guys", "The Nice Guys is a 2016 American action comedy film directed by Shane Black .",
+            "It was released on May 20 , 2016 .")
+BLACK = page("Shane Black", "Shane Black ( born December 16 , 1961 ) is an American director .",
+             "He co-wrote Lethal Weapon .", "His brother wrote plays .")
+
+
+@pytest.mark.parametrize("phrase, expected", [
+    ("American actor", "an"), ("hour", "an"), ("honest man", "an"), ("university", "a"), ("European", "a"),
+    ("one-off", "a"), ("NBA player", "an"), ("UK band", "a"), ("unusual film", "an"), ("uncle", "an"), ("8th", "an"),
+    ("18th-century play", "an"), ("1974 film", "a"), ("novelist", "a"), ("US senator", "a"), ("user", "a")])
+def test_articles(phrase, expected):
+    assert prose.article(phrase) == expected
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("Murda ( born 1994 ) , known as `` MB '' .", 'Murda (born 1994), known as "MB".'),
+    ("The band 's album did n't sell .", "The band's album didn't sell."),
+    ("Jan 1 , 1900 -- May 2 , 1950", "Jan 1, 1900 – May 2, 1950")])
+def test_tokenised_text_is_made_readable(text, expected):
+    assert prose.readable(text) == expected
+
+
+def test_sentences_have_a_capital_and_one_stop():
+    assert prose.sentence("the River Osk is long") == "The River Osk is long."
+    assert prose.sentence(prose.body("He is Chris Eubank Jr.")) == "He is Chris Eubank Jr."
+
+
+@pytest.mark.parametrize("rest, expected", [
+    ("was an actor", True), ("never sang", True), ("also stars Ann", True), ("fans are loud", False),
+    ("of Norway", False), ("directed Jaws", True), ("didn't sing", True), ("who sang", False), ("and Ann sang", False)])
+def test_verbs_are_known_by_their_forms(rest, expected):
+    assert (verb_phrase(rest) is not None) is expected
+
+
+def test_what_a_page_says_of_its_subject():
+    about = statements(BLACK)
+    assert (about.description.text, about.person) == ("an American director", True)
+    assert [phrase.text for phrase in about.predicates] == ["is an American director", "co-wrote Lethal Weapon"]
+    assert [(event.text, event.date) for event in about.events] == [("was born", Date(1961, 12, 16))]
+    assert [(e.text, e.date.year) for e in statements(FILM).events] == [("came out", 2016), ("was released", 2016)]
+
+
+@pytest.mark.parametrize("first", [
+    "Ann Lee was praised for her film An Education .", "Ann Lee 's sister is a painter .", "The group is a band .",
+    "Ann Lee is a large and permanent settlement ."])
+def test_sentences_that_are_not_understood_describe_nobody(first):
+    assert statements(page("Ann Lee", first)).description is None
+
+
+def test_subjects():
+    pages = corpus(FILM, BLACK, page("Savages (film)"), page("Savages (band)"))
+    assert subject_of("Shane Black is tall.", pages).predicate == "is tall"
+    assert subject_of("Savages is tall.", pages) is None  # two pages of one name
+    assert subject_of("The film Savages is tall.", pages).page == "Savages_(film)"
+    assert subject_of("Shane Black's dog is tall.", pages) is None
+    assert subject_of("In 1990, Shane Black was tall.", pages) is None
+
+
+def claims(*rows):
+    return [Claim(f"c{n}", text, label, sets) for n, (text, label, sets) in enumerate(rows)]
+
+
+def texts(pages, given_claims, seeds=range(40)):
+    return {attack.text for seed in seeds for _, attack in attacks(given_claims, pages, seed=seed)}
+
+
+def test_golden_multi_hop_and_temporal():
+    found = texts(corpus(FILM, BLACK), claims(
+        ("The Nice Guys was made by Shane Black.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
+        ("The Nice Guys is a comedy film.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
+        ("Shane Black is American.", Label.SUPPORTS, (("Shane_Black_0",),))))
+    assert found >= {"The Nice Guys was made by Shane Black, an American director.",
+            "The Nice Guys was made by Shane Black, an American director who co-wrote Lethal Weapon.",
+            "The Nice Guys was made by an American director who co-wrote Lethal Weapon.",
+            "The Nice Guys is a comedy film directed by an American director.",
+            "The Nice Guys came out after Shane Black was born.",
+            "The Nice Guys was released before its director was born.",
+            "The Nice Guys was made by Shane Black and also is a comedy film."}
+
+
+def test_agreement_of_joined_predicates():
+    pages = corpus(page("The Owls", "The Owls are a band ."))
+    sets = (("The_Owls_0",),)
+    mixed = texts(pages, claims(("The Owls are loud.", Label.SUPPORTS, sets),
+                                ("The Owls was formed.", Label.SUPPORTS, sets)))
+    assert not any(" and was" in text for text in mixed)
+
+
+def test_attacked_claims_of_a_world_are_well_formed():
+    world = make(pages=200)
+    for _, attack in attacks(list(world.claims.values()), world.corpus):
+        text = attack.text
+        assert re.fullmatch(r"[A-Z\d][^\n]*[^.,; ]\.", text), text
+        assert not re.search(r"  | ,|,,|\.\.|\(\)|\b(?:a|the) (?:a|an|the)\b", text), text
+        for match in re.finditer(r"\b(an?) ([a-zA-Z]+)", text):
+            assert match[1] == prose.article(match[2]), text
+        assert not re.search(r"\b(?:[Ii]n|[Oo]n) (?:before|after|between|in|during|\d+ years)\b", text), text
+        assert attack.reason and attack.edit and attack.source
+
+
+YEARS = st.integers(1200, dates.LAST_YEAR - 30) | st.integers(-1900, -1)
+DATES = st.builds(Date, YEARS) | st.builds(Date, st.integers(1200, 1999), st.integers(1, 12)) | st.builds(
+    Date, st.integers(1200, 1999), st.integers(1, 12), st.integers(1, 28))
+
+
+@given(DATES)
+def test_dates_are_read_as_written(date):
+    found, = dates.find(f"It was founded in {date.text()}.")
+    assert found.date == date
+
+
+@given(DATES, st.sampled_from(dates.VARIANTS), st.booleans(), st.integers(0, 10**6))
+def test_variants_hold_as_they_say(date, name, holds, seed):
+    form = dates.variant(name, date, holds, random.Random(seed))
+    if form is None:
+        return
+    assert form.holds is holds
+    named = [found.date for found in dates.find(form.text)]
+    if name in ("before", "after"):
+        (bound,) = named
+        assert (date.before(bound) if name == "before" else bound.before(date)) is holds or not holds
+        if not holds:
+            assert not (date.before(bound) if name == "before" else bound.before(date))
+    elif name == "between":
+        first, last = named
+        assert first.before(last) and (first.earliest <= date.earliest and date.latest <= last.latest) is holds
+    elif name.startswith("years"):
+        count = int(form.text.split()[0]) * (-1 if " before " in form.text else 1)
+        (anchor,) = named
+        assert date.within(anchor.shifted(count)) is holds
+    elif (match := re.search(r"the (\d+)s(?P<bc> BC)?", form.text)):
+        year = -date.year if match["bc"] else date.year
+        assert (year // 10 * 10 == int(match[1])) is holds
+
+
+@pytest.mark.parametrize("year, expected", [
+    (2001, {"in the first decade of the twenty-first century", "in the first decade of the 21st century",
+            "in the twenty-first century", "in the 21st century"}),
+    (1980, {"in the eighties of the twentieth century", "in the twentieth century", "in the 20th century"}),
+    (1900, {"in the decade from 1900 to 1909"}), (-44, {"in the first century BC"})])
+def test_verbalised_dates(year, expected):
+    made = {dates.variant("verbalised", Date(year), True, random.Random(seed)).text for seed in range(60)}
+    assert made == expected
+
+
+@pytest.mark.parametrize("text", ["in the 1990s", "from 1990-1995", "1,990 people", "version 1990.5x of 12"])
+def test_what_is_no_date(text):
+    assert dates.find(text)[:1] == [] or text.startswith("version")
+
+
+def test_years_bc_stay_in_their_era():
+    made = {dates.variant(name, Date(-3), True, random.Random(seed)) for name in ("before", "between", "years_before")
+            for seed in range(30)}
+    assert all(form is None or form.text.count(" BC") == len(dates.find(form.text)) for form in made)
+    assert {form.text for form in made if form} >= {"before 2 BC", "before 1 BC"}
+
+
+def test_label_algebra():
+    sets = {label: ((str(label),),) for label in (Label.SUPPORTS, Label.REFUTES)}
+    one = {label: Claim(str(label), "x", label, sets.get(label, ())) for label in Label}
+    truth = {(a, b): both(one[a], one[b]) for a in Label for b in Label}
+    s, r, n = Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO
+    assert truth[s, s] == (s, (("SUPPORTS",),)) and truth[s, n] == truth[n, n] == truth[n, s] == (n, ())
+    assert all(truth[pair] == (r, (("REFUTES",),)) for pair in truth if r in pair)
+
+
+def test_names_of_kinds():
+    assert kind_name("Phrasal Additions") == "unverifiable" and kind_name(None) == "other"
+    assert kind_name("conjunction") == "conjunction" and kind_name("one_hop") == "one_hop"

@@ -1,0 +1,123 @@
+"""Exchange of words: what a label survives, the greedy search against a model, the fluency bound, WordNet's way in."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+from lisax.adversary.corpus import Corpus
+from lisax.adversary.lexical import Fluency, LexicalSearch, survives
+from lisax.adversary.lexicon import CorpusLexicon, Relation, Substitute, WordNetLexicon
+from lisax.records import LABELS, Claim, Document, Sentence
+
+S, R, N = LABELS
+PAGE = Document("Ann", "Ann", (Sentence("Ann", 0, "Ann is a great singer of old songs ."),))
+CORPUS = Corpus({"Ann": PAGE}.__getitem__, [PAGE])
+
+
+class Words:
+    """A lexicon of pairs."""
+
+    def __init__(self, *pairs, relation=Relation.SYNONYM):
+        self._pairs, self._relation = pairs, relation
+
+    def substitutes(self, text):
+        return [Substitute(text.index(old), text.index(old) + len(old), new, self._relation, f"{old} is {new}")
+                for old, new in self._pairs if old in text]
+
+
+def model(asked=None):
+    """Supports by 0.9, less 0.3 for each of two words; counts what it is asked."""
+    def probabilities(claims):
+        if asked is not None:
+            asked.append(len(claims))
+        shares = [0.9 - 0.3 * ("huge" in claim.text) - 0.3 * ("ancient" in claim.text) for claim in claims]
+        return [(share, 1 - share, 0.0) for share in shares]
+    return probabilities
+
+
+def search(lexicon, attacked=None, bound=9.0, **more):
+    fluency = Fluency(["a great singer of old songs"])
+    return LexicalSearch(CORPUS, lexicon, fluency, attacked, fluency_bound=bound, **more)
+
+
+def run(made, label=S, text="Ann is a great singer of old songs."):
+    return [attack for _, attack in made.attacks([Claim("c", text, label, (("Ann_0",),))])]
+
+
+def test_search_takes_the_words_that_hurt_until_the_model_errs():
+    asked = []
+    lexicon = Words(("great", "huge"), ("old", "ancient"), ("songs", "tunes"))
+    attack, = run(search(lexicon, model(asked)))
+    assert attack.text == "Ann is a huge singer of ancient songs." and attack.label is S
+    assert sorted(attack.edit.split("; ")) == ["great -> huge (synonym)", "old -> ancient (synonym)"]
+    assert attack.evidence_sets == (("Ann_0",),) and asked == [1, 3, 2]
+
+
+def test_search_gives_up_after_its_edits_and_on_claims_that_are_wrong_already():
+    lexicon = Words(("great", "huge"), ("old", "ancient"))
+    assert run(search(lexicon, model(), edits=1)) == []
+    assert run(search(lexicon, model()), label=R) == []
+
+
+def test_fluency_bounds_the_search():
+    lexicon = Words(("great", "huge"), ("old", "ancient"))
+    assert run(search(lexicon, model(), bound=0.01)) == []
+    fluency = Fluency(["a great singer of old songs"])
+    assert fluency.score("a great singer") > fluency.score("a huge singer") > fluency.score("singer huge qqq")
+
+
+def test_names_are_left_alone():
+    assert run(search(Words(("Ann", "Bob")))) == []
+
+
+@pytest.mark.parametrize("label, relation, negated, expected", [
+    (S, Relation.SYNONYM, True, True), (S, Relation.HYPERNYM, False, True), (S, Relation.HYPERNYM, True, False),
+    (S, Relation.HYPONYM, False, False), (R, Relation.HYPONYM, False, True), (R, Relation.HYPERNYM, False, False),
+    (N, Relation.SYNONYM, False, True), (N, Relation.HYPERNYM, False, False)])
+def test_what_a_label_survives(label, relation, negated, expected):
+    assert survives(label, relation, negated) is expected
+
+
+def test_modifiers_are_left_out_and_articles_follow():
+    found = {edit.new for edit in CorpusLexicon(CORPUS).substitutes("Ann is an American actor.")}
+    assert found == {"an actor"}
+    found = {edit.new for edit in CorpusLexicon(CORPUS).substitutes("It is a Danish opera by Ann.")}
+    assert found == {"an opera"}
+
+
+def test_common_nouns_of_pages_give_hypernyms():
+    page = Document("Monster", "Monster", (Sentence("Monster", 0, "A monster is a fictional creature ."),))
+    lexicon = CorpusLexicon(Corpus({"Monster": page}.__getitem__, [page]))
+    edit, = lexicon.substitutes("Godzilla is a monster.")
+    assert (edit.new, edit.relation) == ("a creature", Relation.HYPERNYM) and "Monster" in edit.reason
+
+
+class Sense:
+    def __init__(self, name, *lemmas, hypernyms=(), hyponyms=()):
+        self._name, self._lemmas, self._up, self._down = name, lemmas, list(hypernyms), list(hyponyms)
+
+    def name(self):
+        return self._name
+
+    def lemma_names(self):
+        return self._lemmas
+
+    def hypernyms(self):
+        return self._up
+
+    def hyponyms(self):
+        return self._down
+
+
+def test_wordnet_words_keep_endings_and_articles():
+    work = Sense("work.n.01", "opus")
+    film = Sense("movie.n.01", "movie", "film", "moving_picture", hypernyms=[work])
+    create = Sense("establish.v.01", "establish", "found")
+    senses = {("film", "n"): [film], ("found", "v"): [create]}
+    wordnet = types.SimpleNamespace(synsets=lambda lemma, pos: senses.get((lemma, pos), []))
+    lexicon = WordNetLexicon(wordnet)
+    found = {(edit.new, edit.relation) for edit in lexicon.substitutes("It founded a film, three films.")}
+    assert found == {("established", "synonym"), ("a movie", "synonym"), ("an opus", "hypernym"), ("movies", "synonym"),
+                     ("opuses", "hypernym")}

@@ -1,0 +1,81 @@
+"""Potency against hand-counted cases and the published figures."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from lisax.metrics.command import add_arguments, main
+from lisax.metrics.potency import potency
+from lisax.records import Claim, DataError, Label, Verdict
+
+S, R, N = Label
+
+
+def claim(id, label, kind="date"):
+    return Claim(id, "x", label, () if label is N else ((f"P_{id}",),), kind=kind)
+
+
+def verdict(id, label, evidence=True):
+    return Verdict(id, label, (math.nan,) * 3, (f"P_{id}",) if evidence else ())
+
+
+CLAIMS = {one.id: one for one in (claim("1", S), claim("2", R), claim("3", N, "conjunction"))}
+GOOD = {i: verdict(i, one.label) for i, one in CLAIMS.items()}
+
+
+def test_by_kind_label_and_system():
+    # Right label without evidence is a break; the third claim needs no evidence.
+    poor = GOOD | {"1": verdict("1", S, evidence=False), "3": verdict("3", S)}
+    figures = potency(CLAIMS, {"good": GOOD, "poor": poor}, accepted={"1", "3"})
+    assert figures["potency"] == pytest.approx(1 / 3)
+    assert figures["by_system"] == {"good": 0, "poor": pytest.approx(2 / 3)}
+    assert figures["correct_rate"] == pytest.approx(2 / 3) and figures["adjusted_potency"] == pytest.approx(2 / 9)
+    assert figures["accepted_potency"] == 0.5
+    date = figures["by_kind"]["date"]
+    assert (date["claims"], date["potency"], date["accepted_potency"]) == (2, 0.25, 0.5)
+    assert date["by_label"]["SUPPORTS"] == {"claims": 1, "potency": 0.5}
+    assert date["by_label"]["NOT ENOUGH INFO"]["potency"] is None
+
+
+# FEVER 2.0, results: instances, raw potency, correct rate, potency, over its eight systems.
+@pytest.mark.parametrize("instances, raw, rate, adjusted", [
+    (79, 78.80, 84.81, 66.83), (501, 68.51, 81.44, 55.79), (102, 79.66, 64.71, 51.54), (498, 60.34, 82.33, 49.68)])
+def test_published_figures(instances, raw, rate, adjusted):
+    claims = {str(i): claim(str(i), S) for i in range(instances)}
+    broken = round(raw / 100 * instances * 8)
+    systems = {str(s): {i: verdict(i, S if 8 * int(i) + s >= broken else R) for i in claims} for s in range(8)}
+    accepted = set(list(claims)[:round(rate / 100 * instances)])
+    figures = potency(claims, systems, accepted)
+    assert 100 * figures["potency"] == pytest.approx(raw, abs=0.1)
+    assert 100 * figures["correct_rate"] == pytest.approx(rate, abs=0.005)
+    assert 100 * figures["adjusted_potency"] == pytest.approx(adjusted, abs=0.1)
+
+
+def test_predictions_must_be_of_these_claims():
+    with pytest.raises(DataError, match="without a prediction"):
+        potency(CLAIMS, {"a": {"1": GOOD["1"]}})
+    with pytest.raises(DataError, match="one system at least"):
+        potency(CLAIMS, {})
+
+
+def test_the_verb_reads_fever2_files_and_their_annotations(tmp_path, capsys):
+    import argparse
+
+    gold, predictions = tmp_path / "gold.jsonl", tmp_path / "ours.jsonl"
+    rows = [{"id": 500002, "label": "REFUTES", "claim": "c", "evidence": [[[1, 2, "P_-LRB-x-RRB-", 3]]],
+             "attack": "word replacement", "annotation": "OK - fine"},
+            {"id": 500010, "label": "NOT ENOUGH INFO", "claim": "d", "evidence": [[[None, None, "Starrcade", -1]]],
+             "attack": "Multihop", "annotation": "UN - wrong"}]
+    gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    predictions.write_text("".join(json.dumps({"id": row["id"], "predicted_label": "REFUTES",
+                                               "predicted_evidence": [["P_-LRB-x-RRB-", 3]]}) + "\n" for row in rows))
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert main(parser.parse_args(["potency", "--gold", str(gold), "--predictions", str(predictions), "--json"])) == 0
+    figures = json.loads(capsys.readouterr().out)["potency"]
+    assert figures["potency"] == 0.5 and figures["correct_rate"] == 0.5 and figures["adjusted_potency"] == 0.25
+    assert figures["by_kind"]["lexical"]["potency"] == 0 and figures["by_kind"]["multi_hop"]["potency"] == 1
+    assert figures["by_system"] == {"ours": 0.5}
