@@ -143,7 +143,8 @@ class Hit:
 class Verdict:
     """A claim's predicted label with its evidence, best first.
 
-    `probabilities` follow `LABELS`; `evidence_scores` follow `evidence`.
+    `probabilities` follow `LABELS` and are the verifier's; `evidence_scores` follow `evidence`. `temporal` is the ruling
+    of the temporal step where it made one, which then decided the label.
     """
 
     claim_id: str
@@ -151,6 +152,7 @@ class Verdict:
     probabilities: tuple[float, float, float]
     evidence: tuple[str, ...] = ()
     evidence_scores: tuple[float, ...] = ()
+    temporal: dict[str, Any] | None = None
 
 
 def sentence_id(page: str, number: int) -> str:

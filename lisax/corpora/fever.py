@@ -181,7 +181,8 @@ def write_predictions(path, verdicts: Iterable[Verdict], claims: dict[str, Claim
             }
             if not any(map(math.isnan, verdict.probabilities)):
                 row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
-            yield row | {"evidence_scores": list(verdict.evidence_scores)}
+            row["evidence_scores"] = list(verdict.evidence_scores)
+            yield row if verdict.temporal is None else row | {"temporal": verdict.temporal}
     return write_json_lines(path, rows())
 
 
@@ -213,4 +214,4 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Ver
         raise row.error("evidence_scores",
                         f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
     return Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)),
-                   evidence, tuple(map(float, scores)))
+                   evidence, tuple(map(float, scores)), row.get("temporal", dict, None))

@@ -154,24 +154,31 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--columns", type=int, default=3, help="columns kept of a table (default: 3)")
     parser.add_argument("--aggregate", choices=["max", "sum", "first", "any"], default="max",
                         help="how a pointwise model's labels of single sentences become one (default: max)")
+    parser.add_argument("--temporal", action="store_true", help="let the dates of claim and evidence decide where they can; "
+                        "such predictions have the rule, words and dates in their field `temporal`")
     _add_inference_flags(parser, "run of sentences, best first, as `lisax rerank` writes it; or of tables, as "
                                  "`lisax retrieve` does")
 
 
 def verify_main(args: argparse.Namespace) -> int:
     from lisax.corpora.fever import write_predictions
-    from lisax.pipelines.inference import verify
+    from lisax.pipelines.inference import judge_dates, verify
     from lisax.pipelines.opening import open_model
     from lisax.retrieval.runs import read_run
 
     model, claims = open_model(args.checkpoint), _claims(args.claims)
     if model.family.reads_tables:
+        if args.temporal:
+            raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
         return _verify_tables(args, model, claims)
     sentences = _sentences(args.index)
     if model.family.ranks:
         raise LisaxError(f"{args.checkpoint} ranks ('{model.family}'); verify needs a labeller")
     verdicts = verify(model, claims, read_run(args.run), sentences.lookup, aggregate=args.aggregate)
-    write_predictions(args.out, verdicts, {claim.id: claim for claim in claims}, sentences.original_page)
+    by_id = {claim.id: claim for claim in claims}
+    if args.temporal:
+        verdicts = judge_dates(verdicts, by_id, sentences.lookup)
+    write_predictions(args.out, verdicts, by_id, sentences.original_page)
     return 0
 
 

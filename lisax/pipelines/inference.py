@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from lisax import temporal
 from lisax.formats.families import Family
 from lisax.pipelines.stages import counting
 from lisax.pipelines.text_model import TextModel
@@ -83,3 +85,17 @@ def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]],
         hits = [hit for hit, _ in selected[claim.id]]
         yield Verdict(claim.id, LABELS[int(np.argmax(total))], tuple(map(float, total)),
                       tuple(hit.id for hit in hits), tuple(hit.score for hit in hits))
+
+
+def judge_dates(verdicts: Iterable[Verdict], claims: Mapping[str, Claim], lookup: sampling.Lookup) -> Iterator[Verdict]:
+    """The temporal step after a verifier, anybody's: its label gives way where dates of claim and evidence decide.
+
+    `Verdict.temporal` then has the ruling, with the verifier's label beside it.
+    """
+    for verdict in verdicts:
+        passages = [passage for unit in verdict.evidence if (passage := lookup(unit))]
+        ruling = temporal.judge(claims[verdict.claim_id].text, passages)
+        if ruling is not None:
+            row = ruling.row() | {"verifier_label": str(verdict.label)}
+            verdict = dataclasses.replace(verdict, label=ruling.label, temporal=row)
+        yield verdict

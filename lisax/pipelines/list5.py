@@ -17,7 +17,7 @@ from lisax.corpora import fever, open_folder
 from lisax.formats.families import Family
 from lisax.pipelines import fusion
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, WARM_UP, Pipeline, tell
-from lisax.pipelines.inference import KEPT, rank_to_file, verify
+from lisax.pipelines.inference import KEPT, judge_dates, rank_to_file, verify
 from lisax.pipelines.recipe import LABELLERS, WORLD_SHARES, read_recipe
 from lisax.pipelines.sentences import Sentences
 from lisax.pipelines.stages import counting, say
@@ -360,7 +360,8 @@ class List5(Pipeline):
         for variant, (labeller, selection) in self.variants.items():
             out = self.predictions_file(variant)
             self.stages.run(f"predict.{variant}", functools.partial(self._predict, variant, labeller, selection, out),
-                            outputs=[out], after=[f"train.{labeller}", f"select.{selection}.test"])
+                            outputs=[out], after=[f"train.{labeller}", f"select.{selection}.test"],
+                            settings={"temporal": True} if self.recipe.temporal else {})
 
     def _predict(self, variant: str, labeller: str, selection: str, out: Path) -> None:
         claims = self.claims[REPORT]
@@ -368,4 +369,6 @@ class List5(Pipeline):
         model = TextModel.open(self.model_dir(labeller))
         verdicts = verify(model, claims.values(), run, self.lookup,
                           aggregate=variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max")
+        if self.recipe.temporal and labeller != "claim_only":
+            verdicts = judge_dates(verdicts, claims, self.lookup)
         fever.write_predictions(out, verdicts, claims, self.sentences.original_page)

@@ -66,6 +66,8 @@ class Recipe:
     validation_claims: int | None = None  # claims that choose checkpoints; None: all that there are
     report_claims: int | None = None  # claims of the reported split that are used; None: all
     validation_share: float = 0.05  # of train held out to choose checkpoints by, where there is no other split
+    # The temporal step after every verifier (DeSePtion, section 5.2): dates of claim and evidence decide where they can.
+    temporal: bool = False
     warm_up: str | None = None
     warm_up_pages: int = 12_000
     seed: int = 0

@@ -1,5 +1,6 @@
 """LisT5 end to end at tiny size: every stage, interruption, and the verbs on what a run leaves."""
 
+import dataclasses
 import json
 import signal
 import subprocess
@@ -151,6 +152,14 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     assert cli.main(["verify", "--checkpoint", str(tmp_path / "label_listwise_infused"), *index, "--run",
                      str(out / "runs/fused.test.trec"), "--out", str(predictions)]) == 0
     assert predictions.read_bytes() == (out / "predictions/infused.jsonl").read_bytes()
+    dated = tmp_path / "dated.jsonl"
+    assert cli.main(["verify", "--checkpoint", str(tmp_path / "label_listwise_infused"), *index, "--run",
+                     str(out / "runs/fused.test.trec"), "--out", str(dated), "--temporal"]) == 0
+    both = list(zip(read_predictions(predictions), read_predictions(dated), strict=True))
+    assert any(after.temporal for _, after in both)
+    for before, after in both:
+        assert before.label == (after.temporal["verifier_label"] if after.temporal else after.label)
+        assert before == dataclasses.replace(after, label=before.label, temporal=None)
     capsys.readouterr()
     assert cli.main(["evaluate", "fever", "--gold", claims, "--predictions", str(predictions), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)

@@ -1,0 +1,151 @@
+"""Whether an event of the evidence is the one that a claim dates: same predicate, same subject, enough words in common."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Protocol
+
+from lisax.temporal.events import Event, Predicate, Sentence, Subject, analysed
+from lisax.temporal.expressions import Dates
+from lisax.temporal.lexicon import (ORDINALS, POSSESSIVES, RECURRENT, RELATIVES, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
+from lisax.temporal.tokens import tokens
+
+# Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
+SHARE = 0.5
+LIVES = frozenset({Kind.BIRTH, Kind.DEATH})  # of whatever else the claim says, their date contradicts
+
+
+class Passage(Protocol):
+    """A sentence with its page's title; its id ends in its number on the page."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Side:
+    """What of a claim an event of the evidence is compared with."""
+
+    sentence: Sentence
+    predicate: Predicate
+    subject: Subject
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Aligned:
+    """An event of the evidence that a claim speaks of. `refutes`: enough is shared for another date to contradict;
+    `left`: stems of the claim that this sentence does not have."""
+
+    passage: Passage
+    event: Event
+    refutes: bool
+    shared: frozenset[str]
+    left: frozenset[str]
+
+
+def aligned(side: Side, evidence: Sequence[Passage]) -> list[Aligned]:
+    """The events of the evidence that are the claim's, in the order of the evidence."""
+    found = []
+    for passage in evidence:
+        sentence = analysed(passage.text)
+        for event in sentence.events():
+            if isinstance(event.date, Dates) and event.certain and side.predicate.matches(event.predicate) and _same_subject(side, passage, event.subject):
+                found.append(_compared(side, passage, sentence, event))
+    return found
+
+
+def _compared(side: Side, passage: Passage, sentence: Sentence, event: Event) -> Aligned:
+    # `killed` and `a 2005 novel` say more than that somebody died and that something came out.
+    telling = SPECIFIC.intersection(side.predicate.words.split())
+    claimed = side.sentence.content() - ({stem(word) for word in side.predicate.words.split()} if not telling else set())
+    title = {stem(token.word) for token in tokens(passage.title)}
+    shared = claimed & (sentence.content() | title)
+    rest = claimed - title
+    share = len(rest & shared) / len(rest) if rest else 1.0
+    kinds = side.predicate.kinds & event.predicate.kinds
+    if kinds:
+        refutes = bool(kinds & LIVES) or share >= SHARE
+    else:
+        ordinals = ORDINALS.intersection(side.sentence.words)
+        refutes = share == 1.0 and ordinals <= set(sentence.words) \
+            and (bool(ordinals) or side.predicate.stem not in RECURRENT)
+    return Aligned(passage, event, refutes, shared, claimed - shared)
+
+
+def same_name_as(title: str) -> str:
+    """A title without its qualifier, folded: pages with the same one are easily confused."""
+    return " ".join(_named(title)[0])
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _named(title: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The words of a title and those of its qualifier: `Savages (2012 film)`."""
+    name, _, qualifier = title.partition(" (")
+    return tuple(token.word for token in tokens(name)), frozenset(token.word for token in tokens(qualifier.rstrip(")")))
+
+
+def _same_subject(side: Side, passage: Passage, subject: Subject) -> bool:
+    """Whether the subject of an event on a page is what the claim's event happens to."""
+    claim, words = side.subject, set(side.sentence.words)
+    title, qualifier = _named(passage.title)
+    if claim.relational and not claim.nouns <= subject.nouns:
+        return False  # `Mara's brother` is not Mara
+    whole = set(title) - STOP_WORDS
+    # `The novel X` on the page `Return to X` is not the page's subject; one name of several is, as a surname.
+    foreign = bool(subject.names) and subject.names != whole and not (len(subject.names) == 1 and subject.names <= whole)
+    if foreign and passage.id.endswith("_0") and subject.names & set(title) and not subject.relational:
+        foreign = False  # a page opens with the full name
+    if not claim.names <= {*title, *qualifier, *subject.names}:
+        return False
+    if subject.relational and subject.words[0] not in POSSESSIVES:
+        if claim.relational:
+            return subject.nouns <= words and subject.names <= words
+        # `The teacher of X` on the page of Y is Y; on the page of X it is another.
+        return foreign and _mentions_page(side, title, qualifier)
+    if foreign or subject.relational:
+        return bool(subject.names) and claim.names <= subject.names and subject.nouns - RELATIVES - TYPES <= words \
+            and _mentioned(side, subject)
+    if not subject.names and not subject.nouns <= TYPES | qualifier | words:
+        return False
+    return _mentions_page(side, title, qualifier)
+
+
+def _mentions_page(side: Side, title: tuple[str, ...], qualifier: frozenset[str]) -> bool:
+    """Whether the claim names the page, and with no other qualifier than its own."""
+    at = _find(side.sentence.words, title)
+    if at is None:
+        return False
+    described = _descriptor(side, at)
+    if qualifier and described in TYPES and described not in qualifier:
+        return False
+    after = side.sentence.words[at + len(title):]
+    if after[:1] == ["("] and ")" in after:
+        return bool(qualifier) and qualifier <= set(after[:after.index(")")])
+    return True
+
+
+def _mentioned(side: Side, subject: Subject) -> bool:
+    """Whether the claim has the subject's name, word after word, and calls it nothing else (`the novel`, `the film`)."""
+    of_name = [at for at, word in enumerate(subject.words) if word in subject.names]
+    name = subject.words[of_name[0]:of_name[-1] + 1]
+    at = _find(side.sentence.words, name)
+    if at is None:
+        return False
+    described, types = _descriptor(side, at), subject.nouns & TYPES
+    return not (described in TYPES and types) or described in types
+
+
+def _descriptor(side: Side, at: int) -> str:
+    at -= at > 1 and side.sentence.words[at - 1] == "the"
+    if not at or side.sentence.tokens[at - 1].capital and at > 1:
+        return ""
+    word = side.sentence.words[at - 1]
+    return "" if word in STOP_WORDS or is_verb(word) else word
+
+
+def _find(words: Sequence[str], sought: Sequence[str]) -> int | None:
+    size = len(sought)
+    return next((at for at in range(len(words) - size + 1) if tuple(words[at:at + size]) == tuple(sought)), None) if size else None

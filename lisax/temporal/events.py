@@ -1,0 +1,263 @@
+"""What a sentence dates: events with their predicate, their subject and their date.
+
+No parser: the predicate of a date is the nearest verb or event word before it, or after it where the date opens its
+clause. What this cannot tell is left without an event, and so decides nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+from lisax.temporal import calendar
+from lisax.temporal.calendar import Interval
+from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
+from lisax.temporal.grammar import parse
+from lisax.temporal.lexicon import (AUXILIARIES, CLAUSE_ENDS, POSSESSIVES, PREPOSITIONS, PRONOUNS, STOP_WORDS, TRANSITIVE,
+                                    TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
+from lisax.temporal.tokens import Token, tokens
+
+LONGEST_PHRASE = max(map(len, phrases()))
+ADVERBS = frozenset("also first later then originally officially initially finally soon eventually only".split())
+OLDER = frozenset({Kind.BIRTH, Kind.FOUNDING, Kind.RELEASE})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Predicate:
+    """`kinds` where the words state known kinds of events; otherwise only verbs of the same `stem` match."""
+
+    words: str
+    stem: str
+    kinds: frozenset[Kind]
+
+    def matches(self, other: Predicate) -> bool:
+        return bool(self.kinds & other.kinds) if self.kinds and other.kinds else self.stem == other.stem
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subject:
+    """The words of a subject: `names` have a capital; `relational` are the nouns of `the father of`, `its rival`."""
+
+    words: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    nouns: frozenset[str] = frozenset()
+    relational: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a sentence and its date (or age, where a claim gives one)."""
+
+    predicate: Predicate
+    subject: Subject
+    date: Expression
+    text: str  # the date's words
+    certain: bool = True  # nothing beside the predicate denies or weakens it
+
+
+class Sentence:
+    """A text's tokens and the expressions of time in it; positions are of tokens."""
+
+    def __init__(self, text: str):
+        self.text = text
+        self.tokens = tokens(text)
+        self.words = [token.word for token in self.tokens]
+        self.dated: dict[int, int] = {}  # first position of an expression -> position after it
+        self.expressions: list[tuple[int, int, Expression]] = []
+        starts = {token.start: position for position, token in enumerate(self.tokens)}
+        for expression in parse(text):
+            begin = starts[expression.start]
+            end = next(at for at in range(begin, len(self.tokens) + 1)
+                       if at == len(self.tokens) or self.tokens[at].start >= expression.end)
+            self.expressions.append((begin, end, expression))
+        self._of_dates = {at for begin, end, _ in self.expressions for at in range(begin, end)}
+
+    def content(self) -> frozenset[str]:
+        """Stems of the words that say something, dates left out."""
+        return frozenset(stem(word) for at, word in enumerate(self.words)
+                         if at not in self._of_dates and word[0].isalnum() and word not in STOP_WORDS)
+
+    def events(self) -> list[Event]:
+        found = []
+        for begin, end, expression in self.expressions:
+            if isinstance(expression, (Dates, Age)):
+                for reading in (self._lifespan, self._of_work, self._plain):
+                    if (events := reading(begin, end, expression)) is not None:
+                        found += events
+                        break
+        return found
+
+    def _plain(self, begin: int, end: int, expression: Expression) -> list[Event]:
+        if self.words[begin] in ("older", "younger"):
+            words = self.words[begin] + " than"
+            return [self._event(Predicate(words, words, OLDER), begin, expression)]
+        found = self.predicate_after(end) if self._opens(begin, end) else None
+        if found is None and (found := self.predicate_before(begin)) and not self._continues(begin) \
+                and any(found[1] <= other < begin for other, _, _ in self.expressions):
+            # That verb has its own date; this one's is a later verb, or none where `was` or `has been` stands between.
+            last = max(other for _, other, _ in self.expressions if other <= begin)
+            found = self.predicate_after(end) or (None if AUXILIARIES.intersection(self.words[last:begin]) else found)
+        if found is None:
+            return []
+        predicate, at = found
+        return [self._event(predicate, at, expression)]
+
+    def _opens(self, begin: int, end: int) -> bool:
+        """`In 1947, he won`, `and in 1952, he won`."""
+        if begin == 0 or end == len(self.words):
+            return begin == 0
+        return self.words[begin - 1] in CLAUSE_ENDS and self.words[begin - 1] != "(" and self.words[end] == "," \
+            and not self._continues(begin)
+
+    def _continues(self, begin: int) -> bool:
+        """`in the late 1960s and early 1970s`: one verb for both."""
+        return any(end in (begin - 1, begin) and self.words[end] in ("and", "or", ",", *self.words[begin:begin + 1])
+                   for _, end, _ in self.expressions if end <= begin)
+
+    def _event(self, predicate: Predicate, at: int, expression: Expression) -> Event:
+        return Event(predicate, self.subject(at), expression, self.text[expression.start:expression.end],
+                     not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))))
+
+    def is_uncertain(self, at: int) -> bool:
+        """Whether a word denies, weakens or quantifies; `May` and words of names do not."""
+        return self.words[at] in UNCERTAIN and at not in self._of_dates and not (self.tokens[at].capital and at)
+
+    def _lifespan(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
+        """`Name (5 February 1748 – 28 January 1798)` at the head of a sentence: a birth and a death."""
+        if not isinstance(expression, Dates) or expression.reading is not Reading.RANGE or begin < 2 \
+                or self.words[end:end + 1] != [")"] or expression.period.core is None:
+            return None
+        opening = max((at for at in range(begin) if self.words[at] == "("), default=None)
+        if not opening or any(self._is_predicate(at) for at in range(opening)) or begin - opening > 8:
+            return None
+        span = expression.period.core
+        return [Event(Predicate(str(kind), str(kind), frozenset({kind})), self.subject(opening),
+                      dataclasses.replace(expression, relation=Relation.IN, period=Period.exact(day), reading=Reading.DAY),
+                      self.text[expression.start:expression.end])
+                for kind, day in zip((Kind.BIRTH, Kind.DEATH), _ends(span))]
+
+    def _of_work(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
+        """`is a 2005 American drama film`: its release; no event where the year is that of something else (`the 1996
+        ceremony`). None where no noun follows the year."""
+        attributive = begin and self.words[begin].isdecimal() and self.words[begin - 1] in ("a", "an", "the", *POSSESSIVES)
+        if not attributive:
+            return None
+        noun = next((word for word in self.words[end:end + 7] if word in WORKS or word in CLAUSE_ENDS), None)
+        if begin < 2 or self.words[begin - 2] not in ("is", "was", "are", "were") or noun not in WORKS:
+            return []
+        return [self._event(Predicate(noun, noun, frozenset({Kind.RELEASE})), begin - 2, expression)]
+
+    # --- Predicates -------------------------------------------------------------------------
+
+    def predicate_before(self, at: int) -> tuple[Predicate, int] | None:
+        """The predicate nearest before a position: (predicate, its position)."""
+        for end in range(at, 0, -1):
+            if found := self.predicate_ending(end, at):
+                return found
+            word = self.words[end - 1]
+            if word in (";", ".") or self._is_gerund(end - 1):
+                return None
+        return None
+
+    def predicate_after(self, at: int) -> tuple[Predicate, int] | None:
+        """The first predicate from a position on."""
+        for end in range(at + 1, len(self.words) + 1):
+            if found := self.predicate_ending(end, at):
+                # `came` of `came out` is no predicate of its own.
+                for longer in range(min(end + LONGEST_PHRASE - 1, len(self.words)), end, -1):
+                    more = self.predicate_ending(longer, at)
+                    if more and more[1] <= found[1]:
+                        return more
+                return found
+        return None
+
+    def _is_gerund(self, at: int) -> bool:
+        """`premiering`, that may have the date for itself."""
+        word = self.words[at]
+        return word.endswith("ing") and len(word) > 5 and not self.tokens[at].capital and at not in self._of_dates
+
+    def _is_predicate(self, at: int) -> bool:
+        return self.words[at] in AUXILIARIES or self.predicate_ending(at + 1, len(self.words)) is not None
+
+    def predicate_ending(self, end: int, date: int) -> tuple[Predicate, int] | None:
+        """(predicate, its position) of the longest phrase, or else the verb, that ends before position `end`."""
+        for size in range(min(LONGEST_PHRASE, end), 0, -1):
+            words = tuple(self.words[end - size:end])
+            if words in phrases() and not (words == ("appeared",) and date != end):
+                return self._predicate(words, end - size)
+        if end - 1 not in self._of_dates and is_verb(self.words[end - 1]) and not self.tokens[end - 1].capital:
+            return self._predicate((self.words[end - 1],), end - 1)
+        return None
+
+    def _predicate(self, words: tuple[str, ...], at: int) -> tuple[Predicate, int]:
+        kinds, after = phrases().get(words, frozenset()), at + len(words)
+        following = self.words[after] if after < len(self.words) else ""
+        if words in (("began",), ("started",), ("begins",)) and following.endswith("ing"):
+            return Predicate(following, stem(following), frozenset()), at
+        if words in TRANSITIVE and following[:1].isalpha() and following not in PREPOSITIONS and after not in self._of_dates \
+                and not AUXILIARIES.intersection(self.words[max(at - 2, 0):at]):
+            kinds = frozenset()  # `released an album`: it is not the subject that came out
+        return Predicate(" ".join(words), stem(words[0]) if len(words) == 1 else " ".join(words), kinds), at
+
+    # --- Subjects ---------------------------------------------------------------------------
+
+    def subject(self, predicate: int) -> Subject:
+        """The subject of the predicate at a position: in its own clause, or that of the whole sentence."""
+        begin = predicate
+        while begin and self.words[begin - 1] not in CLAUSE_ENDS:
+            begin -= 1
+        end = next((at for at in range(begin, predicate) if self._is_predicate(at)), predicate)
+        local = self._subject(begin, end)
+        if begin == 0 or local.names or local.nouns or PRONOUNS.intersection(local.words):
+            return local
+        return self._subject(0, self._end_of_subject(predicate))
+
+    def _end_of_subject(self, limit: int) -> int:
+        """Where the subject that opens the sentence ends: at a verb, or what may be one after a name or a noun."""
+        if self.words[0] in PRONOUNS:
+            return 1
+        named = False
+        for at in range(limit):
+            word = self.words[at]
+            if self._is_predicate(at) or word in CLAUSE_ENDS:
+                return at
+            if not self.tokens[at].capital and word not in STOP_WORDS and at:
+                after_noun = self.words[at - 1] in TYPES or (word.endswith("s") and self.words[at - 1] not in STOP_WORDS)
+                if named or (after_noun and word not in TYPES):
+                    return at
+            named |= self.tokens[at].capital and at > 0 or (at == 0 and word not in STOP_WORDS)
+        return limit
+
+    def _subject(self, begin: int, end: int) -> Subject:
+        kept = [at for at in range(begin, end) if at not in self._of_dates and self.tokens[at].word[0].isalnum()
+                or self.words[at] == "'s"]
+        while kept and self.words[kept[-1]] in ADVERBS:
+            kept.pop()
+        return subject_of([self.tokens[at] for at in kept])
+
+
+def subject_of(found: Sequence[Token]) -> Subject:
+    """A subject's words told apart; one that is a pronoun alone has neither names nor nouns."""
+    words = tuple(token.word for token in found)
+    names, nouns, relational = set(), set(), bool(words) and words[0] in POSSESSIVES
+    for position, token in enumerate(found):
+        if token.word == "'s" or (token.word == "of" and position and found[position - 1].word in nouns):
+            relational = True
+        if token.word in STOP_WORDS or token.word in PRONOUNS or token.word in POSSESSIVES or not token.word[0].isalnum():
+            continue
+        (names if token.capital or token.word.isdecimal() else nouns).add(token.word)
+    return Subject(words, frozenset(names), frozenset(nouns), relational)
+
+
+def _ends(span: Interval) -> tuple[Interval, Interval]:
+    """The first and the last day of a life; whole years where no more is known."""
+    first, last = calendar.civil(span.first), calendar.civil(span.last)
+    if first[1:] == (1, 1) and last[1:] == (12, 31):
+        return calendar.year_interval(first[0]), calendar.year_interval(last[0])
+    return Interval(span.first, span.first), Interval(span.last, span.last)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def analysed(text: str) -> Sentence:
+    return Sentence(text)

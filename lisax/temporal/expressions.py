@@ -1,0 +1,129 @@
+"""What a date expression means: days that are surely meant, and days that may be.
+
+`in the early 1990s` surely means 1990 to 1993, and means no day outside the 1990s; between the two nothing can be
+decided. Exact expressions have both the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil, year_interval
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Period:
+    """`core`: days meant in every reading, None if there are none; `outer`: days meant in some reading."""
+
+    core: Interval | None
+    outer: Interval
+
+    @classmethod
+    def exact(cls, interval: Interval) -> Period:
+        return cls(interval, interval)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.core == self.outer
+
+    def shifted(self, length: Length) -> Period:
+        """Moved by a length; where that is in years, any day of the year reached may be meant."""
+        outer = self.outer.shifted(length)
+        if not length.months and not length.days:
+            outer = year_interval(civil(outer.first)[0], civil(outer.last)[0])
+        return Period(self.core and self.core.shifted(length), outer)
+
+    def to(self, end: Period) -> Period:
+        """From this period to the other, both included; `LisaxError` where the other ends before this begins."""
+        core = Interval(self.core.first, end.core.last) if self.core and end.core else None
+        return Period(core, Interval(self.outer.first, end.outer.last))
+
+
+class Relation(enum.StrEnum):
+    """How an event lies to a period."""
+
+    IN = "in"
+    BEFORE = "before"
+    AFTER = "after"
+    SINCE = "since"
+    UNTIL = "until"
+
+
+class Reading(enum.StrEnum):
+    """Which rule of the grammar gave the period."""
+
+    DAY = "day"
+    MONTH = "month"
+    YEAR = "year"
+    DECADE = "decade"
+    CENTURY = "century"
+    PART = "part"  # early, the second half of
+    RANGE = "range"
+    OFFSET = "offset"  # 4 years before 2005
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expression:
+    """Characters `start` to `end` of a text that say something of time."""
+
+    start: int
+    end: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Dates(Expression):
+    """Days: `relation` to `period`; `reading` says how the period was written."""
+
+    relation: Relation
+    period: Period
+    reading: Reading
+
+    @property
+    def surely(self) -> Interval | None:
+        """Days that fulfil the expression in every reading."""
+        core, outer = self.period.core, self.period.outer
+        match self.relation:
+            case Relation.IN:
+                return core
+            case Relation.BEFORE | Relation.UNTIL:
+                return Interval(EARLIEST, outer.first - 1)
+            case Relation.AFTER:
+                return Interval(outer.last + 1, LATEST)
+        return Interval(core.first if core else outer.last, LATEST)
+
+    @property
+    def possibly(self) -> Interval:
+        """Days that fulfil it in some reading: all others contradict it."""
+        core, outer = self.period.core, self.period.outer
+        match self.relation:
+            case Relation.IN:
+                return outer
+            case Relation.BEFORE:
+                return Interval(EARLIEST, core.first - 1 if core else outer.last)
+            case Relation.UNTIL:
+                return Interval(EARLIEST, outer.last)
+            case Relation.AFTER:
+                return Interval(core.last + 1 if core else outer.first, LATEST)
+        return Interval(outer.first, LATEST)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Offset(Expression):
+    """A length before (negative) or after something that is no date: `two decades after the war`."""
+
+    length: Length
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Duration(Expression):
+    """`for ten years`, `six months`."""
+
+    length: Length
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Age(Expression):
+    """`at the age of 30`, `aged 30`."""
+
+    years: int

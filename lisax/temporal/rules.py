@@ -1,0 +1,77 @@
+"""The temporal step (DeSePtion, section 5.2): does the evidence's date fit the claim's?
+
+`judge` finds what the claim dates, the same event in the evidence, and compares the two dates. It rules only where
+every reading of the dates and all evidence agree; otherwise the verifier's label stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lisax.records import Label
+from lisax.temporal.alignment import Passage, Side, aligned
+from lisax.temporal.calendar import Interval
+from lisax.temporal.events import Event, Sentence, analysed
+from lisax.temporal.expressions import Age, Dates, Reading, Relation
+from lisax.temporal.lexicon import ORDINALS, Kind
+from lisax.temporal.ruling import Fact, Ruling, agreed
+from lisax.temporal.two_events import rule_age, rule_life, rule_order
+
+COMPOSED = (Reading.OFFSET, Reading.RANGE, Reading.PART, Reading.DECADE, Reading.CENTURY)
+
+
+def judge(claim: str, evidence: Sequence[Passage]) -> Ruling | None:
+    """The label that the dates give a claim, or None where they give none.
+
+    `evidence`: sentences with id, title and text, best first. A claim is refuted if one of its dates is; it is
+    supported if all of them are and the sentence that has the date has every other word of the claim.
+    """
+    sentence = analysed(claim)
+    if any(map(sentence.is_uncertain, range(len(sentence.words)))):
+        return None
+    events = sentence.events()
+    if not events:
+        return rule_order(sentence, evidence)
+    rulings = [ruling for event in events if (ruling := _rule(sentence, event, evidence)) is not None]
+    refuting = [ruling for ruling in rulings if ruling.label is Label.REFUTES]
+    if refuting:
+        return refuting[0]
+    # Every expression of time must have been ruled on for the claim to hold.
+    return rulings[0] if rulings and len(rulings) == len(sentence.expressions) else None
+
+
+def _rule(sentence: Sentence, event: Event, evidence: Sequence[Passage]) -> Ruling | None:
+    side = Side(sentence, event.predicate, event.subject)
+    if Kind.LIFE in side.predicate.kinds:
+        return rule_life(side, event, evidence)
+    found = aligned(side, evidence)
+    if isinstance(event.date, Age):
+        return rule_age(side, event, found, evidence)
+    days = agreed(found)
+    if days is None:
+        return None
+    fits = _fits(event, days, found[0].event.date.relation, side)
+    # Supported only if a sentence has all of the claim's words, refuted only if one has enough of them.
+    match = next((match for match in found if (not match.left if fits else match.refutes)), None)
+    if fits is None or match is None:
+        return None
+    reading = [str(event.date.reading)] if event.date.reading in COMPOSED else []
+    return Ruling(Label.SUPPORTS if fits else Label.REFUTES, (*reading, str(event.date.relation)), event.predicate.words,
+                  event.text, event.date.possibly, (Fact.of(match, days),), tuple(sorted(match.shared)))
+
+
+def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool | None:
+    """Whether days of the evidence fulfil the claim's date: True, False, or None where that is open."""
+    date: Dates = event.date
+    surely, possibly, known = date.surely, date.possibly, bool(side.predicate.kinds)
+    if surely is not None and surely.contains(days):
+        # What went on `from 1945 to 1978` is claimed to have gone on to both ends.
+        extent = date.relation is Relation.UNTIL or (date.reading is Reading.RANGE
+                                                     and not event.text.lower().startswith("between"))
+        return None if extent and not known and days != surely else True
+    if possibly.meets(days):
+        return None
+    if relation is Relation.SINCE and not known and not ORDINALS.intersection(side.sentence.words) \
+            and possibly.last > days.last:
+        return None  # only the beginning of what holds since then is known, and it may hold later
+    return False

@@ -1,0 +1,72 @@
+"""A ruling of the temporal step, and the days on which the evidence agrees."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from lisax.records import Label
+from lisax.temporal.alignment import Aligned, same_name_as
+from lisax.temporal.calendar import Interval
+from lisax.temporal.expressions import Relation
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ruling:
+    """What was decided, by which rules, on which words and days: all that a person needs to check it."""
+
+    label: Label
+    rules: tuple[str, ...]  # in the order applied: `("offset", "before")`
+    predicate: str  # of the claim
+    words: str  # the claim's date
+    days: Interval  # that fulfil it
+    facts: tuple[Fact, ...]  # of the evidence
+    shared: tuple[str, ...]  # stems that claim and evidence have in common
+
+    @property
+    def reason(self) -> str:
+        found = " and ".join(f"'{fact.predicate} … {fact.words}' ({fact.days})" for fact in self.facts)
+        return f"the evidence's {found} {'fits' if self.label is Label.SUPPORTS else 'contradicts'} " \
+               f"the claim's '{self.predicate} … {self.words}' ({self.days})"
+
+    def row(self) -> dict[str, Any]:
+        """The ruling as JSON, as predictions carry it; days as `Interval.iso`."""
+        return {"label": str(self.label), "rules": list(self.rules), "reason": self.reason,
+                "claim": {"predicate": self.predicate, "words": self.words, "days": self.days.iso()},
+                "evidence": [fact.row() for fact in self.facts], "shared": list(self.shared)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fact:
+    """A dated event of the evidence; `days` are those on which all sentences about it agree."""
+
+    id: str
+    predicate: str
+    words: str
+    days: Interval
+
+    @classmethod
+    def of(cls, match: Aligned, days: Interval) -> Fact:
+        return cls(match.passage.id, match.event.predicate.words, match.event.text, days)
+
+    def row(self) -> dict[str, Any]:
+        return {"id": self.id, "predicate": self.predicate, "words": self.words, "days": self.days.iso()}
+
+
+def agreed(found: Sequence[Aligned]) -> Interval | None:
+    """The days that all the evidence leaves for an event; None where it disagrees, or speaks of namesakes."""
+    if not found or len({match.event.date.relation for match in found}) > 1:
+        return None
+    titles = {match.passage.title for match in found}
+    if len({same_name_as(title) for title in titles}) < len(titles):
+        return None
+    days: Interval | None = _days(found[0])
+    for match in found[1:]:
+        days = days and days.intersection(_days(match))
+    return days
+
+
+def _days(match: Aligned) -> Interval:
+    date = match.event.date
+    return date.period.outer if date.relation is Relation.SINCE else date.possibly

@@ -1,0 +1,120 @@
+"""Rules on two events of the evidence: which came first, how old somebody was, who lived to see what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lisax.records import Label
+from lisax.temporal.alignment import Aligned, Passage, Side, aligned
+from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil
+from lisax.temporal.events import OLDER, Event, Predicate, Sentence, subject_of
+from lisax.temporal.expressions import Offset, Period
+from lisax.temporal.lexicon import Kind
+from lisax.temporal.ruling import Fact, Ruling, agreed
+
+BORN = Predicate("born", "born", frozenset({Kind.BIRTH}))
+DIED = Predicate("died", "die", frozenset({Kind.DEATH}))
+YEAR = Length(years=1)
+TO_SEE = (("lived", "long", "enough", "to", "see"), ("lived", "to", "see"))
+
+
+def rule_age(side: Side, event: Event, found: Sequence[Aligned], evidence: Sequence[Passage]) -> Ruling | None:
+    """`died at the age of 79`: the whole years between the birth and the event."""
+    births = aligned(Side(side.sentence, BORN, side.subject), evidence)
+    birth, days = agreed(births), agreed(found)
+    if birth is None or days is None or days.first < birth.last:
+        return None
+    youngest, oldest = _age(birth.last, days.first), _age(birth.first, days.last)
+    claimed = event.date.years
+    if youngest <= claimed <= oldest and youngest != oldest:
+        return None
+    return _ruling(youngest == claimed == oldest, ("age",), event.predicate.words, event.text, days,
+                   [(births[0], birth), (found[0], days)])
+
+
+def _age(born: int, day: int) -> int:
+    (year, *birthday), (now, *today) = civil(born), civil(day)
+    return now - year - (today < birthday) - (year < 0 < now)
+
+
+def rule_life(side: Side, event: Event, evidence: Sequence[Passage]) -> Ruling | None:
+    """`lived long enough to see 1950`: born by then, and not dead before."""
+    births, deaths = (aligned(Side(side.sentence, known, side.subject), evidence) for known in (BORN, DIED))
+    birth, death = agreed(births), agreed(deaths)
+    if death is None:
+        return None
+    core, outer = event.date.period.core, event.date.period.outer
+    if death.last < outer.first or (birth is not None and birth.first > outer.last):
+        fits = False
+    elif core is not None and birth is not None and birth.last <= core.last and death.first >= core.first:
+        fits = True
+    else:
+        return None
+    facts = [(deaths[0], death), *([(births[0], birth)] if birth is not None else [])]
+    return _ruling(fits, ("life",), event.predicate.words, event.text, outer, facts)
+
+
+def rule_order(sentence: Sentence, evidence: Sequence[Passage]) -> Ruling | None:
+    """`X was founded before Y`, `X is older than Y`, `X died 4 years after Y was born`, `X lived to see Y founded`."""
+    sides = _sides(sentence)
+    if sides is None:
+        return None
+    rule, left, right, at = sides
+    if not left.subject.names or not right.subject.names or left.subject.names == right.subject.names:
+        return None
+    first, second = aligned(left, evidence), aligned(right, evidence)
+    days, other = agreed(first), agreed(second)
+    if days is None or other is None:
+        return None
+    offset = next((expression for _, end, expression in sentence.expressions
+                   if isinstance(expression, Offset) and end == at), None)
+    if offset is not None:
+        claimed = Period.exact(other).shifted(offset.length).outer
+        contradicted = not claimed.shifted(-YEAR).hull(claimed.shifted(YEAR)).meets(days)
+    else:
+        claimed = Interval(EARLIEST, other.first - 1) if rule == "before" else Interval(other.last + 1, LATEST)
+        contradicted = not claimed.meets(days) and not days.meets(other)
+    if not claimed.contains(days) and not contradicted:
+        return None
+    words = " ".join(sentence.text[sentence.tokens[at - 1].start:].rstrip(" .").split())
+    return _ruling(claimed.contains(days), ("order", rule), left.predicate.words, words, claimed,
+                   [(first[0], days), (second[0], other)])
+
+
+def _sides(sentence: Sentence) -> tuple[str, Side, Side, int] | None:
+    """(before or after, the claim's two events, the position after the word that joins them)."""
+    words = sentence.words
+    for phrase in TO_SEE:
+        if at := next((at for at in range(1, len(words)) if tuple(words[at:at + len(phrase)]) == phrase), 0):
+            return _two(sentence, "after", DIED, at, at + len(phrase))
+    joints = [at for at, word in enumerate(words) if at and (word in ("before", "after") or word in ("older", "younger")
+                                                          and words[at + 1:at + 2] == ["than"])]
+    if len(joints) != 1:
+        return None
+    at, word = joints[0], words[joints[0]]
+    if word in ("older", "younger"):
+        return _two(sentence, "before" if word == "older" else "after", Predicate(word, word, OLDER), at, at + 2)
+    found = sentence.predicate_before(at)
+    return found and _two(sentence, word, found[0], found[1], at + 1)
+
+
+def _two(sentence: Sentence, rule: str, predicate: Predicate, left: int, right: int) -> tuple[str, Side, Side, int] | None:
+    """Both events; the one after position `right` has the predicate of the other unless it has its own."""
+    own = sentence.predicate_after(right)
+    end = own[1] if own else len(sentence.words)
+    other = own[0] if own else predicate
+    if not predicate.kinds or not other.kinds or (own is None and predicate is DIED):
+        return None
+    subject = subject_of([token for token in sentence.tokens[right:end] if token.word[0].isalnum() or token.word == "'s"])
+    return rule, Side(sentence, predicate, sentence.subject(left)), Side(sentence, other, subject), right
+
+
+def _ruling(fits: bool, rules: tuple[str, ...], predicate: str, words: str, claimed: Interval,
+            found: Sequence[tuple[Aligned, Interval]]) -> Ruling | None:
+    """A ruling, if the sentences together have all words of the claim that are not about time."""
+    left = frozenset.intersection(*(match.left for match, _ in found))
+    if left - {"live", "long", "enough", "see", "older", "younger", "aliv"}:
+        return None
+    return Ruling(Label.SUPPORTS if fits else Label.REFUTES, rules, predicate, words, claimed,
+                  tuple(Fact.of(match, days) for match, days in found),
+                  tuple(sorted(frozenset.union(*(match.shared for match, _ in found)))))

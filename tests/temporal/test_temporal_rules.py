@@ -1,0 +1,163 @@
+"""The temporal step: every rule on small claims, when it must not rule, and a world's dates manipulated."""
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lisax.records import Label
+from lisax.sampling.examples import Passage
+from lisax.temporal import judge
+from lisax.temporal.numbers import number_words, ordinal_words
+from lisax.world.claims import Evidence
+from lisax.world.pages import capitalise
+from lisax.world.writing import neighbourhoods
+
+S, R = Label.SUPPORTS, Label.REFUTES
+ADA = Passage("Ada_Brook_0", "Ada Brook", "Ada Jane Brook ( 5 February 1748 -- 28 January 1798 ) was a composer .")
+MILL = Passage("Red_Mill_3", "Red Mill", "The company was founded in Oslo on June 4 , 1992 by Ida Moe .")
+FILM = Passage("Harbour_(film)_0", "Harbour (film)", "Harbour is a 1965 Danish drama film starring Ida Moe .")
+BAND = Passage("The_Larks_1", "The Larks", "They formed in late 1990 and have been on the Dale list since 1995 .")
+IDA = Passage("Ida_Moe_0", "Ida Moe", "Ida Moe ( born 3 May 1940 ) is a founder , and in 1952 , she won the Oak Prize .")
+EVERYTHING = (ADA, MILL, FILM, BAND, IDA)
+RULED = [
+    ("Ada Brook was born in 1748.", S, ("in",)),
+    ("Ada Brook was born on February 5th, 1748.", S, ("in",)),
+    ("Ada Brook died in the 18th century.", S, ("century", "in")),
+    ("Ada Brook died in Rome in the 1880s.", R, ("decade", "in")),
+    ("Red Mill was founded before 1990.", R, ("before",)),
+    ("Red Mill was established after 1990.", S, ("after",)),
+    ("In 1992, Red Mill was founded in Oslo by Ida Moe.", S, ("in",)),
+    ("Red Mill was founded between 1990 and 1995.", S, ("range", "in")),
+    ("Red Mill was founded 4 years before 1996.", S, ("offset", "in")),
+    ("Red Mill was founded more than two decades before 2005.", R, ("offset", "before")),
+    ("Red Mill was founded in the early 1990s.", S, ("part", "in")),
+    ("Red Mill was founded before 2000 and after 1995.", R, ("after",)),
+    ("Red Mill was founded before 2000 and after 1990.", S, ("before",)),
+    ("Harbour came out in 1965.", S, ("in",)),
+    ("Harbour is a 1966 drama film.", R, ("in",)),
+    ("Harbour (film) was released in the sixties.", S, ("decade", "in")),
+    ("The Larks formed in 1991.", R, ("in",)),
+    ("The Larks got started in 1990.", S, ("in",)),
+    ("The Larks have been on the Dale list since 1999.", None, ()),
+    ("The Larks were on the Dale list before 1990.", None, ()),  # no verb to go by
+    ("Ida Moe won the Oak Prize in 1952.", S, ("in",)),
+    ("Ida Moe won the Oak Prize in 1980.", None, ()),  # it may be won twice
+    ("Ida Moe won the first Oak Prize in 1980.", None, ()),
+    ("Ida Moe won the Oak Prize at the age of 11.", None, ()),  # or of 12
+    ("Ida Moe won the Oak Prize at the age of 30.", R, ("age",)),
+    ("Ada Brook died at the age of 49.", S, ("age",)),
+    ("Ada Brook died at the age of 50.", R, ("age",)),
+    ("Ada Brook lived long enough to see 1790.", S, ("life",)),
+    ("Ada Brook lived long enough to see the late 1740s.", S, ("life",)),
+    ("Ada Brook lived long enough to see the late 1790s.", S, ("life",)),
+    ("Ada Brook lived long enough to see late 1798.", None, ()),
+    ("Ada Brook lived to see 1850.", R, ("life",)),
+    ("Ada Brook was alive in 1700.", R, ("life",)),
+    ("Ada Brook lived long enough to see Red Mill founded.", R, ("order", "after")),
+    ("Ida Moe was born before Ada Brook died.", R, ("order", "before")),
+    ("Red Mill is younger than Ida Moe.", S, ("order", "after")),
+    ("Ada Brook died 142 years before Ida Moe was born.", S, ("order", "before")),
+    ("Ada Brook died ten years before Ida Moe was born.", R, ("order", "before")),
+]
+UNRULED = [
+    "Red Mill was not founded in 1980.", "Red Mill was allegedly founded in 1980.", "Red Mill was founded.",
+    "Red Mill was founded in June.", "Red Mill opened a shop in 1980.", "Red Mill's owner was born in 1980.",
+    "Ida Moe's father was born in 1900.", "The founder of Red Mill was born in 1900.", "Blue Mill was founded in 1980.",
+    "Harbour (novel) was released in 1980.", "The novel Harbour was released in 1980.", "Harbour was watched in 1980.",
+    "Red Mill was founded in 1992 in a barn.", "Harbour was released around 1963.", "Ada Brook met Ida Moe in 1950.",
+    "The Larks formed in the summer of 1990.", "Ida Moe released an album in 1965.", "Ida Moe is older than Ada.",
+]
+
+
+@pytest.mark.parametrize(("claim", "label", "rules"), RULED, ids=[row[0] for row in RULED])
+def test_rules(claim, label, rules):
+    ruling = judge(claim, EVERYTHING)
+    assert (ruling and ruling.label, ruling.rules if ruling else ()) == (label, rules)
+
+
+@pytest.mark.parametrize("claim", UNRULED)
+def test_claims_that_are_left_to_the_verifier(claim):
+    assert judge(claim, EVERYTHING) is None
+
+
+@pytest.mark.parametrize("claim", ["Red Mill was founded in 1980.", "Red Mill was founded in 1992."])
+def test_evidence_that_disagrees_or_doubts_decides_nothing(claim):
+    other = Passage("Red_Mill_5", "Red Mill", "Red Mill was founded in 1985 .")
+    assert judge(claim, [MILL]) is not None
+    assert judge(claim, [MILL, other]) is None
+    assert judge(claim, [Passage("Red_Mill_3", "Red Mill", "It was supposedly founded in 1992 .")]) is None
+    assert judge(claim, [Passage("Red_Mill_3", "Red Mill", "Its rival Blue Mill was founded in 1992 .")]) is None
+    assert judge(claim, []) is None
+
+
+def test_two_pages_of_one_name_decide_only_the_claim_that_says_which():
+    novel = Passage("Harbour_(novel)_0", "Harbour (novel)", "Harbour is a 1950 novel by Ada Brook .")
+    assert judge("Harbour was released in 1965.", [FILM, novel]) is None
+    assert judge("The film Harbour was released in 1965.", [FILM, novel]).label is S
+    assert judge("The novel Harbour came out in 1965.", [FILM, novel]).label is R
+
+
+def test_a_ruling_says_what_a_person_needs_to_check_it():
+    row = judge("Red Mill was founded 4 years before 2005.", EVERYTHING).row()
+    assert row == {
+        "label": "REFUTES", "rules": ["offset", "in"],
+        "reason": "the evidence's 'founded … on June 4 , 1992' (4 June 1992) contradicts the claim's "
+                  "'founded … 4 years before 2005' (2001)",
+        "claim": {"predicate": "founded", "words": "4 years before 2005", "days": ["2001-01-01", "2001-12-31"]},
+        "evidence": [{"id": "Red_Mill_3", "predicate": "founded", "words": "on June 4 , 1992",
+                      "days": ["1992-06-04", "1992-06-04"]}],
+        "shared": ["mill", "red"]}
+    assert json.loads(json.dumps(row)) == row
+
+
+@given(st.integers(1000, 2100), st.integers(1000, 2100))
+def test_before_in_and_after_part_all_years(stated, claimed):
+    evidence = [Passage("Red_Mill_3", "Red Mill", f"It was founded in {stated} .")]
+    labels = {word: judge(f"Red Mill was founded {word} {claimed}.", evidence).label for word in ("before", "in", "after")}
+    assert [word for word, label in labels.items() if label is S] == [
+        "before" if stated < claimed else "in" if stated == claimed else "after"]
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_text_is_judged_without_an_error(claim, text):
+    judge("Ada Brook was born in 1750 " + claim, [Passage("Ada_Brook_0", "Ada Brook", text), ADA])
+
+
+def manipulated(year: int, holds: bool, rng: random.Random) -> list[str]:
+    """Seven ways to say a year, or another one at least ten years off."""
+    said = year if holds else year + rng.choice((-1, 1)) * rng.randint(12, 30)
+    near, far, count = rng.randint(2, 9), rng.randint(2, 9), rng.randint(2, 9)
+    ordinal = ordinal_words((year - 1) // 100 + (1 if holds else rng.choice((0, 2, 3))))
+    ways = [f"in {said}", f"before {year + near if holds else year - near}", f"after {year - near if holds else year + near}",
+            f"between {said - near} and {said + far}", f"{count} years before {said + count}",
+            f"{number_words(count)} years after {said - count}"]
+    # `the 1900s` may be a decade or a century, and 1900 lies in either century.
+    ways += [f"in the {said // 10}0s"] if said % 100 >= 10 else []
+    return ways + ([f"in the {ordinal} century"] if year % 100 else [])
+
+
+def test_a_worlds_dates_manipulated_are_judged_right():
+    rng, judged, right, wrong = random.Random(0), 0, 0, []
+    for _, place, written in neighbourhoods(144, seed=5):
+        evidence = Evidence(written)
+        passages = {s.id: Passage(s.id, page.entity.title, s.text) for page in written for s in page.document().sentences}
+        for facts in place.facts:
+            for fact in facts.values():
+                units = evidence.ids(fact)
+                phrases = [phrase for phrase in fact.relation.claim if "in {o}" in phrase]
+                if fact.relation.draw != "year" or not units:
+                    continue
+                gold = rng.choice(units)
+                beside = [unit for unit in passages if unit.rpartition("_")[0] == gold.rpartition("_")[0]]
+                for holds in (True, False):
+                    for way in manipulated(fact.number, holds, rng):
+                        claim = f"{capitalise(fact.subject.mention)} {rng.choice(phrases).replace('in {o}', way)}."
+                        ruling = judge(claim, [passages[unit] for unit in dict.fromkeys((gold, *beside))])
+                        judged += 1
+                        right += ruling is not None and ruling.label is (S if holds else R)
+                        if ruling is not None and ruling.label is not (S if holds else R):
+                            wrong.append(claim)
+    assert judged > 1000 and not wrong and right / judged >= 0.99
