@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
     from lisax.pipelines.text_model import TextModel
 
-DEMO_PAGES, TABLE_PAGES = 12_000, 30_000
+DEMO_PAGES, RUN_PAGES = 12_000, {"open-tables": 30_000, "deseption": 12_000}
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
@@ -64,10 +64,13 @@ def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int) 
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pipeline", choices=["list5", "open-tables"], help="the paper")
+    parser.add_argument("pipeline", choices=["list5", "open-tables", "deseption"], help="the paper")
     parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data check` "
-                        "knows (open-tables: default is a generated world)")
-    parser.add_argument("--pages", type=int, default=TABLE_PAGES, help="size of the generated world (default: 30000)")
+                        "knows (open-tables, deseption: default is a generated world)")
+    parser.add_argument("--pages", type=int, help="size of the generated world (default: "
+                        f"{', '.join(f'{pages} for {name}' for name, pages in RUN_PAGES.items())})")
+    parser.add_argument("--attacks", action="store_true", help="list5: verify attacked claims too, and report by attack "
+                        "(deseption always does)")
     _add_run_flags(parser)
 
 
@@ -76,14 +79,25 @@ def run_main(args: argparse.Namespace) -> int:
         from lisax.pipelines.open_tables import OpenTables
         from lisax.pipelines.open_tables_report import finish
 
-        data, recipe = args.data, "experiments/open_tables/scratch.gin"
-        if data is None:
-            data, recipe = args.out / "world", "experiments/open_tables/world.gin"
-            _write_world(OpenTables, data, args.pages, 0)
-        return _run(OpenTables, finish, args, data, args.gin_file or [recipe], args.gin_bindings)
+        return _run_or_world(OpenTables, finish, args, "experiments/open_tables")
+    if args.pipeline == "deseption":
+        from lisax.pipelines.deseption import Deseption
+        from lisax.pipelines.deseption_report import finish
+
+        return _run_or_world(Deseption, finish, args, "experiments/deseption")
     if args.data is None:
         raise LisaxError(f"`lisax run {args.pipeline}` needs --data DIR; `lisax demo` makes a world of its own")
-    return _list5(args, args.data, args.gin_file or ["experiments/list5/scratch.gin"], args.gin_bindings)
+    bindings = [*(["Recipe.attacks = True"] if args.attacks else []), *args.gin_bindings]
+    return _list5(args, args.data, args.gin_file or ["experiments/list5/scratch.gin"], bindings)
+
+
+def _run_or_world(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.Namespace, recipes: str) -> int:
+    """A run over the given data, or over a generated world."""
+    data, recipe = args.data, f"{recipes}/scratch.gin"
+    if data is None:
+        data, recipe = args.out / "world", f"{recipes}/world.gin"
+        _write_world(pipeline, data, args.pages or RUN_PAGES[args.pipeline], 0)
+    return _run(pipeline, finish, args, data, args.gin_file or [recipe], args.gin_bindings)
 
 
 def _list5(args: argparse.Namespace, data: Path, gin_files: list[str], bindings: list[str]) -> int:
