@@ -188,7 +188,12 @@ def verify_main(args: argparse.Namespace) -> int:
     sentences = _sentences(args.index)
     if model.family.ranks:
         raise LisaxError(f"{args.checkpoint} ranks ('{model.family}'); verify needs a labeller")
-    verdicts = verify(model, claims, read_run(args.run), sentences.lookup, aggregate=args.aggregate)
+    if model.family.points:
+        from lisax.pipelines import pointer_inference
+
+        verdicts = pointer_inference.verify(model, claims, sentences.in_run(read_run(args.run)), sentences.lookup)
+    else:
+        verdicts = verify(model, claims, read_run(args.run), sentences.lookup, aggregate=args.aggregate)
     by_id = {claim.id: claim for claim in claims}
     if args.temporal:
         verdicts = judge_dates(verdicts, by_id, sentences.lookup)

@@ -14,17 +14,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from lisax.formats.pointing import COLUMNS
 from lisax.pipelines.base import TRAIN, VALIDATION, WARM_UP, Pipeline, tell
 from lisax.pipelines.inference import judge_dates
 from lisax.pipelines.over_pages import PagePipeline
+from lisax.pipelines.pointer_inference import CLAIMS_AT_A_TIME, verify
 from lisax.pipelines.pointer_model import PointerModel
 from lisax.pipelines.pointer_recipe import TASKS, read_recipe
 from lisax.pipelines.recipe import WORLD_SHARES
 from lisax.pipelines.stages import counting, say
-from lisax.records import LABELS, Claim, Hit, Label, Verdict
+from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval
 from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples as pairs
@@ -32,8 +31,6 @@ from lisax.sampling import negatives, pointer_examples
 from lisax.sampling.examples import Example, Passage
 from lisax.sampling.negatives import Window
 from lisax.sampling.pointer_examples import PointerExample
-
-CLAIMS_AT_A_TIME = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,19 +248,7 @@ class Deseption(PagePipeline):
             claims = self.claims[role]
             ranked = self.sentence_candidates(role, ranked=variant.ranked)
             say(f"  {role}")
-            verdicts = verify(model, list(pointer_examples.as_used(claims.values(), ranked, self.lookup,
-                                                                   lambda claim: (), model.candidates)))
+            verdicts = verify(model, claims.values(), ranked, self.lookup)
             if variant.temporal:
                 verdicts = judge_dates(verdicts, claims, self.lookup)
             self.write_verdicts(name, role, verdicts)
-
-
-def verify(model: PointerModel, examples: Sequence[PointerExample]) -> Iterator[Verdict]:
-    """A verdict for each claim: the label that is likeliest on average over the steps, and what was pointed to."""
-    with counting(len(examples), "claims") as advance:
-        for start in range(0, len(examples), CLAIMS_AT_A_TIME):
-            group = examples[start:start + CLAIMS_AT_A_TIME]
-            for example, pointers, shares, labels in zip(group, *model.point(group, advance)):
-                there = [(example.candidates[place].id, float(share)) for place, share in zip(pointers, shares) if place >= 0]
-                yield Verdict(example.claim_id, LABELS[int(np.argmax(labels))], tuple(map(float, labels)),
-                              tuple(unit for unit, _ in there), tuple(share for _, share in there))

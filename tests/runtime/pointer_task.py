@@ -13,7 +13,7 @@ from lisax.runtime.train import TrainConfig
 
 CANDIDATES, LENGTH = 4, 5
 T5 = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32)
-MODEL = PointerConfig(T5, steps=2, hidden=16, hops=2)
+MODEL = PointerConfig(T5, steps=3, hidden=16, hops=2)  # the label is the mean over steps: of two it would be a tie
 FIRST, SECOND, TRUTHS = 2, 3, (4, 5)  # tokens
 
 

@@ -84,13 +84,13 @@ def test_searching_is_the_forward_pass_of_training_in_any_order(learned, tmp_pat
     assert sum(told) == 24
     for name in found._fields:
         np.testing.assert_allclose(getattr(backwards, name)[::-1], getattr(found, name), atol=1e-5)
-    assert (found.pointers[3] == [0, -1]).all() and (found.pointers[4] == -1).all()
+    assert (found.pointers[3] == [0, -1, -1]).all() and (found.pointers[4] == -1).all()
     gold = batch["decoder_target_tokens"].reshape(24, CANDIDATES, -1)
     for row in set(range(24)) - {3, 4}:
         assert found.labels[row].argmax() == gold[row, 0, 0] - 2
         if gold[row, 0, 0] < 4:
-            assert gold[row, found.pointers[row], 1].tolist() == [1, 2]
-    assert scorer.point([]).pointers.shape == (0, 2)
+            assert gold[row, found.pointers[row, :2], 1].tolist() == [1, 2]
+    assert scorer.point([]).pointers.shape == (0, 3)
     with pytest.raises(LisaxError, match="a claim with 5 candidates was given to a scorer of at most 4"):
         scorer.point([[[1]] * 5])
     # As StableHLO, which a bundle carries.
