@@ -13,6 +13,7 @@ import dataclasses
 import enum
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -120,7 +121,8 @@ class Graph:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its accepted answers, and the evidence ids that hold one (cells, sentences)."""
+    """A question, its accepted answers, and the evidence ids that hold one: cells, sentences, or a table of which it is
+    not known in which cell."""
 
     id: str
     text: str
@@ -155,6 +157,9 @@ class Verdict:
     temporal: dict[str, Any] | None = None
 
 
+_CELL = re.compile(r"(.+)#r([0-9]{1,9})c([0-9]{1,9})", re.DOTALL)
+
+
 def sentence_id(page: str, number: int) -> str:
     return f"{page}_{number}"
 
@@ -165,6 +170,30 @@ def split_sentence_id(unit: str) -> tuple[str, int]:
     if not separator or not page or not (number.isascii() and number.isdigit() and len(number) < 10):
         raise DataError(f"'{unit}' is not a sentence id: expected {{page}}_{{number}}")
     return page, int(number)
+
+
+def row_id(table: str, row: int) -> str:
+    return f"{table}#r{row}"
+
+
+def column_id(table: str, column: int) -> str:
+    return f"{table}#c{column}"
+
+
+def cell_id(table: str, row: int, column: int) -> str:
+    return f"{table}#r{row}c{column}"
+
+
+def is_cell(unit: str) -> bool:
+    return _CELL.fullmatch(unit) is not None
+
+
+def split_cell_id(unit: str) -> tuple[str, int, int]:
+    """`{table}#r{i}c{j}` as (table, i, j); both count from 0."""
+    match = _CELL.fullmatch(unit)
+    if match is None:
+        raise DataError(f"'{unit}' is not the id of a cell: expected {{table}}#r{{row}}c{{column}}")
+    return match[1], int(match[2]), int(match[3])
 
 
 def check_id(value: Any, *, path=None, line=None, field="id") -> str:

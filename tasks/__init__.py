@@ -9,13 +9,14 @@ import os
 
 import seqio
 
-from tasks import labelling, msmarco, pointer, pretraining, ranking, tables
+from tasks import labelling, msmarco, parts, pointer, pretraining, ranking, tables
 
 ranking.add_all()
 labelling.add_all()
 msmarco.add_all()
 pretraining.add_all()
 tables.add_all()
+parts.add_all()
 pointer.add_all()
 
 # Both tasks on one sentence at once, for other models to start from: each is learned faster so than alone.

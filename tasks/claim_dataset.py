@@ -1,4 +1,5 @@
-"""What a user says of claims of his own, and the claims, pages and tables that it names; for `tasks.register`."""
+"""What a user says of claims or questions of his own, and the claims, pages and tables that it names; for
+`tasks.register`."""
 
 from __future__ import annotations
 
@@ -10,12 +11,13 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lisax.corpora import open_folder, plain, read_claims, table_files
+from lisax.corpora import Dataset, open_folder, plain, read_claims, table_files
 from lisax.corpora.reading import Watch
-from lisax.records import Claim, DataError, Document, Label, LisaxError, Table
+from lisax.records import Claim, DataError, Document, Label, LisaxError, Question, Table
 
+BY_SPLIT = ("claims", "questions")  # a path, or {split: path}
 PATHS = ("folder", "corpus", "tables", "vocabulary", "run", "reranked", "out")
-EVIDENCE = ("sentences", "tables")
+EVIDENCE = ("sentences", "tables", "cells")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,8 +25,9 @@ class ClaimDataset:
     """What a user says of his data. Paths in a JSON file are relative to it.
 
     name: prefix of the tasks. folder: a dataset folder; or else claims ({split: file} or one file, which is
-    "train"; any layout) and corpus (pages, plain layout) or tables (tables.jsonl or a folder of tables). evidence:
-    what decides the claims of a folder, "sentences" or "tables"; None for sentences where it has pages.
+    "train"; any layout) and corpus (pages, plain layout) or tables (tables.jsonl or a folder of tables); or else
+    questions (the same, plain layout) and tables. evidence: what decides the claims of a folder, "sentences" or
+    "tables", or "cells" for its questions over tables; None for sentences where it has pages.
     vocabulary: a SentencePiece model, "bytes", "train" (one is trained on the corpus), or None for the one that
     `tasks.locations` finds. run, reranked: TREC runs of sentence ids, before and after a ranker; without a run a
     claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands in
@@ -35,6 +38,7 @@ class ClaimDataset:
     name: str
     folder: str | os.PathLike | None = None
     claims: str | os.PathLike | Mapping[str, str | os.PathLike] | None = None
+    questions: str | os.PathLike | Mapping[str, str | os.PathLike] | None = None
     corpus: str | os.PathLike | None = None
     tables: str | os.PathLike | None = None
     evidence: str | None = None
@@ -48,42 +52,66 @@ class ClaimDataset:
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.isidentifier():
             raise LisaxError(f"a dataset's name must be letters, digits and underscores, found {self.name!r}")
-        files = self.claims.values() if isinstance(self.claims, Mapping) else [self.claims]
-        for field, value in [(field, getattr(self, field)) for field in PATHS] + [("claims", file) for file in files]:
+        given = [(field, getattr(self, field)) for field in PATHS]
+        for field in BY_SPLIT:
+            files = getattr(self, field)
+            given += [(field, file) for file in (files.values() if isinstance(files, Mapping) else [files])]
+        for field, value in given:
             if value is not None and not isinstance(value, (str, os.PathLike)):
                 raise LisaxError(f"dataset '{self.name}': `{field}` must be a path, found {value!r:.80}")
         if type(self.seed) is not int:
             raise LisaxError(f"dataset '{self.name}': `seed` must be an integer, found {self.seed!r:.80}")
-        beside = (self.corpus is not None) + (self.tables is not None)
-        if (self.folder is None) == (self.claims is None) or beside != (self.claims is not None):
+        named = tuple(field for field in ("folder", *BY_SPLIT, "corpus", "tables") if getattr(self, field) is not None)
+        if named not in (("folder",), ("claims", "corpus"), ("claims", "tables"), ("questions", "tables")):
             raise LisaxError(f"dataset '{self.name}': give either `folder`, or `claims` and `corpus`, or `claims` "
-                             "and `tables`")
-        if self.evidence not in (None, *EVIDENCE) or self.claims is not None and self.evidence is not None:
-            raise LisaxError(f"dataset '{self.name}': `evidence` is sentences or tables and told of a folder only, "
-                             f"found {self.evidence!r:.80}")
+                             "and `tables`, or `questions` and `tables`")
+        if self.evidence not in (None, *EVIDENCE) or self.folder is None and self.evidence is not None:
+            raise LisaxError(f"dataset '{self.name}': `evidence` is sentences, tables or cells and told of a folder "
+                             f"only, found {self.evidence!r:.80}")
         if self.reranked is not None and self.over_tables:
             raise LisaxError(f"dataset '{self.name}': `reranked` is for sentences; give the run of tables as `run`")
+        if (self.run is not None or self.reranked is not None) and self.over_cells:
+            raise LisaxError(f"dataset '{self.name}': rows and columns are those of the tables that answer; no run is "
+                             "read for them")
 
     @functools.cached_property
+    def kind(self) -> str:
+        """What decides the claims, or answers the questions: a member of `EVIDENCE`."""
+        if self.folder is None:
+            return "cells" if self.questions is not None else "sentences" if self.tables is None else "tables"
+        if self.evidence is not None:
+            return self.evidence
+        dataset = open_folder(self.folder)
+        if dataset.table_claim_splits:
+            return "tables" if next(iter(dataset.documents()), None) is None else "sentences"
+        return "cells" if dataset.question_splits and not dataset.splits else "sentences"
+
+    @property
     def over_tables(self) -> bool:
         """Whether tables, not sentences, decide the claims."""
-        if self.claims is not None or self.evidence is not None:
-            return self.tables is not None or self.evidence == "tables"
-        dataset = open_folder(self.folder)
-        return bool(dataset.table_claim_splits) and next(iter(dataset.documents()), None) is None
+        return self.kind == "tables"
+
+    @property
+    def over_cells(self) -> bool:
+        """Whether it is questions, which cells of tables answer."""
+        return self.kind == "cells"
 
     @property
     def claim_files(self) -> dict[str, Path]:
+        """Split -> the file of its claims or questions, or the folder."""
         if self.folder is not None:
             dataset = open_folder(self.folder)
-            if self.over_tables and not dataset.table_claim_splits:
-                raise DataError("the folder has no claims over tables", path=self.folder)
-            if self.over_tables:
-                return dict.fromkeys(dataset.table_claim_splits, Path(self.folder))
-            return {split: dataset.claim_file(split) for split in dataset.splits}
-        if not isinstance(self.claims, Mapping):
-            return {"train": Path(self.claims)}
-        return {split: Path(path) for split, path in self.claims.items()}
+            if not self.over_tables and not self.over_cells:
+                return {split: dataset.claim_file(split) for split in dataset.splits}
+            splits = dataset.table_claim_splits if self.over_tables else dataset.question_splits
+            if not splits:
+                what = "claims over tables" if self.over_tables else "questions"
+                raise DataError(f"the folder has no {what}", path=self.folder)
+            return dict.fromkeys(splits, Path(self.folder))
+        files = self.questions if self.over_cells else self.claims
+        if not isinstance(files, Mapping):
+            return {"train": Path(files)}
+        return {split: Path(path) for split, path in files.items()}
 
     @property
     def out_folder(self) -> Path:
@@ -97,6 +125,15 @@ class ClaimDataset:
             dataset = open_folder(self.folder)
             return dataset.table_claims(split, watch) if self.over_tables else dataset.claims(split, watch)
         return read_claims(self.claim_files[split], watch)
+
+    def read_questions(self, split: str, watch: Watch) -> Iterator[Question]:
+        if self.folder is not None:
+            return self._opened.questions(split, watch)
+        return plain.read_questions(self.claim_files[split], watch)
+
+    @functools.cached_property
+    def _opened(self) -> Dataset:
+        return open_folder(self.folder)
 
     def read_pages(self) -> Iterator[Document]:
         return open_folder(self.folder).documents() if self.folder is not None else plain.read_pages(self.corpus)
@@ -114,7 +151,7 @@ class ClaimDataset:
         for folder in filter(Path.is_dir, named):
             paths += sorted(path for path in folder.rglob("*") if self.out_folder not in path.parents)
         stats = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
-        settings = [stats, self.seed, str(self.vocabulary), self.over_tables]
+        settings = [stats, self.seed, str(self.vocabulary), self.kind]
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
 
 

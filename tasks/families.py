@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from lisax.formats import presets
 from lisax.formats.card import text_card
-from lisax.formats.families import ExampleLike, Family, TableExampleLike, encode
+from lisax.formats.families import ExampleLike, Family, PartExampleLike, TableExampleLike, encode
 from lisax.formats.label_words import single_pieces
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import DataError, LisaxError
@@ -25,6 +25,7 @@ from lisax.sampling.examples import Example
 from tasks import locations, metrics
 from tasks.vocabularies import default_vocabulary, encoder_of, is_bytes
 
+AnyExample = ExampleLike | TableExampleLike | PartExampleLike
 # Lines shuffled in the source, before they are encoded: a good shuffle that costs little memory.
 SHUFFLED_LINES = 100_000
 # Records encoded by one call from TensorFlow into Python.
@@ -58,14 +59,17 @@ def features(vocabulary: seqio.Vocabulary) -> dict[str, seqio.Feature]:
 
 def add(name: str, family: Family, file_of: locations.FileOf, *, splits: Sequence[str] = ("train", "dev"),
         vocabulary: seqio.Vocabulary | None = None, preset: presets.Preset | None = None,
-        before: Sequence = (), tables: int = 0, read: Callable[[dict], ExampleLike | TableExampleLike] = Example.from_row) -> seqio.Task:
+        before: Sequence = (), tables: int = 0, read: Callable[[dict], AnyExample] = Example.from_row) -> seqio.Task:
     """Registers the task `name` over `file_of(split)`, a file of example records of `family`.
 
     Without a vocabulary or preset, those of gin or the environment are used at reading. `before` are
     preprocessors that turn the file's lines into records where it does not hold records; `read` makes an
     example of a record; `tables` is how many of them a record has.
     """
-    figures = [metrics.accuracy, metrics.ranking_scores] if family.ranks else [metrics.label_accuracy]
+    if family is Family.TABLE_PARTS:
+        figures = [metrics.accuracy, metrics.part_scores]
+    else:
+        figures = [metrics.accuracy, metrics.ranking_scores] if family.ranks else [metrics.label_accuracy]
     if family.reads_tables:
         figures.append(metrics.dropped_rows)
     task = seqio.TaskRegistry.add(
@@ -97,7 +101,7 @@ def described(task: seqio.Task, family: Family, preset: presets.Preset | None,
 def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
                    sequence_length: Mapping[str, int] | None, *, task: str, family: Family,
                    preset: presets.Preset | None,
-                   read: Callable[[dict], ExampleLike | TableExampleLike] = Example.from_row) -> tf.data.Dataset:
+                   read: Callable[[dict], AnyExample] = Example.from_row) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs, targets (int32 with EOS) and their texts, the record's ids and label.
 
     `claim_id` and `sentence_ids` (of sentences or tables, joined by spaces) are strings, `relevant` is whether the
@@ -160,7 +164,7 @@ def remembering(to_ids: Callable[[str], list[int]]) -> Callable[[str], list[int]
     return ids_of
 
 
-def parsed(line: bytes, read: Callable[[dict], ExampleLike | TableExampleLike], task: str):
+def parsed(line: bytes, read: Callable[[dict], AnyExample], task: str):
     """The example of a line of a task's file."""
     try:
         return read(json.loads(line))

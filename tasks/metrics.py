@@ -6,7 +6,7 @@ They see only the examples of a task's file; the paper's figures come from `lisa
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -92,12 +92,34 @@ def ranking_figures(claim_ids: Sequence[str], relevant: Sequence[bool], scores: 
 
 
 def ranking_scores(targets: Sequence[Mapping[str, str]], scores: Sequence[float]) -> dict[str, float]:
-    """`ranking_figures` from a model's log-likelihood of each target, as seqio's score mode gives it.
-
-    The likelihood p of the word `false` stands for a relevance of 1 - p. Our own scorer's softmax over the
-    two words goes straight to `ranking_figures`.
-    """
+    """`ranking_figures` from a model's log-likelihood of each target, as seqio's score mode gives it."""
     relevant = [target["relevant"] for target in targets]
+    return ranking_figures([target["claim_id"] for target in targets], relevant, _relevance(relevant, scores))
+
+
+def _relevance(relevant: Sequence[bool], scores: Sequence[float]) -> list[float]:
+    """The likelihood p of the word `false` stands for a relevance of 1 - p. Our own scorer's softmax over the two words
+    goes straight to the figures."""
     likelihood = [math.exp(min(float(score), 0.0)) for score in scores]
-    return ranking_figures([target["claim_id"] for target in targets], relevant,
-                           [p if is_relevant else 1 - p for p, is_relevant in zip(likelihood, relevant)])
+    return [p if is_relevant else 1 - p for p, is_relevant in zip(likelihood, relevant)]
+
+
+def part_figures(question_ids: Sequence[str], relevant: Sequence[bool], scores: Sequence[float]) -> dict[str, float]:
+    """`mrr` and `hit@1` of the first relevant row (or column) of each question by falling score, means over questions
+    that have one. It stands behind every other part of its score, so that a model that scores all alike gains nothing.
+    """
+    best: dict[str, float] = {}
+    for question, is_relevant, score in zip(question_ids, relevant, scores, strict=True):
+        if is_relevant:
+            best[question] = max(float(score), best.get(question, -math.inf))
+    before = Counter(question for question, is_relevant, score in zip(question_ids, relevant, scores)
+                     if not is_relevant and question in best and float(score) >= best[question])
+    questions = max(len(best), 1)
+    return {"mrr": sum(1 / (1 + before[question]) for question in best) / questions,
+            "hit@1": sum(not before[question] for question in best) / questions}
+
+
+def part_scores(targets: Sequence[Mapping[str, str]], scores: Sequence[float]) -> dict[str, float]:
+    """`part_figures` from a model's log-likelihood of each target."""
+    relevant = [target["relevant"] for target in targets]
+    return part_figures([target["claim_id"] for target in targets], relevant, _relevance(relevant, scores))

@@ -20,6 +20,13 @@ evidence is one table's id with tables.jsonl or a folder `tables/`; or the files
 
 They give mine_tables_closed, mine_tables_one, mine_tables_top3 (5, 10), mine_tables_fusion_top1 (3, 5, 10) and
 mine_tables_claim_only, see `tasks.tables`. `evidence="tables"` says so of a folder that has both kinds.
+
+Questions over tables give mine_rows, mine_columns and both as the mixture mine_parts, see `tasks.parts`: a folder of
+WikiTableQuestions', WikiSQL's, TabMCQ's or NQ-tables' layout, or questions.*.jsonl with tables.jsonl or `tables/`; or
+
+    register("mine", questions={"train": "train.jsonl", "dev": "dev.jsonl"}, tables="tables.jsonl", vocabulary="train")
+
+A question's evidence are the cells that answer it (`T7#r0c2`), or its table (`T7`), in which its answers are looked for.
 """
 
 from __future__ import annotations
@@ -39,8 +46,8 @@ from lisax.formats import presets
 from lisax.formats.families import Family
 from lisax.records import Claim, DataError, LisaxError, atomic_write, write_json
 from lisax.sampling import examples, files
-from tasks import families, pretraining, table_data, tables
-from tasks.claim_dataset import PATHS, ClaimDataset, check_evidence, checked_claims
+from tasks import families, part_data, parts, pretraining, table_data, tables
+from tasks.claim_dataset import BY_SPLIT, PATHS, ClaimDataset, check_evidence, checked_claims
 from tasks.labelling import VARIANTS
 from tasks.vocabularies import ByteVocabulary, SentencePieces, encoder_of, train_vocabulary
 
@@ -65,9 +72,10 @@ class Registered:
     def write_gin(self, path: str | os.PathLike, variant: str | None = None, model: str = "t5_1_1_small") -> None:
         """Writes a gin file that fine-tunes on one of the tasks, and beside it the JSON file it needs.
 
-        Without a variant: label_listwise_infused, or of claims over tables tables_top5.
+        Without a variant: label_listwise_infused, or of claims over tables tables_top5, of questions parts.
         """
-        variant = variant or ("tables_top5" if self.dataset.over_tables else "label_listwise_infused")
+        variant = variant or {"tables": "tables_top5", "cells": parts.PARTS}.get(self.dataset.kind,
+                                                                                  "label_listwise_infused")
         if variant not in self.tasks:
             raise LisaxError(f"no task '{variant}'; there are {', '.join(self.tasks)}")
         path = Path(path)
@@ -76,7 +84,8 @@ class Registered:
         lengths, rate = _lengths_and_rate(variant)
         wrapper = "include 'models/table_fusion.gin'\n" if variant in tables.FUSION_TASKS else ""
         dev = "" if "dev" in self.dataset.claim_files else "EVAL_SPLIT = 'train'  # the dataset has no dev split\n"
-        examples = self.counts.get(TABLE_TASKS.get(variant, variant), {}).get("train", 0)
+        stems = parts.KINDS if variant == parts.PARTS else [TABLE_TASKS.get(variant, variant)]
+        examples = sum(self.counts.get(stem, {}).get("train", 0) for stem in stems)
         with atomic_write(path) as file:
             file.write(_GIN.format(
                 task=self.tasks[variant], description=shlex.quote(str(description)), path=shlex.quote(str(path)),
@@ -89,7 +98,7 @@ def _lengths_and_rate(variant: str) -> tuple[dict[str, int], str]:
         k = int(variant.rpartition("top")[2])
         return {"inputs": 512 * k, "targets": k}, "1e-4"
     inputs = 128 if variant.endswith("claim_only") else 512
-    return {"inputs": inputs, "targets": 2}, "1e-4" if variant.startswith("rank") else "1e-3"
+    return {"inputs": inputs, "targets": 2}, "1e-4" if variant.startswith(("rank", *parts.VARIANTS)) else "1e-3"
 
 
 _GIN = """\
@@ -120,8 +129,10 @@ def register(name: str, **fields) -> Registered:
         if field not in known:
             raise LisaxError(f"dataset '{name}': unknown field '{field}'; there are {', '.join(known)}")
     dataset = ClaimDataset(name, **fields)
-    tasks = {variant: f"{name}_{variant}" for variant in (TABLE_TASKS if dataset.over_tables else TASKS)}
-    taken = sorted({*tasks.values(), f"{name}_span_corruption"} & set(seqio.TaskRegistry.names()))
+    variants = {"tables": TABLE_TASKS, "cells": parts.VARIANTS}.get(dataset.kind, TASKS)
+    tasks = {variant: f"{name}_{variant}" for variant in variants}
+    known_tasks = {*seqio.TaskRegistry.names(), *seqio.MixtureRegistry.names()}
+    taken = sorted({*tasks.values(), f"{name}_span_corruption"} & known_tasks)
     if taken:
         raise LisaxError(f"there is already a task '{taken[0]}': register the dataset under another name")
     preset = None if dataset.preset is None else presets.get(dataset.preset)
@@ -132,6 +143,9 @@ def register(name: str, **fields) -> Registered:
     if dataset.vocabulary == "train":
         vocabulary = _vocabulary(dataset)
     options = {"splits": splits, "vocabulary": vocabulary, "preset": preset}
+    if dataset.over_cells:
+        parts.add_both(name, lambda kind: _file_in(dataset.out_folder, f"{parts.PARTS}_{kind}s"), **options)
+        return Registered(dataset, tasks, counts)
     if dataset.over_tables:
         for variant, stem in TABLE_TASKS.items():
             add = tables.add_fusion if variant in tables.FUSION_TASKS else tables.add_text
@@ -161,10 +175,11 @@ def register_file(path: str | os.PathLike) -> Registered:
     for field in PATHS:
         if field in fields and not (field == "vocabulary" and fields[field] in ("bytes", "train")):
             fields[field] = beside(fields[field])
-    claims = fields.get("claims")
-    if claims is not None:
-        fields["claims"] = ({split: beside(file) for split, file in claims.items()} if isinstance(claims, dict)
-                            else beside(claims))
+    for field in BY_SPLIT:
+        files = fields.get(field)
+        if files is not None:
+            fields[field] = ({split: beside(file) for split, file in files.items()} if isinstance(files, dict)
+                             else beside(files))
     return register(**fields)
 
 
@@ -175,7 +190,7 @@ def _as_json(dataset: ClaimDataset) -> dict:
         return str(Path(value).resolve())
 
     fields = {field: value for field, value in dataclasses.asdict(dataset).items() if value is not None}
-    for field in ("claims", *PATHS):
+    for field in (*BY_SPLIT, *PATHS):
         if field in fields and fields[field] not in ("bytes", "train"):
             fields[field] = absolute(fields[field])
     return fields
@@ -210,14 +225,15 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
         written = json.loads(manifest.read_text(encoding="utf-8"))
         if written["fingerprint"] == fingerprint:
             return written["counts"]
-    claims = {split: checked_claims(dataset, split) for split in dataset.claim_files}
+    read = part_data.read if dataset.over_cells else checked_claims
+    claims = {split: read(dataset, split) for split in dataset.claim_files}
     skipped: Counter = Counter()
-    build = table_data.build if dataset.over_tables else _build_over_sentences
+    build = {"tables": table_data.build, "cells": part_data.build}.get(dataset.kind, _build_over_sentences)
     counts = build(dataset, claims, skipped)
     for reason, number in skipped.items():
         log.warning("%s: %s: %d", dataset.name, reason, number)
     if str(dataset.vocabulary) == "train":
-        texts = table_data.texts if dataset.over_tables else _texts
+        texts = {"tables": table_data.texts, "cells": part_data.texts}.get(dataset.kind, _texts)
         train_vocabulary(texts(dataset, claims.get("train", ())), out / "spiece.model", TRAINED_PIECES)
     write_json(manifest, {"fingerprint": fingerprint, "counts": counts})
     return counts

@@ -57,9 +57,6 @@ class Attack:
     edit: str
     reason: str
 
-    def claim(self, id: str) -> Claim:
-        return Claim(id, self.text, self.label, self.evidence_sets, kind=str(self.kind))
-
 
 def random_of(seed: int, kind: Kind, *ids: str) -> random.Random:
     """The random numbers of one attack, whatever else is attacked before or beside it."""

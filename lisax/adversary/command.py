@@ -6,9 +6,14 @@ import argparse
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lisax.adversary.attack import Attack, Kind
 from lisax.records import Claim, LisaxError
+
+if TYPE_CHECKING:
+    from lisax.adversary.corpus import Corpus
+    from lisax.adversary.lexical import LexicalSearch
 
 REVIEW, ACCEPT = "review", "accept"
 
@@ -65,7 +70,9 @@ def _attack(args: argparse.Namespace) -> int:
     corpus = Corpus.open(args.corpus or (args.claims if args.claims.is_dir() else args.claims.parent))
     if args.out.resolve() in (args.claims.resolve(), corpus_place := (args.corpus or args.claims).resolve()):
         raise LisaxError(f"--out would overwrite {corpus_place}: choose another folder")
-    made = {split: _stream(claims, corpus, kinds, args) for split, claims in splits.items()}
+    by_rule = [kind for kind in kinds if kind is not Kind.LEXICAL]
+    search = _lexical(args, corpus) if Kind.LEXICAL in kinds else None
+    made = {split: _stream(claims, corpus, by_rule, search, args.seed) for split, claims in splits.items()}
     settings = {"seed": args.seed, "kinds": list(map(str, kinds)), "claims": str(args.claims),
                 "corpus": str(args.corpus or args.claims)}
     summary = write_folder(args.out, made, corpus, layout=args.layout, pages=not args.without_pages, settings=settings)
@@ -102,21 +109,26 @@ def _claims(place: Path, asked: list[str] | None) -> dict[str, list[Claim]]:
     return found
 
 
-def _stream(claims: list[Claim], corpus, kinds: list[Kind], args: argparse.Namespace) -> Iterator[tuple[str, Attack]]:
+def _lexical(args: argparse.Namespace, corpus: Corpus) -> LexicalSearch:
+    """The search, with a lexicon and a measure of fluency from the corpus and every split of the claims."""
+    from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model
+    from lisax.adversary.lexicon import best_lexicon
+
+    claims = [claim for of_split in _claims(args.claims, None).values() for claim in of_split]
+    texts = itertools.chain((line.text for page in corpus.documents() for line in page.sentences),
+                            (claim.text for claim in claims))
+    model = evidence_model(args.checkpoint, corpus) if args.checkpoint else None
+    return LexicalSearch(corpus, best_lexicon(corpus, claims), Fluency(texts), model, fluency_bound=args.fluency)
+
+
+def _stream(claims: list[Claim], corpus: Corpus, by_rule: list[Kind], search: LexicalSearch | None,
+            seed: int) -> Iterator[tuple[str, Attack]]:
     from lisax.adversary.kinds import attacks
     from lisax.pipelines.stages import counting
 
-    by_rule = [kind for kind in kinds if kind is not Kind.LEXICAL]
     if by_rule:
         with counting(len(claims), "claims") as advance:
-            yield from attacks(claims, corpus, by_rule, args.seed, advance)
-    if Kind.LEXICAL in kinds:
-        from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model
-        from lisax.adversary.lexicon import best_lexicon
-
-        texts = itertools.chain((line.text for page in corpus.documents() for line in page.sentences),
-                                (claim.text for claim in claims))
-        model = evidence_model(args.checkpoint, corpus) if args.checkpoint else None
-        search = LexicalSearch(corpus, best_lexicon(corpus, claims), Fluency(texts), model, fluency_bound=args.fluency)
+            yield from attacks(claims, corpus, by_rule, seed, advance)
+    if search is not None:
         with counting(len(claims), "claims, words exchanged") as advance:
             yield from search.attacks(claims, advance)

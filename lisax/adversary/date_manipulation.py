@@ -29,7 +29,7 @@ from lisax.records import Claim, Label
 _NEARBY = 3  # years, months or days: reach of the bounds where nothing is known
 _BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?: the)?(?: year| month of)? $")
 _WHOLE = re.compile(rf"(?:(?:was|were) )?{ONCE.pattern} (?:in|on) ")
-_AGAIN = re.compile(r"^(?:,? (?:and|to|or|until|through|through to|but)\b.*\d|'|-|–|:|\w)")
+_AGAIN = re.compile(r"^(?: ?--?|,? (?:and|to|or|until|through|through to|but)\b.*\d|'|-|–|:|\w)")
 
 
 class DateManipulation:
@@ -54,16 +54,17 @@ class DateManipulation:
             form, label = made
             phrase = capitalised(form.text) if place.start == 0 else form.text
             text = sentence(claim.text[:place.start] + phrase + claim.text[place.end:])
-            yield Attack(self.kind, (claim.id,), text, label,
-                         self._sets(claim, known),
+            yield Attack(self.kind, (claim.id,), text, label, self._sets(claim, known),
                          f"{claim.text[place.start:place.end]} -> {form.text}", f"{why}; {form.meaning}")
 
     def _sets(self, claim: Claim, known: Date) -> EvidenceSets:
         """Of a refuted claim those sets alone that tell the date: others may refute it by something else."""
         if claim.label is not Label.REFUTES:
             return claim.evidence_sets
+
         def tells(unit: str) -> bool:
             return any(found.date.year == known.year for found in dates.find(readable(self._corpus.text(unit))))
+
         return tuple(members for members in claim.evidence_sets if any(map(tells, members)))
 
     def _variant(self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random,
@@ -79,20 +80,18 @@ class DateManipulation:
 
     def _known(self, claim: Claim, date: Date) -> tuple[Date, dict[bool, Label], str]:
         """The date by which forms are judged, the labels by their truth, and why."""
-        head = claim.text[:dated(claim.text)[0].start]
-        once = ONCE.search(head.rstrip())
-        unique = once is not None and once.end() == len(head.rstrip()) or _head_first(claim.text)
+        verb = _once(claim.text)
         if claim.label is Label.SUPPORTS:
-            labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if unique else {})
+            labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if verb else {})
             return date, labels, f"the evidence supports {date.text()}"
         if claim.label is Label.REFUTES:
-            actual, same_verb = self._evidence_date(claim, once["once"] if unique and once else None)
-            if not unique or actual is None or date.within(actual) or actual.within(date):
+            actual, same_verb = self._evidence_date(claim, verb) if verb else (None, False)
+            if actual is None or date.within(actual) or actual.within(date):
                 return date, {}, ""
             whole = same_verb and self._is_whole(claim)
             labels = {False: Label.REFUTES} | ({True: Label.SUPPORTS} if whole else {})
             return actual, labels, f"the evidence says {actual.text()}, not {date.text()}"
-        if unique and self._is_dated(claim):
+        if verb and self._is_dated(claim):
             return date, {}, ""
         return date, {True: Label.NOT_ENOUGH_INFO}, f"nothing decides {date.text()}"
 
@@ -105,7 +104,7 @@ class DateManipulation:
         return found is not None and found.end == len(subject.predicate) \
             and _WHOLE.fullmatch(subject.predicate[:found.start]) is not None
 
-    def _evidence_date(self, claim: Claim, verb: str | None) -> tuple[Date | None, bool]:
+    def _evidence_date(self, claim: Claim, verb: str) -> tuple[Date | None, bool]:
         """(the date that the evidence gives, whether for the same verb): one sentence with one date, or the birth or
         death of its page's subject."""
         for members in claim.evidence_sets:
@@ -120,7 +119,7 @@ class DateManipulation:
                 continue  # two dates stand in a life's brackets, and one of them may be missing
             text = readable(self._corpus.text(members[0]))
             found = dates.find(text)
-            if len(found) == 1 and not (ONCE.search(text) and verb and not re.search(rf"\b{verb}\b", text)):
+            if len(found) == 1 and not (ONCE.search(text) and not re.search(rf"\b{verb}\b", text)):
                 return found[0].date, False
         return None, False
 
@@ -132,7 +131,10 @@ class DateManipulation:
 
 
 def subject_page(claim: Claim, corpus: Corpus) -> str | None:
-    subject = subject_of(claim.text, corpus)
+    """The page of the subject, also where the date stands before it."""
+    place, _ = dated(claim.text)
+    text = claim.text[place.end:].lstrip(", ") if place.start == 0 else claim.text
+    subject = subject_of(text, corpus)
     return None if subject is None else subject.page
 
 
@@ -143,12 +145,14 @@ def dated(claim: str) -> tuple[Found, Date] | None:
         return None
     before = _BEFORE.search(claim[:found[0].start])
     if before is None or _AGAIN.match(claim[found[0].end:].rstrip(".") or ".") \
-            or before["word"].lower() != ("on" if found[0].date.day else "in") and found[0].date.day is not None:
+            or (found[0].date.day is not None and before["word"].lower() != "on"):
         return None
     return Found(before.start("word"), found[0].end, found[0].date), found[0].date
 
 
-def _head_first(claim: str) -> bool:
-    """`In 1951, Lalla Ward was born.`: the date leads and the verb ends the claim."""
-    once = ONCE.search(claim.rstrip(" ."))
-    return claim[:3].lower() in ("in ", "on ") and once is not None and once.end() == len(claim.rstrip(" ."))
+def _once(claim: str) -> str | None:
+    """The verb of what happens once that the date is said of: just before it, or, where the date leads
+    (`In 1951, Lalla Ward was born.`), at the end."""
+    place, _ = dated(claim)
+    said = claim[:place.start].rstrip() or claim.rstrip(" .")
+    return next((once["once"] for once in ONCE.finditer(said) if once.end() == len(said)), None)

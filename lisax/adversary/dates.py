@@ -16,7 +16,7 @@ MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augus
 # Later years than these would be about a future that no evidence knows.
 LAST_YEAR = 2030
 _MONTH = "|".join(MONTHS)
-_YEAR = r"(?P<year>1\d{3}|20\d\d|\d{1,4} (?=BC))(?! ?(?:s\b|'s|–|--|-|/|,\d))(?P<bc> ?BCE?\b)?"
+_YEAR = r"(?P<year>1\d{3}|20\d\d|\d{1,4} (?=BC))(?!s\b|'s|[–/-]\d|,\d)(?P<bc> ?BCE?\b)?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 
 
@@ -190,7 +190,8 @@ def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> Variant |
     year = date.year
     if not holds:
         moved = date.shifted(10 * rng.choice((-4, -3, -2, 2, 3, 4)))
-        if moved is None:
+        # `The 1900s` may be a century: of another of its years the decade does not surely fail to hold.
+        if moved is None or (abs(moved.year) % 100 < 10 and abs(moved.year) // 100 == abs(year) // 100):
             return None
         year = moved.year
     phrases = _verbalised(year, date.year) if name == "verbalised" else _digits(year)

@@ -41,7 +41,7 @@ class Disambiguation:
                     return
 
     def _subjects(self, claim: Claim) -> list[tuple[str, str]]:
-        """(page, its name) of the entities whose names the claim begins with."""
+        """(page, its name) of the claim's first name and of the pages of its evidence, if it names them."""
         pages = [split_sentence_id(unit)[0] for unit in claim.gold_ids]
         for named in self._corpus.names_in(claim.text)[:1]:
             meant = self._corpus.meant(claim.text, named)

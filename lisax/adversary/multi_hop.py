@@ -16,7 +16,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
-from lisax.adversary.attack import Attack, EvidenceSets, Kind, random_of, together
+from lisax.adversary.attack import Attack, Kind, random_of, together
 from lisax.adversary.corpus import Corpus, Named
 from lisax.adversary.prose import article, body, is_negated, sentence
 from lisax.adversary.statements import Phrase, Statements
@@ -27,8 +27,8 @@ from lisax.retrieval.tokens import words
 _BEFORE_NAME = re.compile(r"\b(?:by|with|in|of|from|to|for|stars|starred|starring|features|featured|featuring|"
                           r"married|at|under|as|has|had|on)(?: the)?(?: [a-z]+)? $")
 _IN_NAME = re.compile(r"[A-Z][\w.'-]* (?:of|for|in|and)(?: the)? $")  # `National Stock Exchange of India`
-# A description says one of many: `the son of`, `the first` and the like ask for the one.
-_DEFINITE = re.compile(r"\b(?:the|first|last|only|best|most|largest|every|all|same)\b")
+# `The first song by X` is not the first song by a band.
+_UNIQUE = re.compile(r"\b(?:first|second|third|last|only|best|most|every|all|same|\w+est|\w+th)\b")
 ROLES = {"directed": "director", "written": "writer", "authored": "author", "produced": "producer",
          "founded": "founder", "created": "creator", "composed": "composer", "designed": "designer",
          "taught": "teacher", "coached": "coach", "managed": "manager"}
@@ -80,7 +80,7 @@ class MultiHop:
         if (described := _described(about, rng)) is None:
             return None
         phrase, units = described
-        return self._appended(claim, f", {phrase}", claim.label, units, f'{about.name} is {phrase}, says its page')
+        return self._appended(claim, f", {phrase}", units, f'{about.name} is {phrase}, says its page')
 
     def _wrong_birth(self, claim: Claim, rng: random.Random) -> Attack | None:
         if claim.label is not Label.SUPPORTS or is_negated(claim.text) or (ending := self._ending_name(claim)) is None:
@@ -103,12 +103,9 @@ class MultiHop:
         lead = text[:named.start]
         # `the novelist Faba Sulin` goes as a whole, and `the` must not be left.
         lead = re.sub(r" the(?: [a-z]+)? $", " ", lead)
-        if (described := _described(about, rng)) is None or not lead.endswith(" ") \
-                or lead.split()[-1] in ("the", "as") or _DEFINITE.search(lead[lead.find(" "):].replace("the ", "", 1)):
+        if (described := _described(about, rng)) is None or lead.split()[-1] == "as" or _UNIQUE.search(lead):
             return None
         phrase, units = described
-        if not phrase.startswith(("a ", "an ")):
-            return None
         return Attack(self.kind, (claim.id,), sentence(lead + phrase), claim.label,
                       together(claim.evidence_sets, (units,)), f"{text[named.start:]} -> {phrase}",
                       f"{about.name} is {phrase}, says its page")
@@ -118,15 +115,15 @@ class MultiHop:
     def _participle(self, claim: Claim, rng: random.Random) -> Attack | None:
         subject = subject_of(claim.text, self._corpus)
         work = subject and _WORK_IS.fullmatch(subject.predicate)
-        if not work or (" " + work["noun"]).find(" by ") >= 0:
+        if not work or " by " in work["noun"]:
             return None
         for role, unit, page in made_by(self._corpus, subject.page):
             about = self._corpus.about(page)
-            if (described := _described(about, rng)) is None or not described[0].startswith(("a ", "an ")):
+            if (described := _described(about, rng)) is None:
                 continue
             phrase, units = described
             verb = next(verb for verb, noun in ROLES.items() if noun == role)
-            return self._appended(claim, f" {verb} by {phrase}", claim.label, (unit, *units),
+            return self._appended(claim, f" {verb} by {phrase}", (unit, *units),
                                   f"it was {verb} by {about.name}, {phrase}")
         return None
 
@@ -143,23 +140,20 @@ class MultiHop:
             for role, unit, maker in made_by(self._corpus, work):
                 if maker == subject.page and role not in claim.text:
                     the = f"The {role} of {name}"
-                    sets = together(claim.evidence_sets, ((unit,),))
                     return Attack(self.kind, (claim.id,), sentence(f"{the} {subject.predicate}"), claim.label,
-                                  () if claim.label is Label.NOT_ENOUGH_INFO else sets,
-                                  f"{subject.written} -> {the}", f"{subject.written} is t{the[1:]}")
+                                  together(claim.evidence_sets, ((unit,),)), f"{subject.written} -> {the}", f"{subject.written} is t{the[1:]}")
         return None
 
     def _works_of(self, page: str) -> list[str]:
         """Pages that the subject's page names, in order."""
         return list(dict.fromkeys(meant for line in self._corpus.lines(page) for _, meant in line.names if meant))
 
-    def _appended(self, claim: Claim, phrase: str, label: Label, units: tuple[str, ...], reason: str) -> Attack:
+    def _appended(self, claim: Claim, phrase: str, units: tuple[str, ...], reason: str) -> Attack:
         """What is appended is true: a refuted claim stays refuted by its own evidence alone."""
-        sets: EvidenceSets = {Label.SUPPORTS: lambda: together(claim.evidence_sets, (units,)),
-                              Label.REFUTES: lambda: claim.evidence_sets,
-                              Label.NOT_ENOUGH_INFO: tuple}[label]()
-        return Attack(self.kind, (claim.id,), sentence(body(claim.text) + phrase), label, sets, f"+ {phrase.strip()}",
-                      reason)
+        refuted = claim.label is Label.REFUTES
+        sets = claim.evidence_sets if refuted else together(claim.evidence_sets, (units,))
+        return Attack(self.kind, (claim.id,), sentence(body(claim.text) + phrase), claim.label, sets,
+                      f"+ {phrase.strip()}", reason)
 
 
 def made_by(corpus: Corpus, page: str) -> Iterator[tuple[str, str, str]]:

@@ -58,8 +58,8 @@ _RELATIVE = re.compile(r"\s+(?:who|which|that|whose|where|when|best|known|born|a
                        r"currently|most|formerly|because|although|while|since)\b.*")
 _END_OF_NOUNS = re.compile(r"\s(?:of|in|from|for|at|by|with|on|to|about|based|located|set|directed|written|produced|"
                            r"created|made|released|starring|founded|developed|formed|headquartered|established|owned|"
-                           r"operated|published|distributed|broadcast|launched|recorded|hosted|held|composed|consisting|"
-                           r"and|near|between|under|through|as)\b.*")
+                           r"operated|published|distributed|broadcast|launched|recorded|hosted|held|composed|"
+                           r"consisting|and|near|between|under|through|as)\b.*")
 _LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*)\)")
 _PRONOUN = re.compile(r"(?:She|He|It|They)\b")
 _MOST_WORDS = 14

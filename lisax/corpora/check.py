@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
-from lisax.records import DataError
+from lisax.records import DataError, is_cell
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,11 +90,14 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
         counts[name] = tally.total()
         labels[name.replace("claims in ", "labels in ")] = dict(sorted(tally.items()))
     for split in dataset.question_splits:
-        counts[f"questions in {split}"] = 0
+        counts[f"questions in {split}"] = with_cells = 0
         for question in dataset.questions(split, watch):
             counts[f"questions in {split}"] += 1
+            with_cells += any(is_cell(unit) for unit in question.evidence)
             for unit in question.evidence:
                 wanted.setdefault(unit, (*watch.where, f"question {question.id!r}"))
+        if with_cells:
+            counts[f"questions in {split} answered by cells"] = with_cells
     return counts, labels, wanted
 
 

@@ -94,3 +94,21 @@ class TableDataset(Dataset):
 
     @abstractmethod
     def tables(self, watch=None): ...
+
+
+class QuestionDataset(TableDataset):
+    """A layout of tables with questions and without claims."""
+
+    def __init__(self, folder: Path, question_files: dict[str, Path]):
+        super().__init__(folder, {})
+        self.question_files = question_files
+
+    @property
+    def question_splits(self):
+        return tuple(self.question_files)
+
+    def claims(self, split, watch=None):
+        self.claim_file(split)  # raises: there are none
+
+    @abstractmethod
+    def questions(self, split, watch=None): ...

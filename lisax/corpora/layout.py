@@ -6,7 +6,8 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import beir, fever, fm2, infotabs, plain, tabfact, table_files, wice
+from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, plain, tabfact, table_files, tabmcq, wice, wikisql,
+                           wtq)
 from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.reading import Watch
 from lisax.records import Claim, DataError, read_json_lines
@@ -55,7 +56,7 @@ class Plain(Dataset):
         return plain.read_claims(self.table_claim_files[split], watch)
 
     def documents(self, watch=None):
-        if not self.has_pages and self.table_claim_files:
+        if not self.has_pages and (self.table_claim_files or not self.files):
             return iter(())
         return plain.read_pages(self.folder / "pages.jsonl", watch)
 
@@ -141,8 +142,17 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         raise DataError("no such folder", path=folder)
     if tabfact.is_tabfact(folder):
         return tabfact.TabFact(folder, wording)
-    if (folder / "pages.jsonl").is_file() or _by_split(folder, "claims") or _by_split(folder, "table_claims"):
+    if (folder / "pages.jsonl").is_file() or any(
+            _by_split(folder, stem) for stem in ("claims", "table_claims", "questions")):
         return Plain(folder)
+    if wtq.is_wtq(folder):
+        return wtq.WikiTableQuestions(folder)
+    if wikisql.question_files(folder):
+        return wikisql.WikiSql(folder)
+    if tabmcq.is_tabmcq(folder):
+        return tabmcq.TabMcq(folder)
+    if nq_tables.is_nq_tables(folder):
+        return nq_tables.NqTables(folder)
     if infotabs.claim_files(folder):
         return infotabs.InfoTabs(folder)
     if any((folder / place).exists() for place in fever.PAGE_PLACES):
@@ -161,10 +171,12 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
     if table_files.has_tables(folder):
         return table_files.TableFolder(folder)
     raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
-                    "(claims.train.jsonl, pages.jsonl), BEIR (corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice "
-                    "or WiCE (train.jsonl, dev.jsonl, test.jsonl), TabFact (data/all_csv/, "
-                    "tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), a folder of tables (*.csv, "
-                    "*.html, WikiTables' *.jsonl)", path=folder)
+                    "(claims.train.jsonl, pages.jsonl, questions.train.jsonl), BEIR (corpus.jsonl, queries.jsonl, "
+                    "qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), TabFact (data/all_csv/, "
+                    "tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), WikiTableQuestions "
+                    "(data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
+                    "NQ-tables (interactions/, tables/tables.jsonl), a folder of tables (*.csv, *.html, WikiTables' "
+                    "*.jsonl)", path=folder)
 
 
 def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:

@@ -6,7 +6,8 @@
     graphs.jsonl             {"id", "subject", "edges": [["relation", "object"], ...], "page"?}
     questions.{split}.jsonl  {"id", "question", "answers", "evidence"?}
 
-Each member of `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. `label` is
+Each member of a claim's `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. A question's
+are single ids, each of which holds an answer: cell j of row i of table T is `T#r{i}c{j}`. `label` is
 SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space and are compared
 in NFC. What is written here reads back equal.
 """

@@ -98,12 +98,13 @@ class Row:
         values = self.get(field, list, default)
         return tuple(self.each(field, values, str))
 
-    def each(self, field: str, values: Iterable, kind: type) -> Iterator:
+    def each(self, field: str, values: Iterable, kind: type | tuple[type, ...]) -> Iterator:
         """The members of a list, each checked to be of `kind`; the complaint names `field[i]`."""
         for i, value in enumerate(values):
             fits = isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
             if not fits or (kind is float and abs(value) > sys.float_info.max):
-                raise self.error(f"{field}[{i}]", f"expected {kind.__name__}, found {value!r:.80}")
+                names = " or ".join(k.__name__ for k in kind) if isinstance(kind, tuple) else kind.__name__
+                raise self.error(f"{field}[{i}]", f"expected {names}, found {value!r:.80}")
             yield value
 
     def ids(self, field: str, values: Iterable) -> tuple[str, ...]:

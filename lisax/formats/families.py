@@ -6,8 +6,9 @@ import enum
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from lisax.formats import labelling, ranking, tables
+from lisax.formats import labelling, parts, ranking, tables
 from lisax.formats.budget import CountTokens
+from lisax.formats.parts import PartKind
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.tables import TableLike, TableText
 from lisax.records import Label, LisaxError
@@ -23,12 +24,13 @@ class Family(enum.StrEnum):
     CLAIM_ONLY = "claim_only"
     TABLES = "tables"
     TABLE_FUSION = "table_fusion"
+    TABLE_PARTS = "table_parts"
     POINT_DOCUMENTS = "point_documents"
     POINT_SENTENCES = "point_sentences"
 
     @property
     def ranks(self) -> bool:
-        return self in (Family.RANK, Family.RANK_ENTITIES)
+        return self in (Family.RANK, Family.RANK_ENTITIES, Family.TABLE_PARTS)
 
     @property
     def reads_tables(self) -> bool:
@@ -76,6 +78,17 @@ class TableExampleLike(Protocol):
     label: Label | None
 
 
+class PartExampleLike(Protocol):
+    """What is read of an example of a table's part; `lisax.sampling.part_examples.PartExample` is one."""
+
+    claim_id: str
+    claim: str
+    kind: PartKind
+    header: Sequence[str]
+    cells: Sequence[str]
+    label: bool | None
+
+
 class Text(NamedTuple):
     """`dropped_rows`: rows of the example's tables for which the inputs had no room."""
 
@@ -84,7 +97,7 @@ class Text(NamedTuple):
     dropped_rows: int = 0
 
 
-def encode(example: ExampleLike | TableExampleLike, family: Family, *, preset: Preset = PAPER,
+def encode(example: ExampleLike | TableExampleLike | PartExampleLike, family: Family, *, preset: Preset = PAPER,
            max_tokens: int | None = None, count_tokens: CountTokens) -> Text:
     """Inputs of at most `max_tokens` tokens with EOS (None: no limit), and the target word.
 
@@ -105,6 +118,11 @@ def encode(example: ExampleLike | TableExampleLike, family: Family, *, preset: P
         return Text(labelling.encode_claim_only(example.claim, **budget), targets)
     if family.reads_tables and not hasattr(example, "tables"):
         raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes tables, found an example without")
+    if family is Family.TABLE_PARTS:
+        if not hasattr(example, "cells"):
+            raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes a row or column of a table, "
+                             "found an example without")
+        return Text(parts.encode_part(example.claim, example.kind, example.header, example.cells, **budget), targets)
     if family is Family.TABLES:
         text = tables.encode_tables(example.claim, example.tables, **budget)
         return Text(text.inputs, targets, sum(text.dropped))

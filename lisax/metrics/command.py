@@ -1,14 +1,18 @@
-"""`lisax evaluate fever | ranking | tables | potency`. Light to import; this verb is where files meet the measures."""
+"""`lisax evaluate fever | ranking | tables | answers | potency`. Light to import; this verb is where files meet the measures."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lisax.records import Claim, DataError
+from lisax.records import Claim, DataError, Question, read_lines, split_cell_id
+
+if TYPE_CHECKING:
+    from lisax.corpora.answer_predictions import RankedAnswers
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tables.add_argument("--run", type=Path, metavar="FILE",
                         help="a TREC run of tables: adds hits at k, and gives the gold tables' ranks "
                              "(without it they are those of the predicted evidence)")
+    answers = verbs.add_parser("answers", help="ranked answers to questions: mean reciprocal rank and Hit@1")
+    answers.add_argument("--gold", type=Path, required=True, metavar="PATH",
+                         help="questions.*.jsonl, or a folder of questions over tables that `lisax data check` reads")
+    answers.add_argument("--split", default="dev", help="of a folder's questions (default: dev)")
+    answers.add_argument("--predictions", type=Path, required=True, metavar="FILE",
+                         help="JSON Lines with ranked answers or cells, or a TREC run of cells")
     potency = verbs.add_parser("potency", help="how far adversarial claims break systems, by kind, as FEVER 2.0 counts")
     potency.add_argument("--gold", type=Path, required=True, metavar="FILE",
                          help="attacked claims with labels and evidence")
@@ -39,12 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     potency.add_argument("--decisions", type=Path, metavar="FILE",
                          help="what `lisax attack review` wrote: adds the correct rate and adjusted potency (without "
                               "it, the `annotation` of a FEVER 2.0 file counts)")
-    for verb in (fever, ranking, tables, potency):
+    for verb in (fever, ranking, tables, answers, potency):
         verb.add_argument("--json", action="store_true", help="print one JSON object, named as metrics.json is")
 
 
 def main(args: argparse.Namespace) -> int:
-    figures = {"fever": _fever, "ranking": _ranking, "tables": _tables,
+    figures = {"fever": _fever, "ranking": _ranking, "tables": _tables, "answers": _answers,
                "potency": _potency}[args.evaluate_verb](args)
     if args.json:
         print(json.dumps(figures, ensure_ascii=False, indent=2))
@@ -105,6 +115,53 @@ def _tables(args: argparse.Namespace) -> dict:
             raise DataError("`sufficiency` is given for some claims only, for example not for "
                             f"'{min(predictions.keys() - sufficiency.keys())}'")
         return figures | {"tables": tables.evaluate(claims, verdicts, run, sufficiency if complete else None)}
+
+
+def _answers(args: argparse.Namespace) -> dict:
+    from lisax.metrics.answers import evaluate
+
+    questions, texts_of = _questions(args.gold, args.split)
+    answers = _ranked_answers(args.predictions, texts_of)
+    with _naming(args.predictions):
+        return {"answers": evaluate(questions, answers)}
+
+
+def _questions(path: Path, split: str) -> tuple[dict[str, Question], Callable[[set[str]], Mapping[str, str]]]:
+    """Questions by id, and what gives the texts of cells: of a folder its tables, of a file nothing."""
+    from lisax.corpora import open_folder, plain
+
+    if not path.is_dir():
+        return {question.id: question for question in plain.read_questions(path)}, lambda cells: {}
+    dataset = open_folder(path)
+    if split not in dataset.question_splits:
+        raise DataError(f"no questions for split '{split}'; there are {', '.join(dataset.question_splits) or 'none'}",
+                        path=path)
+
+    def texts_of(cells: set[str]) -> dict[str, str]:
+        places: dict[str, list[tuple[str, int, int]]] = {}
+        for cell in cells:
+            table, i, j = split_cell_id(cell)
+            places.setdefault(table, []).append((cell, i, j))
+        return {cell: table.rows[i][j] for table in dataset.tables() for cell, i, j in places.get(table.id, ())
+                if i < len(table.rows) and j < len(table.header)}
+
+    return {question.id: question for question in dataset.questions(split)}, texts_of
+
+
+def _ranked_answers(path: Path, texts_of: Callable[[set[str]], Mapping[str, str]]) -> dict[str, RankedAnswers]:
+    """The predictions by question; cells without texts get those of the tables."""
+    from lisax.corpora.answer_predictions import RankedAnswers, read_predictions
+    from lisax.retrieval.runs import read_run
+
+    if next(read_lines(path))[1].lstrip().startswith("{"):
+        found = {ranked.question_id: ranked for ranked in read_predictions(path)}
+    else:
+        found = {name: RankedAnswers(name, (), tuple(hit.id for hit in hits)) for name, hits in read_run(path).items()}
+    with _naming(path):
+        texts = texts_of({cell for ranked in found.values() if not ranked.texts for cell in ranked.cells})
+    return {name: ranked if ranked.texts else ranked._replace(texts=tuple(texts.get(cell, "") for cell in ranked.cells
+                                                                          if texts))
+            for name, ranked in found.items()}
 
 
 def _potency(args: argparse.Namespace) -> dict:

@@ -26,7 +26,7 @@ CLAIMS_PER_TABLE = 4
 SIMPLE, COMPLEX = "simple", "complex"
 
 # Column of a series -> (how its number is said, verb, noun). A place is not compared: the first is the lowest number.
-_COLUMNS = {
+COLUMN_PHRASES = {
     "place": ("reached place {o}", "", ""),
     "points": ("won {o} points", "won", "points"), "goals": ("scored {o} goals", "scored", "goals"),
     "spectators": ("drew {o} spectators", "drew", "spectators"), "sales": ("had sales of {o}", "had", "sales"),
@@ -146,11 +146,11 @@ class TableClaimWriter:
 
     @staticmethod
     def _cell_phrase(table: WorldTable, i: int, j: int, value: str) -> str:
-        return f"{_COLUMNS[table.header[j]][0].replace('{o}', value)} in {table.rows[i][0]}"
+        return f"{COLUMN_PHRASES[table.header[j]][0].replace('{o}', value)} in {table.rows[i][0]}"
 
     def _compared_column(self, table: WorldTable) -> tuple[int, str, str]:
-        j = self.rng.choice([j for j, name in enumerate(table.header) if j and _COLUMNS[name][1]])
-        return j, *_COLUMNS[table.header[j]][1:]
+        j = self.rng.choice([j for j, name in enumerate(table.header) if j and COLUMN_PHRASES[name][1]])
+        return j, *COLUMN_PHRASES[table.header[j]][1:]
 
     def _other_number(self, table: WorldTable, i: int, j: int) -> str:
         """As likely as the cell's own number: that of another row half the time, else a new draw."""
@@ -189,7 +189,7 @@ class TableClaimWriter:
         if len(best) > 1:
             return None
         relation = best[0].relation
-        phrase = (relation.more if most else relation.less).replace("{o}", f"any other of the {self._topic(table)}")
+        phrase = (relation.more if most else relation.less).replace("{o}", f"any other of the {topic(table)}")
         return Pair(f"{{x}} {phrase}", best[0].subject.mention, self.rng.choice(others).subject.mention)
 
     def _list_compare(self, table: WorldTable) -> Pair | None:
@@ -209,7 +209,7 @@ class TableClaimWriter:
         counts = (sum(number > bound for number in numbers) for numbers in
                   ([fact.number for fact in facts], [self.rng.choice(relation.values) for _ in facts]))
         verb, _, rest = relation.more_than.replace("{o}", said).partition(" ")
-        return Pair(f"exactly {{x}} of the {len(facts)} {self._topic(table)} {_PLURAL.get(verb, verb)} {rest}",
+        return Pair(f"exactly {{x}} of the {len(facts)} {topic(table)} {_PLURAL.get(verb, verb)} {rest}",
                     *map(str, counts))
 
     def _own_facts(self, table: WorldTable) -> list[list[Fact]]:
@@ -231,12 +231,6 @@ class TableClaimWriter:
     def _where(self, fact: Fact) -> set[str]:
         return self._tables_of.get(id(fact), set())
 
-    @staticmethod
-    def _topic(table: WorldTable) -> str:
-        """`Novels of Mara Velin (novelist)` as running text: `novels of the novelist Mara Velin`."""
-        caption = table.caption.replace(table.owner.title, table.owner.mention)
-        return ("members of the " if caption.startswith("Family") else "") + caption[0].lower() + caption[1:]
-
     def _phrase(self, fact: Fact, value: str) -> str:
         return self.rng.choice(fact.relation.claim).replace("{o}", value)
 
@@ -247,3 +241,9 @@ class TableClaimWriter:
             if other.target is not fact.subject:
                 return other.text
         return self.geography.draw(fact.relation, fact.subject, self.place.entities, self.rng)[0]
+
+
+def topic(table: WorldTable) -> str:
+    """`Novels of Mara Velin (novelist)` as running text: `novels of the novelist Mara Velin`."""
+    caption = table.caption.replace(table.owner.title, table.owner.mention)
+    return ("members of the " if caption.startswith("Family") else "") + caption[0].lower() + caption[1:]

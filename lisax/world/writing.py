@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -16,9 +17,10 @@ from lisax.world.pages import Page, write_pages
 from lisax.world.questions import questions_of
 from lisax.world.table_claims import SHARES as TABLE_SHARES
 from lisax.world.table_claims import TableClaimWriter
+from lisax.world.table_questions import TableQuestionWriter
 from lisax.world.tables import graph_row, tables_of
 
-VERSION = 1
+VERSION = 2
 SPLITS = ("train", "dev", "test")
 
 
@@ -58,7 +60,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
 
     `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
     `claims.SHARES` for its default and `claims` for what they are. `table_shares` weighs those of claims over tables
-    (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`.
+    (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`. Questions are those of `questions`
+    and of `table_questions`.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
     `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is
@@ -90,6 +93,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             question_rng = geography.rng(place.number, "questions")
             table_claims = TableClaimWriter(geography, place, tables, geography.rng(place.number, "table claims"),
                                             table_shares)
+            table_questions = TableQuestionWriter(place, tables, geography.rng(place.number, "table questions"))
             for i, page in enumerate(written):
                 index = place.number * SIZE + i
                 split = split_of(index, seed)
@@ -99,10 +103,12 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
                     put(f"claims.{split}", claim_row(stated, f"w{index}c{n}"))
                     label = str(stated.claim.label)
                     labels[split][label] = labels[split].get(label, 0) + 1
-                for n, row in enumerate(questions_of(place, page, claims.evidence, tables, question_rng)):
+                own = [table for table in tables if table.owner is page.entity]
+                asked = itertools.chain(questions_of(place, page, claims.evidence, tables, question_rng),
+                                        *map(table_questions.questions, own))
+                for n, row in enumerate(asked):
                     put(f"questions.{split}", {"id": f"w{index}q{n}", **row})
-                own = (claim for table in tables if table.owner is page.entity for claim in table_claims.claims(table))
-                for n, claim in enumerate(own):
+                for n, claim in enumerate(itertools.chain(*map(table_claims.claims, own))):
                     put(f"table_claims.{split}", plain_row(claim, f"w{index}t{n}"))
     for name in names:
         if not counts[name]:  # in a world of a few pages; readers refuse an empty file

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from known_world import make
 
 from lisax.adversary import dates, prose
-from lisax.adversary.attack import both, kind_name
+from lisax.adversary.attack import Kind, both, kind_name
 from lisax.adversary.corpus import Corpus
 from lisax.adversary.dates import Date
 from lisax.adversary.kinds import attacks
@@ -162,6 +162,8 @@ def test_variants_hold_as_they_say(date, name, holds, seed):
     elif (match := re.search(r"the (\d+)s(?P<bc> BC)?", form.text)):
         year = -date.year if match["bc"] else date.year
         assert (year // 10 * 10 == int(match[1])) is holds
+        if not holds and int(match[1]) % 100 == 0:
+            assert year // 100 != int(match[1]) // 100  # no reader takes it for the century
 
 
 @pytest.mark.parametrize("year, expected", [
@@ -198,3 +200,33 @@ def test_label_algebra():
 def test_names_of_kinds():
     assert kind_name("Phrasal Additions") == "unverifiable" and kind_name(None) == "other"
     assert kind_name("conjunction") == "conjunction" and kind_name("one_hop") == "one_hop"
+
+
+def test_lives_in_brackets():
+    dates_of = {text: [(e.text, e.date) for e in statements(page("Ann Lee", f"Ann Lee ( {text} ) was a poet .")).events]
+                for text in ("5 February 1748 -- 28 January 1798", "born 1 May 1950", "1748 -- 1798", "c. 1900",
+                             "d. 1900")}
+    assert list(dates_of.values()) == [
+        [("was born", Date(1748, 2, 5)), ("died", Date(1798, 1, 28))], [("was born", Date(1950, 5, 1))],
+        [("was born", Date(1748)), ("died", Date(1798))], [], []]
+
+
+def test_golden_dates():
+    poet = page("Ann Lee", "Ann Lee ( 5 February 1748 -- 28 January 1798 ) was a poet .")
+    sets = (("Ann_Lee_0",),)
+
+    def made(text, label):
+        return {attack.text: attack.label for seed in range(80) for _, attack in attacks(
+            claims((text, label, sets)), corpus(poet), kinds=[Kind.DATE], seed=seed)}
+    leads = made("In 1760, Ann Lee was born.", Label.REFUTES)
+    assert set(leads.values()) == {Label.REFUTES}
+    assert "In the sixties of the eighteenth century, Ann Lee was born." in leads
+    assert not any("forties" in text or "1740s" in text for text in leads)
+    died = made("Ann Lee died in 1798.", Label.SUPPORTS)
+    assert died["Ann Lee died in the tenth decade of the eighteenth century."] is Label.SUPPORTS
+    assert died["Ann Lee died in the sixties of the eighteenth century."] is Label.REFUTES
+    born = made("Ann Lee was born in 1760.", Label.REFUTES)
+    assert born["Ann Lee was born in the forties of the eighteenth century."] is Label.SUPPORTS
+    assert set(made("Ann Lee sang in 1770.", Label.SUPPORTS).values()) == {Label.SUPPORTS}  # one may sing twice
+    assert made("Ann Lee was not born in 1760.", Label.SUPPORTS) == {}
+    assert made("Ann Lee lived in London in 1760 -- 61.", Label.SUPPORTS) == {}

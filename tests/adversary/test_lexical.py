@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import types
 
+import numpy as np
 import pytest
 
 from lisax.adversary.corpus import Corpus
-from lisax.adversary.lexical import Fluency, LexicalSearch, survives
+from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model, survives
 from lisax.adversary.lexicon import CorpusLexicon, Relation, Substitute, WordNetLexicon
+from lisax.formats.families import Family
+from lisax.pipelines.text_model import TextModel
 from lisax.records import LABELS, Claim, Document, Sentence
 
 S, R, N = LABELS
@@ -92,6 +95,23 @@ def test_common_nouns_of_pages_give_hypernyms():
     lexicon = CorpusLexicon(Corpus({"Monster": page}.__getitem__, [page]))
     edit, = lexicon.substitutes("Godzilla is a monster.")
     assert (edit.new, edit.relation) == ("a creature", Relation.HYPERNYM) and "Monster" in edit.reason
+
+
+@pytest.mark.parametrize("family, expected", [(Family.LABEL_POINTWISE, [0.6, 0.3, 0.9]),
+                                              (Family.LABEL_LISTWISE, [0.2, 0.3, 0.5])])
+def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, family, expected):
+    read = []
+
+    def probabilities(examples):
+        read.extend(tuple(passage.text for passage in example.sentences) for example in examples)
+        return np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.9]])[:len(examples)]
+    labeller = types.SimpleNamespace(family=family, probabilities=probabilities)
+    monkeypatch.setattr(TextModel, "open", lambda path: labeller)
+    page = Document("P", "P", (Sentence("P", 0, "One ."), Sentence("P", 1, ""), Sentence("P", 2, "Two .")))
+    model = evidence_model("somewhere", Corpus({"P": page}.__getitem__, [page]))
+    rows = model([Claim("a", "c", S, (("P_0", "P_1", "P_2"), ("P_2",))), Claim("b", "d", N)])
+    np.testing.assert_allclose(rows, [expected, [0, 0, 1]])
+    assert read == ([("One .",), ("Two .",)] if family is Family.LABEL_POINTWISE else [("One .", "Two .")])
 
 
 class Sense:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.corpora import beir, fever, fm2, plain, tabfact, wice, wikitables
+from lisax.corpora import beir, fever, fm2, nq_tables, plain, tabfact, wice, wikisql, wikitables, wtq
 from lisax.corpora.reading import Row, Watch
-from lisax.records import DataError, parse_json_object
+from lisax.records import DataError, Table, parse_json_object
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.just(10**400), st.floats(), st.text(max_size=5),
                    st.sampled_from(["SUPPORTS", "0\ta\n7\tb", "_", "\u00a0"]))
@@ -42,6 +42,14 @@ PARSERS = {
     "tabfact": (tabfact.parse_core_claim, {"id": 0, "table": "T", "claim": "c", "label": 1, "subset": "simple"}),
     "wikitables": (wikitables.parse_table, {
         "_id": "1", "pgTitle": "t", "tableHeaders": [[{"text": "h"}]], "tableData": [["c"]], "tableCaption": "c"}),
+    "wtq": (wtq.parse_e2e, {"id": "Q", "question": "q", "table": "T", "answers": ["a"]}),
+    "wikisql table": (wikisql.parse_table, {"id": "T", "header": ["h"], "rows": [["c", 1, None]], "page_title": "t"}),
+    "wikisql": (lambda row: wikisql.parse_question(row, {"T": Table("T", "", ("h",), (("c",),))}), {
+        "question": "q", "table_id": "T", "sql": {"sel": 0, "agg": 0, "conds": [[0, 0, "c"]]}}),
+    "nq table": (nq_tables.parse_table, {"tableId": "T", "columns": [{"text": "h"}], "rows": [{"cells": [{}]}]}),
+    "nq question": (lambda row: nq_tables.parse_interaction(row, {}, set()), {
+        "id": "1", "table": {"tableId": "T", "columns": [{}], "rows": [{"cells": [{"text": "a"}]}]},
+        "questions": [{"id": "1", "originalText": "q", "answer": {"answerTexts": ["a"]}}]}),
     "query": (beir.parse_query, {"_id": "q", "text": "x"}),
 }
 

@@ -147,8 +147,8 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
     claims = folder / "claims.train.jsonl"
     with pytest.raises(LisaxError, match="`claims` and `corpus`, or `claims` and `tables`"):
         register("mine", claims=claims, tables="t", corpus="p")
-    with pytest.raises(LisaxError, match="`evidence` is sentences or tables and told of a folder only, found 'cells'"):
-        register("mine", folder=folder, evidence="cells")
+    with pytest.raises(LisaxError, match="`evidence` is sentences, tables or cells and told of a folder only, found 'x'"):
+        register("mine", folder=folder, evidence="x")
     (tmp_path / "pages").mkdir()
     lines(tmp_path / "pages/pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
     with pytest.raises(DataError, match="pages: the folder has no claims over tables"):

@@ -31,3 +31,13 @@ def test_scores_of_the_target_word_become_relevance():
     good = metrics.ranking_scores(targets, [math.log(0.9), math.log(0.8)])
     bad = metrics.ranking_scores(targets, [math.log(0.3), math.log(0.2)])
     assert good["map@5"] == 1 and bad["map@5"] == 0.5
+
+
+def test_the_first_relevant_part_of_each_question():
+    questions = ["a"] * 4 + ["b"] * 2 + ["none"]
+    relevant = [False, True, False, True, True, False, False]
+    figures = metrics.part_figures(questions, relevant, [0.9, 0.8, 0.85, 0.7, 0.6, 0.5, 1.0])
+    assert figures == {"mrr": pytest.approx((1 / 3 + 1) / 2), "hit@1": 0.5}
+    # Where all are alike the relevant part is not the first.
+    assert metrics.part_figures(["a"] * 4, [True, False, False, False], [0.5] * 4) == {"mrr": 0.25, "hit@1": 0.0}
+    assert metrics.part_figures([], [], []) == {"mrr": 0.0, "hit@1": 0.0}

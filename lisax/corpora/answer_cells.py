@@ -1,0 +1,142 @@
+"""Which cells of a table hold an answer that is known as text only: labels for rows and columns by distant supervision.
+
+An answer and a cell are compared by what they say: numbers by value (`12,467`, `12467`, `$12,467.00`), dates by day,
+month and year (`1 May 1921`, `1921-05-01`), everything else by its words, without case, accents and punctuation. Marks
+of footnotes (`39†`, `Varn[2]`) say nothing. Where no cell is equal, a cell without its closing brackets
+(`Indonesia (INA)`) may be, and after that one that is the answer but for a little (`CLOSENESS`).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+
+from lisax.records import Table, cell_id
+
+Place = tuple[int, int]  # row, column
+Value = tuple  # what a text says: ("number", float), ("date", year, month, day) or ("text", words)
+
+# The share of a cell's characters that the answer within it must have.
+CLOSENESS = 0.75
+
+NO_CELL = "questions whose answer is no cell of their table (their evidence is the table alone)"
+SEVERAL_COLUMNS = "questions whose answer stands in several columns (their evidence is the table alone)"
+COUNT = "questions for a number that may be one of rows (their evidence is the table alone)"
+
+_ASKS_NUMBER = re.compile(r"\b(how many|how much|numbers? of|total|amount|difference|average)\b", re.IGNORECASE)
+_MARKS = re.compile(r"(\[[^\[\]]{1,12}\]|[*†‡§¶^])+\s*$")
+_DETAILS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+_NUMBER = re.compile(r"([-+−–]?)\s?[$€£¥]?\s?((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?%?")
+_MONTHS = {name[:length]: number for number, name in enumerate(
+    ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+     "december"), start=1) for length in (3, 4, len(name))}
+_ISO = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
+_WRITTEN = (re.compile(r"(?P<month>[a-z]+)\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{4}))?"),
+            re.compile(r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]+)\.?(?:,? (?P<year>[0-9]{4}))?"),
+            re.compile(r"(?P<month>[a-z]+)\.?,? (?P<year>[0-9]{4})"))
+_NO_WORD = re.compile(r"[\W_]+")
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def value_of(text: str) -> Value:
+    """What a text says; texts that say the same have equal values. A text that says nothing is ("text", "")."""
+    text = _MARKS.sub("", " ".join(unicodedata.normalize("NFKC", text).split())).strip()
+    if (number := number_of(text)) is not None:
+        return "number", number
+    lower = text.casefold()
+    if (date := _date(lower)) is not None:
+        return "date", *date
+    letters = "".join(c for c in unicodedata.normalize("NFKD", lower) if not unicodedata.combining(c))
+    return "text", _NO_WORD.sub(" ", letters).strip() or lower
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text is from end to end, with a currency, a percent sign and separators of thousands."""
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        return None
+    number = float(match[2].replace(",", ""))
+    return -number if match[1] and match[1] != "+" else number
+
+
+def _date(text: str) -> tuple[int | None, int, int | None] | None:
+    """(year, month, day) of a text in small letters that is a date; one of year and day may be missing."""
+    if match := _ISO.fullmatch(text):
+        year, month, day = map(int, match.groups())
+        return (year, month, day) if month <= 12 and day <= 31 else None
+    for form in _WRITTEN:
+        if match := form.fullmatch(text):
+            found = match.groupdict()
+            if month := _MONTHS.get(found["month"]):
+                return _whole(found["year"]), month, _whole(found.get("day"))
+    return None
+
+
+def _whole(digits: str | None) -> int | None:
+    return None if digits is None else int(digits)
+
+
+def _equal(answer: str, cell: str) -> bool:
+    return value_of(answer) == value_of(cell)
+
+
+def _equal_without_details(answer: str, cell: str) -> bool:
+    return value_of(_DETAILS.sub("", answer)) == value_of(_DETAILS.sub("", cell)) != ("text", "")
+
+
+def _close(answer: str, cell: str) -> bool:
+    kind, words = value_of(answer)[:2]
+    other, within = value_of(cell)[:2]
+    return (kind == other == "text" and bool(words) and f" {words} " in f" {within} "
+            and len(words) >= CLOSENESS * len(within))
+
+
+def find_cells(table: Table, answers: Sequence[str]) -> list[Place]:
+    """The cells that hold the answers, by row, of every column that holds all of them; empty where no column does.
+
+    The strictest comparison that finds a column decides. Answers without any text are not looked for.
+    """
+    answers = [answer for answer in answers if answer.strip()]
+    for same in (_equal, _equal_without_details, _close) if answers else ():
+        columns = [rows for j in range(len(table.header)) if (rows := _rows_with(table, j, answers, same))]
+        if columns:
+            return sorted(place for places in columns for place in places)
+    return []
+
+
+def _rows_with(table: Table, column: int, answers: Iterable[str], same: Callable[[str, str], bool]) -> list[Place]:
+    """The cells of a column that hold an answer; none where an answer is missing in it."""
+    found: set[Place] = set()
+    for answer in answers:
+        rows = {(i, column) for i, row in enumerate(table.rows) if row[column].strip() and same(answer, row[column])}
+        if not rows:
+            return []
+        found |= rows
+    return sorted(found)
+
+
+def may_be_count(question: str, table: Table, answers: Sequence[str]) -> bool:
+    """Whether the answer may be a number of rows rather than a cell: the question asks for a number, and it is a whole
+    one that the rows suffice for. In a table whose rows are numbered, each such number is a cell as well."""
+    numbers = [number_of(answer) for answer in answers]
+    return (_ASKS_NUMBER.search(question) is not None and len(numbers) == 1 and numbers[0] is not None
+            and numbers[0] in range(len(table.rows) + 1))
+
+
+def evidence_of(question: str, table: Table, answers: Sequence[str], *, warn: Callable[[str], None],
+                known: bool = False) -> tuple[str, ...]:
+    """The ids of the cells that hold the answers; where they are not found, the table's id alone, and `warn` is told.
+
+    An answer that stands in several columns does not say which of them was asked for, and one that `may_be_count` not
+    that a cell was: their cells are not taken, unless cells are `known` to answer.
+    """
+    places = find_cells(table, answers)
+    columns = len({column for _, column in places})
+    reason = NO_CELL if not places else None if known else (
+        SEVERAL_COLUMNS if columns > 1 else COUNT if may_be_count(question, table, answers) else None)
+    if reason is None:
+        return tuple(cell_id(table.id, *place) for place in places)
+    warn(reason)
+    return (table.id,)

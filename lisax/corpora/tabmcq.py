@@ -1,0 +1,143 @@
+"""TabMCQ: multiple-choice questions about tables of general knowledge, in the owners' layout.
+
+    MCQs.tsv                              QUESTION, …, CHOICE 1 to 4, CORRECT CHOICE, RELEVANT TABLE, ROW and COL
+    Tables/{auto,monarch,regents}/1.tsv   a table, its first row the header; its id is `regents-1`
+
+The answer of a question is the relevant cell, its answers that cell's text and the correct choice, which may be worded
+otherwise; the choices themselves are not shown to a model. The owners have no splits; CLTR's authors split by the
+question's number in the file (from 1): of each hundred the first twenty are dev, the next twenty test. A question's id
+is `q{number}`. Questions over several tables (`regents-1&regents-2`) are left out, and counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.corpora import archives, titles
+from lisax.corpora.dataset import QuestionDataset
+from lisax.corpora.grid import Place, make_table
+from lisax.corpora.reading import Watch, told
+from lisax.records import DataError, Question, Table, cell_id, check_id
+
+QUESTIONS = "MCQs.tsv"
+FOLDERS = ("auto", "monarch", "regents")
+COLUMNS = ("QUESTION", *(f"CHOICE {i}" for i in range(1, 5)), "CORRECT CHOICE", "RELEVANT TABLE", "RELEVANT ROW",
+           "RELEVANT COL")
+SEVERAL_TABLES = "questions over several tables (left out)"
+
+
+class TabMcq(QuestionDataset):
+    layout = "tabmcq"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, dict.fromkeys(("train", "dev", "test"), folder / QUESTIONS))
+
+    def tables(self, watch=None):
+        return told(lambda w: read_tables(self.folder / "Tables", w), watch)
+
+    @functools.cached_property
+    def _tables(self) -> dict[str, Table]:
+        return {table.id: table for table in self.tables(Watch(keep_going=True))}
+
+    def questions(self, split, watch=None):
+        return told(lambda w: read_questions(self.folder / QUESTIONS, split, self._tables, w), watch)
+
+
+def is_tabmcq(folder: Path) -> bool:
+    return (folder / QUESTIONS).is_file()
+
+
+def split_of(number: int) -> str:
+    return "dev" if number % 100 < 20 else "test" if number % 100 < 40 else "train"
+
+
+def read_questions(path: Path, split: str, tables: dict[str, Table], watch: Watch) -> Iterator[Question]:
+    """The questions of a split; only their problems are told, and the file's own."""
+    try:
+        header, *rows = _rows(path, path.read_bytes())
+        names = [name.strip() for name in header]
+        if missing := [name for name in COLUMNS if name not in names]:
+            raise DataError(f"expected the columns {', '.join(COLUMNS)}; {missing[0]} is missing", path=path, line=1)
+    except OSError as error:
+        watch.problem(DataError(f"cannot be read: {error.strerror}", path=path))
+        return
+    except DataError as error:
+        watch.problem(error)
+        return
+    for number, fields in enumerate(rows, start=1):
+        line = number + 1
+        if split_of(number) != split:
+            continue
+        try:
+            question = parse_question(dict(zip(names, map(titles.one_line, fields))), number, tables, path, line)
+        except DataError as error:
+            watch.problem(error)
+            continue
+        if question is None:
+            watch.warn(SEVERAL_TABLES, path, line)
+        else:
+            watch.where = (path, line)
+            yield question
+
+
+def parse_question(row: dict[str, str], number: int, tables: dict[str, Table], path: Path,
+                   line: int) -> Question | None:
+    """The question of a line, None for one over several tables."""
+    def whole(field: str, size: int, lowest: int = 0) -> int:
+        text = row[field]
+        if not (text.isascii() and text.isdigit() and lowest <= int(text) < lowest + size):
+            raise DataError(f"expected {lowest} to {lowest + size - 1}, found {text!r:.80}", path=path, line=line,
+                            field=field)
+        return int(text)
+
+    if missing := [name for name in COLUMNS if not row.get(name)]:
+        raise DataError("the field is missing", path=path, line=line, field=missing[0])
+    if "&" in row["RELEVANT TABLE"]:
+        return None
+    table = tables.get(row["RELEVANT TABLE"].lower())
+    if table is None:
+        raise DataError(f"there is no table {row['RELEVANT TABLE']!r:.80}", path=path, line=line,
+                        field="RELEVANT TABLE")
+    i = whole("RELEVANT ROW", len(table.rows), 1) - 1  # the header is row 0
+    j = whole("RELEVANT COL", len(table.header))
+    choice = row[f"CHOICE {whole('CORRECT CHOICE', 4, 1)}"]
+    return Question(f"q{number}", row["QUESTION"], tuple(dict.fromkeys((table.rows[i][j], choice))),
+                    (cell_id(table.id, i, j),))
+
+
+def read_tables(folder: Path, watch: Watch) -> Iterator[Table]:
+    """The tables by subfolder and name."""
+    count = 0
+    for place in FOLDERS:
+        for file, content in archives.read_folder(folder / place, ".tsv") if (folder / place).is_dir() else ():
+            count += 1
+            try:
+                header, *rows = _rows(file, content)
+                name = check_id(titles.page_id(f"{place}-{file.stem}"), path=file, field="file name")
+                table = make_table(name, "", header, rows, Place(file, None, watch))
+            except DataError as error:
+                watch.problem(error)
+                continue
+            watch.where = (file, 1)
+            yield table
+    if not count:
+        watch.problem(DataError(f"no table: expected {', '.join(FOLDERS)} with files *.tsv", path=folder))
+
+
+def _rows(path: Path, content: bytes) -> list[list[str]]:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start + 1} is not UTF-8", path=path) from None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t", doublequote=False)
+    try:
+        rows = [row for row in reader if row]
+    except csv.Error as error:
+        raise DataError(f"not separated values: {error}", path=path, line=reader.line_num) from None
+    if not rows:
+        raise DataError("the file is empty", path=path)
+    return rows

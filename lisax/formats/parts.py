@@ -1,0 +1,65 @@
+"""Rows and columns of tables as text (CLTR, section 3): is the answer to this question in this part of the table?
+
+    query: {question} row: {h1} : {v1} | {h2} : {v2} | … relevant:
+    query: {question} column: {h} | {v1} | {v2} | … relevant:
+
+Cells without text are left out, in training and in inference alike.
+"""
+
+from __future__ import annotations
+
+import bisect
+import enum
+from collections.abc import Sequence
+
+from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
+from lisax.formats.presets import PAPER, Preset
+from lisax.records import LisaxError
+
+
+class PartKind(enum.StrEnum):
+    """What a part of a table is; the value is the word that opens it in the input."""
+
+    ROW = "row"
+    COLUMN = "column"
+
+
+def encode_part(question: str, kind: PartKind, header: Sequence[str], cells: Sequence[str], *,
+                preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens) -> str:
+    """The input for a question and a part of a table, at most `max_tokens` tokens with its EOS.
+
+    `header` holds the name of every cell of a row, or the one name of a column. What is too long is cut by words:
+    all cells to the same number, as many as fit; where not even one word of each fits, cells are dropped from the
+    end; then the header name that is left is cut. The question is cut last and the closing word stays. Raises
+    LisaxError where the names do not fit the cells, or the empty template does not fit `max_tokens`.
+    """
+    if len(header) != (len(cells) if kind == PartKind.ROW else 1):
+        raise LisaxError(f"a {kind} of {len(cells)} cells cannot have {len(header)} header names")
+    question, names = squeeze(question), [squeeze(name) for name in header]
+    present = [(i, value) for i, value in enumerate(map(squeeze, cells)) if value]
+
+    def body(count: int, words: int | None) -> str:
+        """The first `count` cells, each cut to `words` words."""
+        kept = [(i, value if words is None else " ".join(value.split(" ", words)[:words]))
+                for i, value in present[:count]]
+        if kind == PartKind.ROW:
+            return " | ".join(join(names[i], ":", value) for i, value in kept)
+        return " | ".join(text for text in (names[0], *(value for _, value in kept)) if text)
+
+    def render(document: str, query: str, _entities: int = 0) -> str:
+        return join(preset.claim_slot, query, f"{kind}:", document, preset.label_closing)
+
+    def too_long(count: int, words: int | None) -> bool:
+        return not fits(render(body(count, words), question), max_tokens, count_tokens)
+
+    if not too_long(len(present), None):
+        return render(body(len(present), None), question)
+    longest = max((value.count(" ") + 1 for _, value in present), default=0)
+    # Bisection ends beside a length that it tried, so what it settles on is known to fit.
+    words = bisect.bisect_left(range(1, longest), True, key=lambda words: too_long(len(present), words))
+    if words > 0:
+        return render(body(len(present), words), question)
+    count = bisect.bisect_left(range(1, len(present)), True, key=lambda count: too_long(count, 1))
+    if count > 0:
+        return render(body(count, 1), question)
+    return shorten(render, body(1, 1), question, 0, max_tokens=max_tokens, count_tokens=count_tokens)

@@ -1,0 +1,47 @@
+"""Answers to questions over tables (CLTR, Table 3): mean reciprocal rank and Hit@1 of ranked answers.
+
+An answer is right by its text where it says the same as an accepted one, numbers, dates and words compared as they are
+for the labels (`lisax.corpora.answer_cells.value_of`); by its cell where that is one of the gold cells. A text may be
+right by chance, in a cell of another table; a cell may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from lisax.corpora.answer_cells import value_of
+from lisax.corpora.answer_predictions import RankedAnswers
+from lisax.records import DataError, Question, is_cell
+
+
+def first_right(ranked: Sequence[str], right: Callable[[str], bool]) -> int | None:
+    """The rank, from 1, of the first right answer."""
+    return next((rank for rank, answer in enumerate(ranked, start=1) if right(answer)), None)
+
+
+def evaluate(questions: Mapping[str, Question], answers: Mapping[str, RankedAnswers]) -> dict:
+    """`mrr`, `hit@1` and the number of `questions`, by text and, below `cells`, by cell: each over the questions that
+    have gold answers of that sort, where `answers` has such at all. A question without an answer counts as wrong.
+    Raises DataError where there is nothing to count or an answer is to no question."""
+    if unknown := answers.keys() - questions.keys():
+        raise DataError(f"answers to a question that is not asked: '{min(unknown)}'")
+    by_text: list[int | None] = []
+    by_cell: list[int | None] = []
+    for name, question in questions.items():
+        _, texts, cells = answers.get(name, RankedAnswers(name))
+        if accepted := set(map(value_of, question.answers)):
+            by_text.append(first_right(texts, lambda text: value_of(text) in accepted))
+        if gold := set(filter(is_cell, question.evidence)):
+            by_cell.append(first_right(cells, gold.__contains__))
+    figures = _figures(by_text) if by_text and any(ranked.texts for ranked in answers.values()) else {}
+    if by_cell and any(ranked.cells for ranked in answers.values()):
+        figures["cells"] = _figures(by_cell)
+    if not figures:
+        raise DataError("there is nothing to count: the questions have no answers and no cells as evidence, or none is "
+                        "predicted")
+    return figures
+
+
+def _figures(ranks: Sequence[int | None]) -> dict:
+    return {"mrr": sum(1 / rank for rank in ranks if rank) / len(ranks),
+            "hit@1": sum(rank == 1 for rank in ranks) / len(ranks), "questions": len(ranks)}

@@ -1,0 +1,85 @@
+"""The example files of a user's questions over tables, for `tasks.register`: rows and columns of the answering tables.
+
+A question's evidence names the cells that answer it, or a table; then its answers, which are text, are looked for in
+the table's cells (`lisax.corpora.answer_cells`). A question whose answer is no cell is left out, and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from lisax.corpora import answer_cells
+from lisax.corpora.reading import Watch
+from lisax.formats import parts
+from lisax.records import DataError, Question, Table, is_cell, split_cell_id
+from lisax.sampling import part_examples
+from tasks.claim_dataset import ClaimDataset
+
+Placed = tuple[Question, Path, int | None]  # a question with its file and line
+
+
+def read(dataset: ClaimDataset, split: str) -> list[Placed]:
+    """The questions of a split with their places; one that names no evidence is an error."""
+    watch, placed = Watch(), []
+    for question in dataset.read_questions(split, watch):
+        path, line = watch.where or (dataset.claim_files[split], None)
+        if not question.evidence:
+            raise DataError(f"question '{question.id}' has no evidence: give the cells that answer it, or its table",
+                            path=path, line=line, field="evidence")
+        placed.append((question, path, line))
+    watch.tell()
+    return placed
+
+
+def build(dataset: ClaimDataset, questions: Mapping[str, list[Placed]], skipped: Counter) -> dict[str, dict[str, int]]:
+    """Writes the files of both kinds for every split; returns {"rows" or "columns": {split: examples}}."""
+    wanted = {_table_of(unit) for placed in questions.values() for question, *_ in placed for unit in question.evidence}
+    tables = {table.id: table for table in dataset.read_tables() if table.id in wanted}
+    counts: dict[str, dict[str, int]] = {}
+    for split, placed in questions.items():
+        found = [_with_cells(*of_question, tables) for of_question in placed]
+        written = part_examples.write_all(dataset.out_folder, split, found, tables.get, skipped=skipped)
+        for kind, number in written.items():
+            counts.setdefault(f"{kind}s", {})[split] = number
+    if not any(number for of_split in counts.values() for number in of_split.values()):
+        raise DataError("none of the questions is answered by a cell: nothing to train on",
+                        path=next(iter(dataset.claim_files.values())))
+    return counts
+
+
+def _table_of(unit: str) -> str:
+    return split_cell_id(unit)[0] if is_cell(unit) else unit
+
+
+def _with_cells(question: Question, path: Path, line: int | None, tables: Mapping[str, Table]) -> Question:
+    """The question with the cells of its tables as evidence; none where its answer is not found."""
+    where = {"path": path, "line": line, "field": "evidence"}
+    cells: list[str] = []
+    for unit in question.evidence:
+        table = tables.get(_table_of(unit))
+        if table is None:
+            continue  # a sentence, in a folder of both; nothing but such is told below
+        if is_cell(unit):
+            _, i, j = split_cell_id(unit)
+            if i >= len(table.rows) or j >= len(table.header):
+                raise DataError(f"'{unit}' of question '{question.id}' is beyond the table's {len(table.rows)} rows or "
+                                f"{len(table.header)} columns", **where)
+            cells.append(unit)
+        else:
+            # What is not found is counted where the examples are made.
+            cells += filter(is_cell, answer_cells.evidence_of(question.text, table, question.answers,
+                                                              warn=lambda reason: None))
+    if not any(_table_of(unit) in tables for unit in question.evidence):
+        raise DataError(f"'{question.evidence[0]}' of question '{question.id}' is not a table of the collection, nor a "
+                        "cell of one", **where)
+    return Question(question.id, question.text, question.answers, tuple(cells))
+
+
+def texts(dataset: ClaimDataset, questions: Iterable[Placed]) -> Iterator[str]:
+    """What a vocabulary is trained on: the questions, and the tables as the model reads them."""
+    yield from (question.text for question, *_ in questions)
+    for table in dataset.read_tables():
+        for example in part_examples.parts_of("", "", table):
+            yield parts.encode_part("", example.kind, example.header, example.cells, count_tokens=len)

@@ -1,0 +1,34 @@
+"""CLTR's tasks over `examples/parts_{rows,columns}.{split}.jsonl` in the data folder (`sampling.part_examples`).
+
+`cltr_rows` and `cltr_columns` ask of a row and of a column whether it holds the answer; `cltr_parts` is both, for the
+one model that scores both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import seqio
+
+from lisax.formats.families import Family
+from lisax.formats.parts import PartKind
+from lisax.sampling.part_examples import PARTS, PartExample, file_name
+from tasks import families
+from tasks.locations import FileOf, in_data_folder
+
+KINDS = {f"{kind}s": kind for kind in PartKind}
+VARIANTS = (*KINDS, PARTS)
+
+
+def add_all() -> None:
+    add_both("cltr", lambda kind: in_data_folder("examples/" + file_name(kind, "{split}")))
+
+
+def add_both(name: str, file_of: Callable[[PartKind], FileOf], **options) -> dict[str, str]:
+    """Registers `{name}_rows`, `{name}_columns` and the mixture `{name}_parts` of as many examples of each; options as
+    in `families.add`. Returns {variant: name}."""
+    names = {variant: f"{name}_{variant}" for variant in VARIANTS}
+    for variant, kind in KINDS.items():
+        families.add(names[variant], Family.TABLE_PARTS, file_of(kind), read=PartExample.from_row, **options)
+    seqio.MixtureRegistry.add(names[PARTS], [names[variant] for variant in KINDS], default_rate=1.0)
+    return names

@@ -1,0 +1,105 @@
+"""Rows and columns as text: the exact strings, and budgets that never lose the question or the closing word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lisax.formats.families import Family, encode
+from lisax.formats.parts import PartKind, encode_part
+from lisax.formats.presets import RELEASED
+from lisax.formats.vocabulary import Vocabulary
+from lisax.records import Label, LisaxError
+from lisax.sampling.examples import Example
+from lisax.sampling.part_examples import PartExample
+
+SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
+
+COUNTERS = {"words": lambda text: len(text.split()), "bytes": lambda text: len(text.encode())}
+if SPIECE.exists():
+    COUNTERS["T5"] = Vocabulary(SPIECE).count
+
+QUESTION = "Which  club won in 1921?"
+ROW = PartExample("q1", QUESTION, "t#r0", PartKind.ROW, ("year", "club", "note", ""),
+                  ("1921", "Tirol\tUnited ", " ", "54"), True)
+COLUMN = PartExample("q1", QUESTION, "t#c1", PartKind.COLUMN, ("club",), ("Tirol United", "", "Varn", "Varn"), False)
+
+
+@pytest.mark.parametrize("example, inputs, targets", [
+    (ROW, "query: Which club won in 1921? row: year : 1921 | club : Tirol United | : 54 relevant:", "true"),
+    (COLUMN, "query: Which club won in 1921? column: club | Tirol United | Varn | Varn relevant:", "false"),
+])
+def test_the_exact_text(example, inputs, targets):
+    for limit in (None, 512):
+        assert encode(example, Family.TABLE_PARTS, max_tokens=limit,
+                      count_tokens=COUNTERS["words"]) == (inputs, targets, 0)
+    released = inputs.replace("query:", "hypothesis:").removesuffix(" relevant:")
+    assert encode(example, Family.TABLE_PARTS, preset=RELEASED, count_tokens=COUNTERS["words"]).inputs == released
+
+
+def test_examples_that_are_not_of_the_family_are_refused():
+    with pytest.raises(LisaxError, match="'table_parts' takes a row or column of a table"):
+        encode(Example("7", "Q", label=True), Family.TABLE_PARTS, count_tokens=len)
+    with pytest.raises(LisaxError, match="wants true or false"):
+        encode(Example("7", "Q", label=Label.SUPPORTS), Family.TABLE_PARTS, count_tokens=len)
+    with pytest.raises(LisaxError, match="a row of 2 cells cannot have 1 header names"):
+        encode_part("q", PartKind.ROW, ["a"], ["1", "2"], count_tokens=len)
+    with pytest.raises(LisaxError, match="a column of 1 cells cannot have 2 header names"):
+        encode_part("q", PartKind.COLUMN, ["a", "b"], ["1"], count_tokens=len)
+
+
+def at(limit, kind=PartKind.ROW, header=("h one", "i", "j"), cells=("a b c", "d e", "f")):
+    text = encode_part("q r", kind, header, cells, max_tokens=limit, count_tokens=COUNTERS["words"])
+    return text.removeprefix("query: ").removesuffix(" relevant:")
+
+
+def test_what_is_cut_first_in_a_row():
+    assert at(21) == "q r row: h one : a b c | i : d e | j : f"
+    assert at(20) == "q r row: h one : a b | i : d e | j : f"
+    assert at(19) == at(18) == "q r row: h one : a | i : d | j : f"
+    assert at(17) == at(14) == "q r row: h one : a | i : d"
+    assert at(13) == at(10) == "q r row: h one : a"
+    assert at(9) == "q r row: h one :" and at(8) == "q r row: h one" and at(7) == "q r row: h" and at(6) == "q r row:"
+    assert at(5) == "q row:"
+    with pytest.raises(LisaxError, match="3 tokens do not hold"):
+        at(3)
+
+
+def test_what_is_cut_first_in_a_column():
+    def column(limit):
+        return at(limit, PartKind.COLUMN, ("h one",), ("a b c", "", "d e", "f"))
+
+    assert column(18) == column(17) == "q r column: h one | a b c | d e | f"
+    assert column(16) == "q r column: h one | a b | d e | f"
+    assert column(15) == column(14) == "q r column: h one | a | d | f"
+    assert column(13) == column(12) == "q r column: h one | a | d"
+    assert column(11) == column(10) == "q r column: h one | a"
+    assert column(8) == "q r column: h one" and column(7) == "q r column: h" and column(5) == "q column:"
+
+
+words = st.lists(st.text("ab1é漢", min_size=1, max_size=6), max_size=5).map(" ".join)
+
+
+@settings(max_examples=80, deadline=None)
+@pytest.mark.parametrize("counter", COUNTERS)
+@given(question=words, cells=st.lists(st.tuples(words, words), max_size=12), kind=st.sampled_from(PartKind),
+       limit=st.integers(60, 220))
+def test_every_input_fits_and_keeps_the_question_and_the_closing_word(counter, question, cells, kind, limit):
+    count = COUNTERS[counter]
+    header, values = [name for name, _ in cells], [value for _, value in cells]
+    if kind is PartKind.COLUMN:
+        header = header[:1] or ["h"]
+    text = encode_part(question, kind, header, values, max_tokens=limit, count_tokens=count)
+    assert count(text) + 1 <= limit
+    assert text.endswith("relevant:") and f"{kind}:" in text
+    template = " ".join(f"query: {question} {kind}: relevant:".split())
+    if count(template) + 1 <= limit:
+        assert text.startswith(" ".join(f"query: {question} {kind}:".split()))
+    whole = encode_part(question, kind, header, values, count_tokens=count)
+    assert text == whole or count(whole) + 1 > limit
+    filled = [i for i, value in enumerate(values) if value]
+    kept_header = [header[i] for i in filled] if kind is PartKind.ROW else header
+    assert whole == encode_part(question, kind, kept_header, [values[i] for i in filled], count_tokens=count)

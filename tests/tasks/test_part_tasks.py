@@ -1,0 +1,67 @@
+"""CLTR's tasks over the data folder: rows, columns and the mixture of both."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+
+import pytest
+import seqio
+
+import tasks.parts
+from lisax.formats.parts import PartKind
+from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.records import LisaxError, Table
+from lisax.sampling import part_examples
+
+TABLES = [Table(f"t{i}", "", ("year", "club"), tuple((str(1900 + r), f"Club {i} {r}") for r in range(4)))
+          for i in range(3)]
+LENGTHS = {"inputs": 48, "targets": 2}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    train_vocabulary(["query row column year club Club relevant"] * 20, tmp_path / "spiece.model", 90)
+    examples = [example for i, table in enumerate(TABLES)
+                for example in part_examples.parts_of(f"q{i}", f"Which club in {1900 + i}?", table, [f"t{i}#r{i}c1"])]
+    for kind in PartKind:
+        part_examples.write(tmp_path / "examples" / part_examples.file_name(kind, "train"),
+                            (example for example in examples if example.kind is kind))
+    monkeypatch.setenv("LISAX_DATA", str(tmp_path))
+    monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
+    return tmp_path
+
+
+def read(name):
+    dataset = seqio.get_mixture_or_task(name).get_dataset(LENGTHS, split="train", shuffle=False, seed=0)
+    return dataset.as_numpy_iterator()
+
+
+@pytest.mark.parametrize("name, relevant", [("cltr_rows", "t0#r0 t1#r1 t2#r2"), ("cltr_columns", "t0#c1 t1#c1 t2#c1")])
+def test_tasks_encode_what_they_print(folder, name, relevant):
+    vocabulary = Vocabulary(folder / "spiece.model")
+    rows = list(read(name))
+    assert len(rows) == {"cltr_rows": 12, "cltr_columns": 6}[name]
+    assert " ".join(row["sentence_ids"].decode() for row in rows if row["relevant"]) == relevant
+    for row in rows:
+        text = row["inputs_pretokenized"].decode()
+        assert row["inputs"].tolist() == [*vocabulary.encode(text), 1] and len(row["inputs"]) <= 48
+        assert text.startswith("query: Which club in 19") and text.endswith("relevant:")
+        assert row["targets"].tolist() == [vocabulary.piece_id("true" if row["relevant"] else "false"), 1]
+
+
+def test_the_mixture_has_as_many_of_both(folder):
+    kinds = collections.Counter("#r" in row["sentence_ids"].decode()
+                                for row in itertools.islice(seqio.get_mixture_or_task("cltr_parts").get_dataset(
+                                    LENGTHS, split="train", shuffle=False, seed=0, num_epochs=None,
+                                    passthrough_features=["sentence_ids"]).as_numpy_iterator(), 400))
+    assert 120 < kinds[True] < 280
+    card = seqio.get_mixture_or_task("cltr_rows").model_card(LENGTHS)
+    assert card["text"]["family"] == "table_parts" and card["text"]["max_tokens"] == 48
+
+
+def test_a_task_without_its_file_says_where_it_looked(folder):
+    (folder / "examples/parts_rows.train.jsonl").unlink()
+    with pytest.raises(LisaxError, match="'cltr_rows' reads .*parts_rows.train.jsonl, which does not exist"):
+        list(read("cltr_rows"))
+    assert set(tasks.parts.VARIANTS) == {"rows", "columns", "parts"}

@@ -1,0 +1,150 @@
+"""A user's questions over tables as tasks: cells given or found, the whole way to scores, errors that name the line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import seqio
+
+import lisax
+from lisax.formats.parts import PartKind
+from lisax.records import DataError, LisaxError, Table
+from lisax.runtime.bundle import export
+from lisax.runtime.gin_files import bindings_of, run_gin
+from lisax.sampling import part_examples
+from tasks.register import register, register_file
+
+CLUBS = ["Tirol", "Varn", "Keld", "Ostra", "Mirra", "Lund"]
+TABLES = [{"id": f"T{i}", "title": club, "header": ["year", "coach", "goals"],
+           "rows": [[str(1900 + i + r), f"{club} Coach {r}", str(40 + i + r)] for r in range(3)]}
+          for i, club in enumerate(CLUBS)]
+QUESTIONS = [{"id": i, "question": f"Who was {club}'s coach in {1901 + i}?", "answers": [f"{club} coach 1"],
+              "evidence": [f"T{i}#r1c1"] if i % 2 else [f"T{i}"]} for i, club in enumerate(CLUBS)]
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    lines(folder / "tables.jsonl", TABLES)
+    lines(folder / "questions.train.jsonl", QUESTIONS[:4])
+    lines(folder / "questions.dev.jsonl", QUESTIONS[4:])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    before = [set(registry.names()) for registry in (seqio.TaskRegistry, seqio.MixtureRegistry)]
+    yield
+    for registry, names in zip((seqio.MixtureRegistry, seqio.TaskRegistry), reversed(before)):
+        for name in set(registry.names()) - names:
+            registry.remove(name)
+
+
+def read(name, split="train"):
+    dataset = seqio.get_mixture_or_task(name).get_dataset({"inputs": 128, "targets": 2}, split=split, shuffle=False,
+                                                          seed=0)
+    return list(dataset.as_numpy_iterator())
+
+
+def test_a_folder_of_questions_gives_rows_columns_and_both(folder):
+    mine = register("mine", folder=folder, vocabulary="train")
+    assert mine.tasks == {"rows": "mine_rows", "columns": "mine_columns", "parts": "mine_parts"}
+    assert mine.counts == {"rows": {"train": 12, "dev": 6}, "columns": {"train": 12, "dev": 6}}
+    rows, columns = read("mine_rows"), read("mine_columns", "dev")
+    assert [row["sentence_ids"].decode() for row in rows if row["relevant"]] == [f"T{i}#r1" for i in range(4)]
+    assert [row["sentence_ids"].decode() for row in columns if row["relevant"]] == ["T4#c1", "T5#c1"]
+    assert rows[1]["inputs_pretokenized"].decode() == (
+        "query: Who was Tirol's coach in 1901? row: year : 1901 | coach : Tirol Coach 1 | goals : 41 relevant:")
+    assert columns[1]["inputs_pretokenized"].decode() == (
+        "query: Who was Mirra's coach in 1905? column: coach | Mirra Coach 0 | Mirra Coach 1 | Mirra Coach 2 relevant:")
+    assert {row["targets_pretokenized"] for row in rows} == {b"true", b"false"}
+    task = seqio.get_mixture_or_task("mine_rows")
+    targets = [{"claim_id": "a", "relevant": True}, {"claim_id": "a", "relevant": False}]
+    assert [function(targets, [-0.1, -0.1]) for function in task.score_metric_fns] == [{"mrr": 1.0, "hit@1": 1.0}]
+
+
+def test_a_model_trained_on_them_scores_parts_from_its_bundle(folder, tmp_path):
+    mine = register("mine", folder=folder, vocabulary="train")
+    mine.write_gin(tmp_path / "mine.gin", model="t5_1_1_micro")
+    text = (tmp_path / "mine.gin").read_text()
+    assert "MIXTURE_OR_TASK_NAME = 'mine_parts'" in text and "24 training examples" in text
+    run_gin([tmp_path / "mine.gin"], bindings_of({
+        "MODEL_DIR": str(tmp_path / "model"), "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1, "BATCH_SIZE": 8,
+        "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 2}}))
+    model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
+    assert (model.family, model.max_tokens) == ("table_parts", 64)
+    table = Table("T", "Tirol", ("year", "coach"), (("1901", "Anna"), ("1902", "")))
+    shares = model.probabilities(list(part_examples.parts_of("q", "Who was the coach in 1901?", table)))
+    assert shares.shape == (4, 2) and np.allclose(shares.sum(axis=1), 1)
+    with pytest.raises(LisaxError, match="'table_parts' takes a row or column of a table"):
+        model.rank("Who?", ["a text"])
+
+
+def test_files_from_json_and_again(folder, tmp_path):
+    (tmp_path / "task.json").write_text(json.dumps({
+        "name": "theirs", "questions": {"train": "mine/questions.train.jsonl", "dev": "mine/questions.dev.jsonl"},
+        "tables": "mine/tables.jsonl", "vocabulary": "bytes", "out": "built"}))
+    theirs = register_file(tmp_path / "task.json")
+    examples = list(part_examples.read(tmp_path / "built" / part_examples.file_name(PartKind.COLUMN, "dev")))
+    assert len(examples) == 6 and {example.kind for example in examples} == {PartKind.COLUMN}
+    with pytest.raises(LisaxError, match="already a task 'theirs_columns'"):
+        register_file(tmp_path / "task.json")
+    theirs.write_gin(tmp_path / "theirs.gin", "rows")
+    assert "12 training examples" in (tmp_path / "theirs.gin").read_text()
+    seqio.MixtureRegistry.remove("theirs_parts")
+    for name in ("rows", "columns"):
+        seqio.TaskRegistry.remove(f"theirs_{name}")
+    assert register_file(tmp_path / "theirs.json").counts == theirs.counts
+
+
+def test_questions_that_no_cell_answers_are_left_out_and_counted(folder, caplog):
+    lines(folder / "questions.train.jsonl", [*QUESTIONS[:2], QUESTIONS[2] | {"answers": ["Nobody"]},
+                                             QUESTIONS[4] | {"answers": ["44", "45"]}])
+    mine = register("mine", folder=folder, vocabulary="bytes")
+    assert mine.counts["rows"] == {"train": 9, "dev": 6}
+    assert f"{part_examples.NO_CELL}: 1" in caplog.text
+    assert [row["sentence_ids"].decode() for row in read("mine_columns") if row["relevant"]][-1] == "T4#c2"
+
+
+def test_a_folder_with_pages_too_is_told_by_evidence(folder):
+    lines(folder / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
+    lines(folder / "questions.train.jsonl", [QUESTIONS[1] | {"evidence": ["P_0", "T1#r1c1"]}])
+    assert register("mine", folder=folder, vocabulary="bytes", evidence="cells").counts["rows"]["train"] == 3
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"evidence": []}, "field 'evidence': question '1' has no evidence: give the cells that answer it, or its table"),
+    ({"evidence": ["T9"]}, "field 'evidence': 'T9' of question '1' is not a table of the collection"),
+    ({"evidence": ["T1#r3c0"]}, "field 'evidence': 'T1#r3c0' of question '1' is beyond the table's 3 rows"),
+    ({"question": ""}, "field 'question': the text is empty"),
+])
+def test_bad_questions_are_named_and_nothing_is_registered(folder, change, message):
+    lines(folder / "questions.train.jsonl", [QUESTIONS[0], QUESTIONS[1] | change])
+    with pytest.raises(DataError, match=f"questions.train.jsonl:2: {message}"):
+        register("mine", folder=folder, vocabulary="bytes")
+    assert not [name for name in seqio.TaskRegistry.names() if name.startswith("mine_")]
+    assert not (folder / "mine_tasks/dataset.json").exists()
+
+
+def test_bad_calls_say_what_is_wrong(folder, tmp_path):
+    with pytest.raises(LisaxError, match="or `questions` and `tables`"):
+        register("mine", questions=folder / "questions.train.jsonl")
+    with pytest.raises(LisaxError, match="no run is read for them"):
+        register("mine", folder=folder, run="run.trec")
+    with pytest.raises(LisaxError, match="`questions` must be a path, found 7"):
+        register("mine", questions={"train": 7}, tables="t")
+    lines(tmp_path / "claims.train.jsonl", [{"id": "1", "claim": "c", "label": "SUPPORTS", "evidence": [["T1"]]}])
+    lines(tmp_path / "tables.jsonl", TABLES)
+    with pytest.raises(DataError, match="the folder has no questions"):
+        register("mine", folder=tmp_path, evidence="cells")
+    lines(folder / "questions.train.jsonl", [QUESTIONS[0] | {"answers": ["Nobody"]}])
+    lines(folder / "questions.dev.jsonl", [QUESTIONS[1] | {"evidence": ["T1"], "answers": []}])
+    with pytest.raises(DataError, match="none of the questions is answered by a cell"):
+        register("mine", folder=folder, vocabulary="bytes")
