@@ -145,8 +145,8 @@ class Hit:
 class Verdict:
     """A claim's predicted label with its evidence, best first.
 
-    `probabilities` follow `LABELS` and are the verifier's; `evidence_scores` follow `evidence`. `temporal` is the ruling
-    of the temporal step where it made one, which then decided the label.
+    `probabilities` follow `LABELS` and are the verifier's; `evidence_scores` follow `evidence`. `temporal` is the
+    ruling of the temporal step where it made one, which then decided the label.
     """
 
     claim_id: str

@@ -168,8 +168,8 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--columns", type=int, default=3, help="columns kept of a table (default: 3)")
     parser.add_argument("--aggregate", choices=["max", "sum", "first", "any"], default="max",
                         help="how a pointwise model's labels of single sentences become one (default: max)")
-    parser.add_argument("--temporal", action="store_true", help="let the dates of claim and evidence decide where they can; "
-                        "such predictions have the rule, words and dates in their field `temporal`")
+    parser.add_argument("--temporal", action="store_true", help="let the dates of claim and evidence decide where they "
+                        "can; such predictions have the rule, words and dates in their field `temporal`")
     _add_inference_flags(parser, "run of sentences, best first, as `lisax rerank` writes it; or of tables, as "
                                  "`lisax retrieve` does")
 

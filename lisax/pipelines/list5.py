@@ -21,7 +21,8 @@ from lisax.pipelines.stages import counting, say
 from lisax.pipelines.text_model import TextModel
 from lisax.records import Claim, Hit
 from lisax.retrieval import documents as retrieval
-from lisax.retrieval.runs import read_run, write_run
+from lisax.retrieval.multi_hop import second_pages, second_sentences
+from lisax.retrieval.runs import by_query, read_run, write_run
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
 from lisax.sampling.examples import Example
@@ -78,6 +79,7 @@ class List5(PagePipeline):
             names += ["examples.pretrain", "train.pretrain"]
         names += ["examples.rank", *(f"train.{model}" for model in ("base", *recipe.rankers) if model in recipe.train)]
         selectors = ["rank_entities", *(["bm25", "fused"] if recipe.fuse_bm25 else [])]
+        selectors += ["hops"] if recipe.hops == 2 else []
         if recipe.labellers:
             names += [f"select.{name}.{role}" for role in (VALIDATION, TRAIN) for name in selectors]
             names += ["examples.label", *(f"train.{labeller}" for labeller in recipe.labellers)]
@@ -124,6 +126,8 @@ class List5(PagePipeline):
             for role, run in zip(roles, document_runs):
                 hits = retrieval.retrieve(self.index, self.claims[role].values(), recipe.documents,
                                           method=recipe.method)
+                if recipe.hops == 2:
+                    hits = second_pages(self.index, self.claims[role].values(), by_query(hits), recipe.documents)
                 write_run(run, hits, "documents")
                 found = read_run(run)
                 write_run(self.candidates_file(role), self._expand(found), "candidates")
@@ -131,6 +135,7 @@ class List5(PagePipeline):
         self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=self.first_stages,
                         settings={"claims": self.data_print, "documents": recipe.documents,
                                   "candidates": recipe.candidates, "method": recipe.method,
+                                  **({"hops": 2} if recipe.hops == 2 else {}),
                                   "roles": [recipe.validation_share, recipe.validation_claims,
                                             recipe.report_claims]})
 
@@ -211,6 +216,8 @@ class List5(PagePipeline):
             if role not in self.reported_roles:
                 self._select_bm25(role, claims)
             self._fuse(role)
+        if ranker == "rank_entities" and self.recipe.hops == 2:
+            self._hop(role)
 
     def _select(self, ranker: str, role: str, claims: Sequence[Claim], depth: int, out: Path) -> None:
         model = TextModel.open(self.model_dir(ranker))
@@ -250,6 +257,17 @@ class List5(PagePipeline):
         self.stages.run(f"select.fused.{role}", work, outputs=[out],
                         after=[f"select.{name}.{of}" for name in ("rank_entities", "bm25")
                                for of in dict.fromkeys((VALIDATION, role))])
+
+    def _hop(self, role: str) -> None:
+        """The second hop from the selection's first sentences."""
+        out, first = self.selection_file("hops", role), self.recipe.first_selector
+
+        def work() -> None:
+            run = read_run(self.selection_file(first, role))
+            claims = (claim for claim in self.claims[role].values() if claim.id in run)
+            write_run(out, second_sentences(self.index, claims, run, self.sentences.page), "hops")
+
+        self.stages.run(f"select.hops.{role}", work, outputs=[out], after=[f"select.{first}.{role}"])
 
     def train_labellers(self) -> None:
         """Section 3.3: pointwise, listwise, listwise on infused noise, and the claim alone."""

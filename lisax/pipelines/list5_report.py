@@ -27,7 +27,7 @@ from lisax.sampling.examples import Lookup
 
 CLAIMS_SHOWN = 2000
 SELECTIONS = {"bm25": "BM25 over sentences", "rank": "monoT5 without entities", "rank_entities": "monoT5 with entities",
-              "fused": "monoT5 with entities and BM25"}
+              "fused": "monoT5 with entities and BM25", "hops": "with a second hop"}
 ROWS = {"claim_only": "claim only, no evidence", "bm25": "listwise infused on BM25's sentences",
         "bm25_any": "pointwise, any decides, on BM25's sentences", "any": "pointwise, any sentence decides",
         "first": "pointwise, first sentence",
@@ -38,8 +38,8 @@ ROWS = {"claim_only": "claim only, no evidence", "bm25": "listwise infused on BM
 def finish(run: List5) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the table for a terminal."""
     claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
-    selections = {name: read_run(run.selection_file(name, REPORT))
-                  for name in dict.fromkeys(("bm25", *run.recipe.rankers, run.recipe.selector))}
+    selectors = ("bm25", *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
+    selections = {name: read_run(run.selection_file(name, REPORT)) for name in dict.fromkeys(selectors)}
     verdicts = {}
     for variant in VARIANTS:
         if run.predictions_file(variant).exists():

@@ -67,7 +67,9 @@ class Recipe(AttackRecipe):
     validation_claims: int | None = None  # claims that choose checkpoints; None: all that there are
     report_claims: int | None = None  # claims of the reported split that are used; None: all
     validation_share: float = 0.05  # of train held out to choose checkpoints by, where there is no other split
-    # The temporal step after every verifier (DeSePtion, section 5.2): dates of claim and evidence decide where they can.
+    # 2: what the first pages and the first sentences name is retrieved and selected too (DeSePtion, section 4).
+    hops: int = 1
+    # The temporal step after every verifier (DeSePtion, section 5.2): dates decide where they can.
     temporal: bool = False
     warm_up: str | None = None
     warm_up_pages: int = 12_000
@@ -85,6 +87,8 @@ class Recipe(AttackRecipe):
             raise LisaxError("Recipe.train must name a gin file for 'rank_entities', whose selection is labelled")
         if self.training_entities not in ("titles", "spotted"):
             raise LisaxError(f"Recipe.training_entities must be 'titles' or 'spotted', found '{self.training_entities}'")
+        if self.hops not in (1, 2):
+            raise LisaxError(f"Recipe.hops must be 1 or 2, found {self.hops}")
         if not 0 < self.validation_share < 1:
             raise LisaxError(f"Recipe.validation_share must lie between 0 and 1, found {self.validation_share}")
 
@@ -93,9 +97,14 @@ class Recipe(AttackRecipe):
         return tuple(name for name in RANKERS if name in self.train)
 
     @property
+    def first_selector(self) -> str:
+        """Whose selection is labelled, or the second hop starts from."""
+        return "fused" if self.fuse_bm25 else "rank_entities"
+
+    @property
     def selector(self) -> str:
         """Whose selection is labelled."""
-        return "fused" if self.fuse_bm25 else "rank_entities"
+        return "hops" if self.hops == 2 else self.first_selector
 
     @property
     def labellers(self) -> tuple[str, ...]:

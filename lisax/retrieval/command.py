@@ -123,6 +123,8 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k", type=int, help="documents a claim (default: 100), tables a claim (default: 10)")
     parser.add_argument("--method", choices=("bm25", "titles", "both"),
                         help="both: BM25 and title search in turn (default)")
+    parser.add_argument("--hops", type=int, choices=(1, 2), default=1, help="2: also pages that sentences of the first "
+                        "pages name, found with claim and sentence as a second query (default: 1)")
     parser.add_argument("--mode", choices=("linked", "spans"), help="with an index of cells: entities of claims from "
                         "the claim alone (spans, default), or by TabFact's linking against the gold table")
     parser.add_argument("--mediawiki", nargs="?", const="", metavar="URL",
@@ -153,6 +155,8 @@ def retrieve_main(args: argparse.Namespace) -> int:
         raise LisaxError("--cluster searches BM25: use it with --method bm25 or both")
     made_with = {"index": index.digest, "cluster": args.cluster, "claims": _sha256(args.claims), "k": args.k, "method": args.method,
                  "mediawiki": args.mediawiki}
+    if args.hops == 2:
+        made_with["hops"] = 2
     note = args.out.with_name(args.out.name + ".json")
     if _is_done(args.out, note, made_with):
         print(f"{args.out}: done before")
@@ -166,6 +170,10 @@ def retrieve_main(args: argparse.Namespace) -> int:
         hits = retrieve(index, counted(claims, "claims"), args.k, method=args.method, search_titles=search_titles,
                         search_bm25=search_bm25)
         started = time.monotonic()
+        if args.hops == 2:
+            from lisax.retrieval.multi_hop import second_pages
+            from lisax.retrieval.runs import by_query
+            hits = second_pages(index, counted(claims, "second hops"), by_query(hits), args.k)
         count = write_run(args.out, hits, f"lisax-{args.method}")
         print(f"{args.out}: {count:,} documents for {len(claims):,} claims, {time.monotonic() - started:.1f} s")
         write_json(note, made_with | {"run": _sha256(args.out)})
@@ -185,8 +193,9 @@ def _retrieve_tables(args: argparse.Namespace) -> int:
     from lisax.retrieval.table_store import TableStore
     from lisax.retrieval.tables import CUTOFFS, gold_tables, hit_rates, retrieve
 
-    if args.method is not None or args.mediawiki is not None or args.cluster is not None:
-        raise LisaxError("--method, --mediawiki and --cluster search documents: leave them out with an index of cells")
+    if args.method is not None or args.mediawiki is not None or args.cluster is not None or args.hops != 1:
+        raise LisaxError("--method, --mediawiki, --cluster and --hops search documents: leave them out with an index of "
+                         "cells")
     mode, k = args.mode or "spans", 10 if args.k is None else args.k
     index = CellIndex.open(args.index)
     claims = list(read_claims(args.claims))

@@ -41,6 +41,14 @@ def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
     return {query: sorted(hits.values(), key=lambda hit: hit.rank) for query, hits in run.items()}
 
 
+def by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
+    """Hits that come query by query, as `read_run` would give them."""
+    run: dict[str, list[Hit]] = {}
+    for hit in hits:
+        run.setdefault(hit.query_id, []).append(hit)
+    return run
+
+
 def write_run(path: str | os.PathLike, hits: Iterable[Hit], tag: str) -> int:
     """Writes hits in their order, atomically; returns their number. Scores keep every digit."""
     check_id(tag, path=path, field="tag")

@@ -189,11 +189,11 @@ class TitleIndex:
             self._is_key.clear()
         return self._is_key.setdefault(key, any(part.keys.find(key) is not None for part in self._parts))
 
-    def mentioned(self, claim: str) -> list[str]:
+    def mentioned(self, claim: str, *, capitals: bool = False) -> list[str]:
         """Ids of the documents that a claim mentions: spans inside no other span first, then the longer, the
         capitalised, the earlier; at one span the title itself, then redirects, then qualified titles, of which
-        first those whose qualifier the claim shares words with."""
-        mentions = self.mentions(claim)
+        first those whose qualifier the claim shares words with. With `capitals` only spans that begin with one."""
+        mentions = [mention for mention in self.mentions(claim) if not (capitals and claim[mention.start].islower())]
 
         def precedence(mention: Mention) -> tuple:
             nested = any(other.first <= mention.first and mention.last <= other.last and other is not mention

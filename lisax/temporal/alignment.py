@@ -1,4 +1,4 @@
-"""Whether an event of the evidence is the one that a claim dates: same predicate, same subject, enough words in common."""
+"""Whether an event of the evidence is the one that a claim dates: predicate, subject and words in common."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Protocol
 
 from lisax.temporal.events import Event, Predicate, Sentence, Subject, analysed
 from lisax.temporal.expressions import Dates
-from lisax.temporal.lexicon import (ORDINALS, POSSESSIVES, RECURRENT, RELATIVES, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
+from lisax.temporal.lexicon import (ORDINALS, POSSESSIVES, RECURRENT, RELATIVES, SPECIFIC, STOP_WORDS, TYPES, Kind,
+                                    is_verb, stem)
 from lisax.temporal.tokens import tokens
 
 # Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
@@ -52,15 +53,16 @@ def aligned(side: Side, evidence: Sequence[Passage]) -> list[Aligned]:
     for passage in evidence:
         sentence = analysed(passage.text)
         for event in sentence.events():
-            if isinstance(event.date, Dates) and event.certain and side.predicate.matches(event.predicate) and _same_subject(side, passage, event.subject):
+            usable = isinstance(event.date, Dates) and event.certain
+            if usable and side.predicate.matches(event.predicate) and _same_subject(side, passage, event.subject):
                 found.append(_compared(side, passage, sentence, event))
     return found
 
 
 def _compared(side: Side, passage: Passage, sentence: Sentence, event: Event) -> Aligned:
     # `killed` and `a 2005 novel` say more than that somebody died and that something came out.
-    telling = SPECIFIC.intersection(side.predicate.words.split())
-    claimed = side.sentence.content() - ({stem(word) for word in side.predicate.words.split()} if not telling else set())
+    implied = side.predicate.words.split()
+    claimed = side.sentence.content() - {stem(word) for word in implied if SPECIFIC.isdisjoint(implied)}
     title = {stem(token.word) for token in tokens(passage.title)}
     shared = claimed & (sentence.content() | title)
     rest = claimed - title
@@ -95,7 +97,8 @@ def _same_subject(side: Side, passage: Passage, subject: Subject) -> bool:
         return False  # `Mara's brother` is not Mara
     whole = set(title) - STOP_WORDS
     # `The novel X` on the page `Return to X` is not the page's subject; one name of several is, as a surname.
-    foreign = bool(subject.names) and subject.names != whole and not (len(subject.names) == 1 and subject.names <= whole)
+    own = subject.names == whole or (len(subject.names) == 1 and subject.names <= whole)
+    foreign = bool(subject.names) and not own
     if foreign and passage.id.endswith("_0") and subject.names & set(title) and not subject.relational:
         foreign = False  # a page opens with the full name
     if not claim.names <= {*title, *qualifier, *subject.names}:
@@ -128,7 +131,7 @@ def _mentions_page(side: Side, title: tuple[str, ...], qualifier: frozenset[str]
 
 
 def _mentioned(side: Side, subject: Subject) -> bool:
-    """Whether the claim has the subject's name, word after word, and calls it nothing else (`the novel`, `the film`)."""
+    """Whether the claim has the subject's name, word after word, and calls it nothing else (`the novel`)."""
     of_name = [at for at, word in enumerate(subject.words) if word in subject.names]
     name = subject.words[of_name[0]:of_name[-1] + 1]
     at = _find(side.sentence.words, name)
@@ -148,4 +151,5 @@ def _descriptor(side: Side, at: int) -> str:
 
 def _find(words: Sequence[str], sought: Sequence[str]) -> int | None:
     size = len(sought)
-    return next((at for at in range(len(words) - size + 1) if tuple(words[at:at + size]) == tuple(sought)), None) if size else None
+    starts = range(len(words) - size + 1) if size else ()
+    return next((at for at in starts if tuple(words[at:at + size]) == tuple(sought)), None)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from lisax.temporal import calendar
 from lisax.temporal.calendar import Interval
-from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
+from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading
 from lisax.temporal.grammar import parse
-from lisax.temporal.lexicon import (AUXILIARIES, CLAUSE_ENDS, POSSESSIVES, PREPOSITIONS, PRONOUNS, STOP_WORDS, TRANSITIVE,
-                                    TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
+from lisax.temporal.lexicon import (AUXILIARIES, CLAUSE_ENDS, POSSESSIVES, PREPOSITIONS, PRONOUNS, STOP_WORDS,
+                                    TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
 from lisax.temporal.tokens import Token, tokens
 
 LONGEST_PHRASE = max(map(len, phrases()))
@@ -129,24 +129,34 @@ class Sentence:
                 or self.words[end:end + 1] != [")"] or expression.period.core is None:
             return None
         opening = max((at for at in range(begin) if self.words[at] == "("), default=None)
-        if not opening or any(self._is_predicate(at) for at in range(opening)) or begin - opening > 8:
+        if not opening or any(self.is_predicate(at) for at in range(opening)) or begin - opening > 8:
             return None
         span = expression.period.core
         return [Event(Predicate(str(kind), str(kind), frozenset({kind})), self.subject(opening),
-                      dataclasses.replace(expression, relation=Relation.IN, period=Period.exact(day), reading=Reading.DAY),
+                      dataclasses.replace(expression, period=Period.exact(day), reading=Reading.DAY),
                       self.text[expression.start:expression.end])
                 for kind, day in zip((Kind.BIRTH, Kind.DEATH), _ends(span))]
 
     def _of_work(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
-        """`is a 2005 American drama film`: its release; no event where the year is that of something else (`the 1996
-        ceremony`). None where no noun follows the year."""
-        attributive = begin and self.words[begin].isdecimal() and self.words[begin - 1] in ("a", "an", "the", *POSSESSIVES)
-        if not attributive:
+        """`is a 2005 American drama film`, `Harbour (1965) is a film`: its release; no event where the year is that of
+        something else (`the 1996 ceremony`). None where the date stands otherwise."""
+        before, after = self.words[begin - 1:begin], self.words[end:end + 1]
+        if before == ["("] and after == [")"] and not any(map(self.is_predicate, range(begin - 1))):
+            noun = self._noun_of_work(end + 1, end + 12) if self.words[end + 1:end + 2] in (["is"], ["was"]) else None
+            at = begin - 1
+        elif before and self.words[begin].isdecimal() and before[0] in ("a", "an", "the", *POSSESSIVES):
+            noun = self._noun_of_work(end, end + 7)
+            if begin < 2 or self.words[begin - 2] not in ("is", "was", "are", "were") or noun is None:
+                return []
+            at = begin - 2
+        else:
             return None
-        noun = next((word for word in self.words[end:end + 7] if word in WORKS or word in CLAUSE_ENDS), None)
-        if begin < 2 or self.words[begin - 2] not in ("is", "was", "are", "were") or noun not in WORKS:
-            return []
-        return [self._event(Predicate(noun, noun, frozenset({Kind.RELEASE})), begin - 2, expression)]
+        return noun and [self._event(Predicate(noun, noun, frozenset({Kind.RELEASE})), at, expression)]
+
+    def _noun_of_work(self, begin: int, end: int) -> str | None:
+        """The first word for a work, before the clause ends."""
+        noun = next((word for word in self.words[begin:end] if word in WORKS or word in CLAUSE_ENDS), None)
+        return noun if noun in WORKS else None
 
     # --- Predicates -------------------------------------------------------------------------
 
@@ -156,14 +166,14 @@ class Sentence:
             if found := self.predicate_ending(end, at):
                 return found
             word = self.words[end - 1]
-            if word in (";", ".") or self._is_gerund(end - 1):
-                return None
+            if word in (";", ".") and "(" not in self.words[:end] or self._is_gerund(end - 1):
+                return None  # in brackets a semicolon parts no sentences: `(born Sarah Ward; 28 June 1951)`
         return None
 
-    def predicate_after(self, at: int) -> tuple[Predicate, int] | None:
-        """The first predicate from a position on."""
+    def predicate_after(self, at: int, known: bool = False) -> tuple[Predicate, int] | None:
+        """The first predicate from a position on; with `known` the first of a known kind."""
         for end in range(at + 1, len(self.words) + 1):
-            if found := self.predicate_ending(end, at):
+            if (found := self.predicate_ending(end, at)) and (found[0].kinds or not known):
                 # `came` of `came out` is no predicate of its own.
                 for longer in range(min(end + LONGEST_PHRASE - 1, len(self.words)), end, -1):
                     more = self.predicate_ending(longer, at)
@@ -177,7 +187,7 @@ class Sentence:
         word = self.words[at]
         return word.endswith("ing") and len(word) > 5 and not self.tokens[at].capital and at not in self._of_dates
 
-    def _is_predicate(self, at: int) -> bool:
+    def is_predicate(self, at: int) -> bool:
         return self.words[at] in AUXILIARIES or self.predicate_ending(at + 1, len(self.words)) is not None
 
     def predicate_ending(self, end: int, date: int) -> tuple[Predicate, int] | None:
@@ -193,9 +203,10 @@ class Sentence:
     def _predicate(self, words: tuple[str, ...], at: int) -> tuple[Predicate, int]:
         kinds, after = phrases().get(words, frozenset()), at + len(words)
         following = self.words[after] if after < len(self.words) else ""
-        if words in (("began",), ("started",), ("begins",)) and following.endswith("ing"):
+        if words in (("began",), ("started",), ("begins",)) and following.endswith("ing") and after not in self._of_dates:
             return Predicate(following, stem(following), frozenset()), at
-        if words in TRANSITIVE and following[:1].isalpha() and following not in PREPOSITIONS and after not in self._of_dates \
+        has_object = following[:1].isalpha() and following not in PREPOSITIONS and after not in self._of_dates
+        if words in TRANSITIVE and has_object \
                 and not AUXILIARIES.intersection(self.words[max(at - 2, 0):at]):
             kinds = frozenset()  # `released an album`: it is not the subject that came out
         return Predicate(" ".join(words), stem(words[0]) if len(words) == 1 else " ".join(words), kinds), at
@@ -207,7 +218,7 @@ class Sentence:
         begin = predicate
         while begin and self.words[begin - 1] not in CLAUSE_ENDS:
             begin -= 1
-        end = next((at for at in range(begin, predicate) if self._is_predicate(at)), predicate)
+        end = next((at for at in range(begin, predicate) if self.is_predicate(at)), predicate)
         local = self._subject(begin, end)
         if begin == 0 or local.names or local.nouns or PRONOUNS.intersection(local.words):
             return local
@@ -220,10 +231,11 @@ class Sentence:
         named = False
         for at in range(limit):
             word = self.words[at]
-            if self._is_predicate(at) or word in CLAUSE_ENDS:
+            if self.is_predicate(at) or word in CLAUSE_ENDS:
                 return at
-            if not self.tokens[at].capital and word not in STOP_WORDS and at:
-                after_noun = self.words[at - 1] in TYPES or (word.endswith("s") and self.words[at - 1] not in STOP_WORDS)
+            if word[0].isalnum() and not self.tokens[at].capital and word not in STOP_WORDS and at:
+                last = self.words[at - 1]
+                after_noun = last in TYPES or (word.endswith("s") and last not in STOP_WORDS)
                 if named or (after_noun and word not in TYPES):
                     return at
             named |= self.tokens[at].capital and at > 0 or (at == 0 and word not in STOP_WORDS)
@@ -244,7 +256,7 @@ def subject_of(found: Sequence[Token]) -> Subject:
     for position, token in enumerate(found):
         if token.word == "'s" or (token.word == "of" and position and found[position - 1].word in nouns):
             relational = True
-        if token.word in STOP_WORDS or token.word in PRONOUNS or token.word in POSSESSIVES or not token.word[0].isalnum():
+        if token.word in STOP_WORDS | PRONOUNS | POSSESSIVES or not token.word[0].isalnum():
             continue
         (names if token.capital or token.word.isdecimal() else nouns).add(token.word)
     return Subject(words, frozenset(names), frozenset(nouns), relational)

@@ -24,65 +24,87 @@ class Kind(enum.StrEnum):
 PHRASES = {
     Kind.BIRTH: "born | birth | came into the world | entered life | started life | date of birth",
     Kind.DEATH: "died | dies | death | passed away | killed | assassinated | executed | drowned",
-    Kind.FOUNDING: "founded | established | formed | founding | formation | set up | incorporated | created | started | began "
-                   "| begins | got started | started business | goes back | goes back to | dates | dates back | dates to "
-                   "| dates back to | dating | came together | opened its doors | received its charter | gave a first concert "
-                   "| gave its first concert | gave their first concert | played its first match | played their first match",
+    Kind.FOUNDING: "founded | established | formed | founding | formation | set up | incorporated | created | "
+                   "started | began | begins | got started | started business | goes back | goes back to | dates | "
+                   "dates back | dates to | dates back to | dating | came together | opened its doors | received its "
+                   "charter | gave a first concert | gave its first concert | gave their first concert | played its "
+                   "first match | played their first match",
     Kind.END: "dissolved | disbanded | abolished | broke up | split up | dissolution | closed down | ceased",
-    Kind.RELEASE: "released | published | came out | comes out | premiered | premiere | aired | debuted | issued | printed "
-                  "| release | publication | first sold | first shown | put on sale | reached the shops | reached shops "
-                  "| reached cinemas | reached the cinemas | reached theaters | hit theaters | hit the shops | appeared",
-    Kind.OCCURRENCE: "took place | takes place | happened | occurred | fought | broke out | held | dates | dates to | began",
+    Kind.RELEASE: "released | published | came out | comes out | premiered | premiere | aired | debuted | issued | "
+                  "printed | release | publication | first sold | first shown | put on sale | reached the shops | "
+                  "reached shops | reached cinemas | reached the cinemas | reached theaters | hit theaters | hit the "
+                  "shops | appeared",
+    Kind.OCCURRENCE: "took place | takes place | happened | occurred | fought | broke out | held | dates | dates to "
+                     "| began",
     Kind.ASCENT: "climbed | scaled | ascent | conquered | topped | summited",
     Kind.WEDDING: "married | wed | wedding | marriage",
     Kind.BUILDING: "built | constructed | erected | construction",
     Kind.LIFE: "lived long enough to see | lived to see | was alive | was still alive",
 }
 # Nouns that a year before them says the release of: `is a 2005 American film`.
-WORKS = frozenset("film movie album song single novel book series show game musical ep record comedy drama thriller "
-                  "documentary play poem sitcom opera sequel miniseries episode".split())
+WORKS = frozenset("""
+film movie album song single novel book series show game musical ep record comedy drama thriller documentary play
+poem sitcom opera sequel miniseries episode
+""".split())
 # Ways to die and to come out: a claim of these holds only where the evidence has the same word.
 SPECIFIC = WORKS | frozenset("killed assassinated executed drowned".split())
 # `The film was released`: what a page's subject may be called on its page.
-TYPES = WORKS | frozenset("""band group duo company firm label studio publisher team club town city village country state
-river lake mountain peak battle siege war award actor actress singer musician rapper player footballer director writer
-novelist author engineer general climber politician artist painter poet composer magazine newspaper university college
-school organization organisation network channel website ship building bridge church museum football""".split())
-RELATIVES = frozenset("""brother sister father mother son daughter wife husband uncle aunt cousin namesake rival
-predecessor successor nearby neighbouring neighboring infamous famous""".split())
+TYPES = WORKS | frozenset("""
+band group duo company firm label studio publisher team club town city village country state river lake mountain
+peak battle siege war award actor actress singer musician rapper player footballer director writer novelist author
+engineer general climber politician artist painter poet composer magazine newspaper university college school
+organization organisation network channel website ship building bridge church museum football
+""".split())
+RELATIVES = frozenset("""
+brother sister father mother son daughter wife husband uncle aunt cousin namesake rival predecessor successor nearby
+neighbouring neighboring infamous famous
+""".split())
 IRREGULAR = {past: base for base, pasts in (entry.split(":") for entry in """
-win:won|become:became|begin:began,begun|take:took,taken|make:made|go:went,gone|come:came|leave:left|lead:led|write:wrote,written
-sell:sold|hold:held|give:gave,given|get:got,gotten|build:built|buy:bought|meet:met|lose:lost|run:ran|speak:spoke,spoken
-send:sent|spend:spent|teach:taught|tell:told|think:thought|fight:fought|find:found|grow:grew,grown|break:broke,broken
-choose:chose,chosen|draw:drew,drawn|fall:fell,fallen|fly:flew,flown|know:knew,known|pay:paid|rise:rose,risen|sing:sang,sung
-sit:sat|stand:stood|strike:struck|throw:threw,thrown|wear:wore,worn|shoot:shot|set:set|see:saw,seen""".strip().replace("\n", "|").split("|"))
-    for past in pasts.split(",")}
+win:won become:became begin:began,begun take:took,taken make:made go:went,gone come:came leave:left lead:led
+write:wrote,written sell:sold hold:held give:gave,given get:got,gotten build:built buy:bought meet:met lose:lost
+run:ran speak:spoke,spoken send:sent spend:spent teach:taught tell:told think:thought fight:fought find:found
+grow:grew,grown break:broke,broken choose:chose,chosen draw:drew,drawn fall:fell,fallen fly:flew,flown
+know:knew,known pay:paid rise:rose,risen sing:sang,sung sit:sat stand:stood strike:struck throw:threw,thrown
+wear:wore,worn shoot:shot set:set see:saw,seen
+""".split()) for past in pasts.split(",")}
 # Past forms in -ed that are seldom verbs, and words in -ed that are none.
-NO_VERBS = frozenset("hundred united red bed named titled entitled called based embed need speed seed feed breed indeed "
-                     "animated syndicated supposed".split())
+NO_VERBS = frozenset("""
+hundred united red bed named titled entitled called based embed need speed seed feed breed indeed animated
+syndicated supposed
+""".split())
 # Verbs that, with an object, say nothing of when their subject came out or was founded.
-TRANSITIVE = frozenset((word,) for word in """released published issued printed founded established formed created started
-began begins opened set incorporated climbed scaled conquered topped killed assassinated executed married built constructed
-erected held fought dissolved disbanded abolished premiered aired debuted ended""".split()) | {("set", "up")}
-PREPOSITIONS = frozenset("in on at by from to for with as of into onto under over near through during before after since until "
-                         "till between around about when while where worldwide theatrically internationally".split())
+TRANSITIVE = frozenset((word,) for word in """
+released published issued printed founded established formed created started began begins opened set incorporated
+climbed scaled conquered topped killed assassinated executed married built constructed erected held fought dissolved
+disbanded abolished premiered aired debuted ended
+""".split()) | {("set", "up")}
+PREPOSITIONS = frozenset("""
+in on at by from to for with as of into onto under over near through during before after since until till between
+around about when while where worldwide theatrically internationally
+""".split())
 # Verbs of what happens to a subject more than once: another date does not contradict.
-RECURRENT = frozenset("win receive get play perform appear visit tour nomin award host serv work featur make releas publish issu "
-                      "record write take have star hold direct produc join live becom renew".split())
+RECURRENT = frozenset("""
+win receive get play perform appear visit tour nomin award host serv work featur make releas publish issu record
+write take have star hold direct produc join live becom renew
+""".split())
 ORDINALS = frozenset("first second third fourth fifth last final debut".split())
 AUXILIARIES = frozenset("is are was were be been being has have had do does did will would can could".split())
 PRONOUNS = frozenset("he she it they this these that who which".split())
 POSSESSIVES = frozenset("his her its their our my".split())
-CLAUSE_ENDS = frozenset([",", ";", "(", ")", ":", "and", "but", "who", "which", "that", "while", "where", "when", "whose"])
+CLAUSE_ENDS = frozenset(", ; ( ) : and but who which that while where when whose".split())
 # Claims with these are left to the verifier: they deny, weaken or quantify what the date is said of.
-UNCERTAIN = frozenset("""not no never n't neither nor none nobody nothing without unless except only allegedly reportedly
-supposedly apparently probably possibly perhaps maybe may might could should would rumored rumoured claimed believed thought
-planned scheduled expected intended failed refused rejected stopped cannot can't won't isn't wasn't didn't doesn't aren't
-weren't hasn't haven't hadn't annually every each always often usually sometimes again or either""".split())
-STOP_WORDS = frozenset("""a an the and or of in on at to by for with from as into onto over under up out off about than then
-there it its he she they his her their this that these those who whom whose which what when where while is are was were be
-been being has have had do does did also s one during within since until till before after between both some such so very
-there first just own ever more most ad bc year years decade century""".split())
+UNCERTAIN = frozenset("""
+not no never n't neither nor none nobody nothing without unless except only allegedly reportedly supposedly
+apparently probably possibly perhaps maybe may might could should would rumored rumoured claimed believed thought
+planned scheduled expected intended failed refused rejected stopped cannot can't won't isn't wasn't didn't doesn't
+aren't weren't hasn't haven't hadn't annually every each always often usually sometimes again or either
+""".split())
+STOP_WORDS = frozenset("""
+a an the and or of in on at to by for with from as into onto over under up out off about than then there it its he
+she they his her their this that these those who whom whose which what when where while is are was were be been
+being has have had do does did also s one during within since until till before after between both some such so very
+there first just own ever more most ad bc year years decade century
+""".split())
 
 
 @functools.cache

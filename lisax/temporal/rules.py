@@ -56,8 +56,9 @@ def _rule(sentence: Sentence, event: Event, evidence: Sequence[Passage]) -> Ruli
     if fits is None or match is None:
         return None
     reading = [str(event.date.reading)] if event.date.reading in COMPOSED else []
-    return Ruling(Label.SUPPORTS if fits else Label.REFUTES, (*reading, str(event.date.relation)), event.predicate.words,
-                  event.text, event.date.possibly, (Fact.of(match, days),), tuple(sorted(match.shared)))
+    return Ruling(Label.SUPPORTS if fits else Label.REFUTES, (*reading, str(event.date.relation)),
+                  event.predicate.words, event.text, event.date.possibly, (Fact.of(match, days),),
+                  tuple(sorted(match.shared)))
 
 
 def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool | None:

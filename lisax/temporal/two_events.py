@@ -15,6 +15,8 @@ from lisax.temporal.ruling import Fact, Ruling, agreed
 BORN = Predicate("born", "born", frozenset({Kind.BIRTH}))
 DIED = Predicate("died", "die", frozenset({Kind.DEATH}))
 YEAR = Length(years=1)
+# Before or after, the claim's two events, and the position after the words that join them.
+Sides = tuple[str, Side, Side, int]
 TO_SEE = (("lived", "long", "enough", "to", "see"), ("lived", "to", "see"))
 
 
@@ -81,8 +83,8 @@ def rule_order(sentence: Sentence, evidence: Sequence[Passage]) -> Ruling | None
                    [(first[0], days), (second[0], other)])
 
 
-def _sides(sentence: Sentence) -> tuple[str, Side, Side, int] | None:
-    """(before or after, the claim's two events, the position after the word that joins them)."""
+def _sides(sentence: Sentence) -> Sides | None:
+    """What `_two` gives for the phrase of the claim that joins two events, if it has one."""
     words = sentence.words
     for phrase in TO_SEE:
         if at := next((at for at in range(1, len(words)) if tuple(words[at:at + len(phrase)]) == phrase), 0):
@@ -98,14 +100,17 @@ def _sides(sentence: Sentence) -> tuple[str, Side, Side, int] | None:
     return found and _two(sentence, word, found[0], found[1], at + 1)
 
 
-def _two(sentence: Sentence, rule: str, predicate: Predicate, left: int, right: int) -> tuple[str, Side, Side, int] | None:
+def _two(sentence: Sentence, rule: str, predicate: Predicate, left: int, right: int) -> Sides | None:
     """Both events; the one after position `right` has the predicate of the other unless it has its own."""
-    own = sentence.predicate_after(right)
-    end = own[1] if own else len(sentence.words)
+    own = sentence.predicate_after(right, known=True)
     other = own[0] if own else predicate
     if not predicate.kinds or not other.kinds or (own is None and predicate is DIED):
         return None
-    subject = subject_of([token for token in sentence.tokens[right:end] if token.word[0].isalnum() or token.word == "'s"])
+    end = next((at for at in range(right, len(sentence.words)) if sentence.is_predicate(at)), len(sentence.words))
+    named = sentence.tokens[right:end]
+    if own and sentence.words[right:own[1]] in ([], ["the"]):  # `after the founding of Y`
+        named = sentence.tokens[own[1] + len(other.words.split()) + 1:]
+    subject = subject_of([token for token in named if token.word[0].isalnum() or token.word == "'s"])
     return rule, Side(sentence, predicate, sentence.subject(left)), Side(sentence, other, subject), right
 
 

@@ -14,6 +14,7 @@ import lisax
 from lisax import cli, world
 from lisax.corpora import open_folder
 from lisax.corpora.fever import read_predictions
+from lisax.pipelines.base import REPORT, TRAIN, VALIDATION
 from lisax.pipelines.inference import AGGREGATES
 from lisax.pipelines.list5 import List5
 from lisax.pipelines.list5_report import finish
@@ -138,6 +139,24 @@ def test_until_stops_after_a_stage(folder, tmp_path, capfd):
 def test_the_stages_are_those_that_run(folder, out):
     run = List5(open_folder(folder / "world"), out, read_recipe([folder / "recipe.gin"]))
     assert sorted(run.stage_names) == sorted(path.stem for path in (out / "stages").glob("*.json"))
+
+
+def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
+    recipe = dataclasses.replace(read_recipe([folder / "recipe.gin"]), hops=2, fuse_bm25=False)
+    run = List5(open_folder(folder / "world"), tmp_path, recipe)
+    run.build_index()
+    run.retrieve_candidates()
+    first = run.selection_file("rank_entities", REPORT)
+    run.stages.run(f"select.rank_entities.{REPORT}", outputs=[first],
+                   work=lambda: first.write_bytes(run.candidates_file(REPORT).read_bytes()))
+    run._hop(REPORT)
+    before, after = read_run(first), read_run(run.selection_file(recipe.selector, REPORT))
+    assert before.keys() == after.keys()
+    assert any({hit.id for hit in after[claim]} - {hit.id for hit in hits} for claim, hits in before.items())
+    assert all([hit.id for hit in after[claim][:3]] == [hit.id for hit in hits[:3]] for claim, hits in before.items())
+    assert {f"select.hops.{role}" for role in (TRAIN, VALIDATION, REPORT)} <= set(run.stage_names)
+    with pytest.raises(LisaxError, match="hops"):
+        dataclasses.replace(recipe, hops=3)
 
 
 def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, capsys):

@@ -13,7 +13,8 @@ from lisax.sampling.examples import Passage
 
 MILL = Passage("Red_Mill_3", "Red Mill", "Red Mill was founded in 1992 .")
 CLAIMS = {"1": Claim("1", "Red Mill was founded before 1990."), "2": Claim("2", "Red Mill is red.")}
-VERDICTS = [Verdict(i, Label.NOT_ENOUGH_INFO, (0.1, 0.2, 0.7), ("Red_Mill_3", "Red_Mill_9"), (0.9, 0.5)) for i in CLAIMS]
+VERDICTS = [Verdict(i, Label.NOT_ENOUGH_INFO, (0.1, 0.2, 0.7), ("Red_Mill_3", "Red_Mill_9"), (0.9, 0.5))
+            for i in CLAIMS]
 
 
 def judged():

@@ -164,3 +164,13 @@ def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
                   ("bm25", "--strategy", "entity-word")):
         with pytest.raises(LisaxError, match="leave|use it with"):
             index(*wrong, "--corpus", tmp_path / "data", "--out", tmp_path / "index")
+
+
+def test_a_second_hop_is_another_run_and_of_documents_only(data, capsys):
+    index("documents", "--corpus", data / "data", "--out", data / "index")
+    words = ("--index", data / "index", "--claims", data / "data" / "claims.dev.jsonl", "--out", data / "run.trec")
+    for hops in (1, 2):
+        assert retrieve(*words, "--k", 2, "--hops", hops) == 0
+        assert "2 claims" in capsys.readouterr().out
+    assert retrieve(*words, "--k", 2, "--hops", 2) == 0
+    assert "done before" in capsys.readouterr().out

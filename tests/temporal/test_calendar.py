@@ -1,7 +1,5 @@
 """Days and intervals against the standard library's calendar, and their rules."""
 
-import datetime
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

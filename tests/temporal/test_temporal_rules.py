@@ -2,25 +2,28 @@
 
 import json
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.corpora import open_folder
 from lisax.records import Label
 from lisax.sampling.examples import Passage
-from lisax.temporal import judge
+from lisax.temporal import judge, parse
 from lisax.temporal.numbers import number_words, ordinal_words
 from lisax.world.claims import Evidence
 from lisax.world.pages import capitalise
-from lisax.world.writing import neighbourhoods
+from lisax.world.writing import neighbourhoods, write
 
 S, R = Label.SUPPORTS, Label.REFUTES
 ADA = Passage("Ada_Brook_0", "Ada Brook", "Ada Jane Brook ( 5 February 1748 -- 28 January 1798 ) was a composer .")
 MILL = Passage("Red_Mill_3", "Red Mill", "The company was founded in Oslo on June 4 , 1992 by Ida Moe .")
 FILM = Passage("Harbour_(film)_0", "Harbour (film)", "Harbour is a 1965 Danish drama film starring Ida Moe .")
 BAND = Passage("The_Larks_1", "The Larks", "They formed in late 1990 and have been on the Dale list since 1995 .")
-IDA = Passage("Ida_Moe_0", "Ida Moe", "Ida Moe ( born 3 May 1940 ) is a founder , and in 1952 , she won the Oak Prize .")
+IDA = Passage("Ida_Moe_0", "Ida Moe",
+              "Ida Moe ( born 3 May 1940 ) is a founder , and in 1952 , she won the Oak Prize .")
 EVERYTHING = (ADA, MILL, FILM, BAND, IDA)
 RULED = [
     ("Ada Brook was born in 1748.", S, ("in",)),
@@ -43,6 +46,7 @@ RULED = [
     ("The Larks got started in 1990.", S, ("in",)),
     ("The Larks have been on the Dale list since 1999.", None, ()),
     ("The Larks were on the Dale list before 1990.", None, ()),  # no verb to go by
+    ("Red Mill began during the 1990s.", S, ("decade", "in")),
     ("Ida Moe won the Oak Prize in 1952.", S, ("in",)),
     ("Ida Moe won the Oak Prize in 1980.", None, ()),  # it may be won twice
     ("Ida Moe won the first Oak Prize in 1980.", None, ()),
@@ -60,6 +64,7 @@ RULED = [
     ("Ida Moe was born before Ada Brook died.", R, ("order", "before")),
     ("Red Mill is younger than Ida Moe.", S, ("order", "after")),
     ("Ada Brook died 142 years before Ida Moe was born.", S, ("order", "before")),
+    ("Ada Brook died after the founding of Red Mill.", R, ("order", "after")),
     ("Ada Brook died ten years before Ida Moe was born.", R, ("order", "before")),
 ]
 UNRULED = [
@@ -93,6 +98,15 @@ def test_evidence_that_disagrees_or_doubts_decides_nothing(claim):
     assert judge(claim, []) is None
 
 
+@pytest.mark.parametrize(("text", "label"), [
+    ("Pier ( 1985 ) is the second film of the series .", R), ("Pier ( 1985 ) is a town .", None),
+    ("Pier is the 1985 winner of a prize .", None), ("Pier is a series that ran in the late 1960s and early 1970s .", None),
+    ("Its second series came out in 1985 .", None), ("Pier released its album in 1985 .", None)])
+def test_dates_of_works(text, label):
+    ruling = judge("Pier was released in 1990.", [Passage("Pier_0", "Pier", text)])
+    assert (ruling and ruling.label) == label
+
+
 def test_two_pages_of_one_name_decide_only_the_claim_that_says_which():
     novel = Passage("Harbour_(novel)_0", "Harbour (novel)", "Harbour is a 1950 novel by Ada Brook .")
     assert judge("Harbour was released in 1965.", [FILM, novel]) is None
@@ -116,8 +130,8 @@ def test_a_ruling_says_what_a_person_needs_to_check_it():
 @given(st.integers(1000, 2100), st.integers(1000, 2100))
 def test_before_in_and_after_part_all_years(stated, claimed):
     evidence = [Passage("Red_Mill_3", "Red Mill", f"It was founded in {stated} .")]
-    labels = {word: judge(f"Red Mill was founded {word} {claimed}.", evidence).label for word in ("before", "in", "after")}
-    assert [word for word, label in labels.items() if label is S] == [
+    words = ("before", "in", "after")
+    assert [word for word in words if judge(f"Red Mill was founded {word} {claimed}.", evidence).label is S] == [
         "before" if stated < claimed else "in" if stated == claimed else "after"]
 
 
@@ -131,19 +145,40 @@ def manipulated(year: int, holds: bool, rng: random.Random) -> list[str]:
     said = year if holds else year + rng.choice((-1, 1)) * rng.randint(12, 30)
     near, far, count = rng.randint(2, 9), rng.randint(2, 9), rng.randint(2, 9)
     ordinal = ordinal_words((year - 1) // 100 + (1 if holds else rng.choice((0, 2, 3))))
-    ways = [f"in {said}", f"before {year + near if holds else year - near}", f"after {year - near if holds else year + near}",
-            f"between {said - near} and {said + far}", f"{count} years before {said + count}",
+    ahead = near if holds else -near
+    ways = [f"in {said}", f"before {year + ahead}", f"after {year - ahead}", f"between {said - near} and {said + far}", f"{count} years before {said + count}",
             f"{number_words(count)} years after {said - count}"]
     # `the 1900s` may be a decade or a century, and 1900 lies in either century.
     ways += [f"in the {said // 10}0s"] if said % 100 >= 10 else []
     return ways + ([f"in the {ordinal} century"] if year % 100 else [])
 
 
+def test_no_claim_of_a_world_is_ruled_on_wrongly(tmp_path):
+    write(tmp_path, 960, seed=7)
+    data = open_folder(tmp_path)
+    documents = list(data.documents())
+    passages = {document.id: [Passage(s.id, document.title, s.text) for s in document.sentences] for document in documents}
+    undated, right, wrong = 0, Counter(), []
+    for claim in data.claims("train"):
+        # All that the pages say that have the evidence or that the claim names: more than a verifier would be given.
+        pages = {unit.rpartition("_")[0] for unit in claim.gold_ids}
+        pages |= {document.id for document in documents if document.title.partition(" (")[0] in claim.text}
+        ruling = judge(claim.text, [passage for page in passages if page in pages for passage in passages[page]])
+        undated += not parse(claim.text)
+        if ruling is not None:
+            right[bool(parse(claim.text))] += ruling.label is claim.label
+            if ruling.label is not claim.label:
+                wrong.append((claim.text, claim.label))
+    assert not wrong and undated >= 1000
+    assert right[True] > 150 and right[False] > 20  # with dates, and comparing events
+
+
 def test_a_worlds_dates_manipulated_are_judged_right():
     rng, judged, right, wrong = random.Random(0), 0, 0, []
     for _, place, written in neighbourhoods(144, seed=5):
         evidence = Evidence(written)
-        passages = {s.id: Passage(s.id, page.entity.title, s.text) for page in written for s in page.document().sentences}
+        passages = {s.id: Passage(s.id, page.entity.title, s.text)
+                    for page in written for s in page.document().sentences}
         for facts in place.facts:
             for fact in facts.values():
                 units = evidence.ids(fact)
