@@ -25,6 +25,7 @@ from lisax.pipelines.recipe import WORLD_SHARES
 from lisax.pipelines.stages import counting, say
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval
+from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples as pairs
 from lisax.sampling import negatives, pointer_examples
@@ -35,15 +36,20 @@ from lisax.sampling.pointer_examples import PointerExample
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A row of the paper's ablations. `ranked`: documents are those pointed to, otherwise the first retrieved."""
+    """A row of the report: one of the paper's ablations, or a defence.
+
+    `documents` are those pointed to ("documents"), the first of the "candidates", or ("hops", ours) those pointed to with
+    pages that their sentences name."""
 
     model: str
-    ranked: bool = True
+    documents: str = "documents"
     temporal: bool = False
 
 
+# The first is the paper's system, which the page is about.
 VARIANTS = {"joint_temporal": Variant("evidence", temporal=True), "joint": Variant("evidence"),
-            "joint_without_ranking": Variant("evidence", ranked=False), "set": Variant("evidence_set")}
+            "joint_hops": Variant("evidence", "hops"), "joint_hops_temporal": Variant("evidence", "hops", temporal=True),
+            "joint_without_ranking": Variant("evidence", "candidates"), "set": Variant("evidence_set")}
 
 
 class Deseption(PagePipeline):
@@ -59,6 +65,7 @@ class Deseption(PagePipeline):
         names += ["world", "vocabulary", WARM_UP] if self.recipe.warm_up else ["vocabulary"]
         names += ["examples.documents", *(f"train.{model}" for model in ("titles", "documents") if model in train)]
         names += [f"point.{role}" for role in self.roles]
+        names += [f"hop.{role}" for role in self.reported_roles] if self.recipe.hops == 2 else []
         names += ["examples.sentences", *(f"train.{model}" for model in ("labels", "evidence", "evidence_set")
                                           if model in train)]
         return names + [f"predict.{variant}" for variant in self.variants]
@@ -77,15 +84,14 @@ class Deseption(PagePipeline):
     def variants(self) -> dict[str, Variant]:
         """Those of `VARIANTS` whose models the recipe trains."""
         return {name: variant for name, variant in VARIANTS.items()
-                if variant.model in self.recipe.train and (self.recipe.temporal or not variant.temporal)}
+                if variant.model in self.recipe.train and (self.recipe.temporal or not variant.temporal)
+                and (self.recipe.hops == 2 or variant.documents != "hops")}
 
     # --- Files and what stages read ---------------------------------------------------------
 
-    def candidates_file(self, role: str) -> Path:
-        return self.out / "runs" / f"candidates.{role}.trec"
-
-    def documents_file(self, role: str) -> Path:
-        return self.out / "runs" / f"documents.{role}.trec"
+    def pages_file(self, which: str, role: str) -> Path:
+        """The run of pages: `candidates`, `documents` (pointed to) or `hops`."""
+        return self.out / "runs" / f"{which}.{role}.trec"
 
     def limited(self, role: str) -> list[Claim]:
         """The claims of a role that take part."""
@@ -96,11 +102,10 @@ class Deseption(PagePipeline):
         page = self.sentences.page(page_id)
         return page and Passage(page_id, page.title, "")
 
-    def sentence_candidates(self, role: str, *, ranked: bool) -> dict[str, list[str]]:
+    def sentence_candidates(self, role: str, pages: str = "documents") -> dict[str, list[str]]:
         """Sentences of each claim's documents, all first ones before the second of any."""
-        run = read_run(self.documents_file(role) if ranked else self.candidates_file(role))
         found = {}
-        for claim, hits in run.items():
+        for claim, hits in read_run(self.pages_file(pages, role)).items():
             pages = [self.sentences.of_pages([hit]) for hit in hits[:self.recipe.documents]]
             units = (unit for row in itertools.zip_longest(*pages) for unit in row if unit is not None)
             found[claim] = list(itertools.islice(units, self.recipe.sentences))
@@ -125,7 +130,7 @@ class Deseption(PagePipeline):
 
     def retrieve(self) -> None:
         """M candidate pages of every claim."""
-        recipe, outputs = self.recipe, {role: self.candidates_file(role) for role in self.roles}
+        recipe, outputs = self.recipe, {role: self.pages_file("candidates", role) for role in self.roles}
 
         def work() -> None:
             self.tell_gaps()
@@ -144,7 +149,7 @@ class Deseption(PagePipeline):
         def work() -> None:
             skipped = Counter()
             for role in (TRAIN, VALIDATION):
-                claims, ranked = self.limited(role), pairs.ranked_ids(read_run(self.candidates_file(role)))
+                claims, ranked = self.limited(role), pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
                 pairs.write(self.examples_file(names[0], role), self._title_pairs(claims, ranked))
                 self._write_pointers(names[1], role, claims, ranked, self.page, pointer_examples.page_sets,
                                      recipe.candidates, recipe.documents, skipped)
@@ -181,14 +186,23 @@ class Deseption(PagePipeline):
     def point(self) -> None:
         """The D documents of every claim, in the order in which they were pointed to."""
         for role in self.roles:
-            self.stages.run(f"point.{role}", functools.partial(self._point, role), outputs=[self.documents_file(role)],
+            self.stages.run(f"point.{role}", functools.partial(self._point, role), outputs=[self.pages_file("documents", role)],
                             after=["retrieve", "train.documents"])
+        for role in self.reported_roles if self.recipe.hops == 2 else ():
+            self.stages.run(f"hop.{role}", functools.partial(self._hop, role), outputs=[self.pages_file("hops", role)],
+                            after=[f"point.{role}"])
+
+    def _hop(self, role: str) -> None:
+        """The second hop from the documents pointed to: of as many, the last give way to what their sentences name."""
+        run = read_run(self.pages_file("documents", role))
+        write_run(self.pages_file("hops", role),
+                  second_pages(self.index, self.claims[role].values(), run, self.recipe.documents), "hops")
 
     def _point(self, role: str) -> None:
         model, claims = PointerModel(self.model_dir("documents")), self.limited(role)
-        ranked = pairs.ranked_ids(read_run(self.candidates_file(role)))
+        ranked = pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
         examples = list(pointer_examples.as_used(claims, ranked, self.page, lambda claim: (), model.candidates))
-        write_run(self.documents_file(role), self._pointed(model, examples), "documents")
+        write_run(self.pages_file("documents", role), self._pointed(model, examples), "documents")
 
     def _pointed(self, model: PointerModel, examples: Sequence[PointerExample]) -> Iterator[Hit]:
         with counting(len(examples), "claims") as advance:
@@ -206,7 +220,7 @@ class Deseption(PagePipeline):
         def work() -> None:
             skipped = Counter()
             for role in (TRAIN, VALIDATION):
-                claims, ranked = self.limited(role), self.sentence_candidates(role, ranked=True)
+                claims, ranked = self.limited(role), self.sentence_candidates(role)
                 labelled = [claim for claim in claims if claim.label is not None]
                 pairs.write(self.examples_file(names[0], role), pairs.pointwise(
                     labelled, ranked, self.lookup, seed=recipe.seed, window=Window(*recipe.labelling_window),
@@ -237,7 +251,8 @@ class Deseption(PagePipeline):
     def predict(self) -> None:
         """Verdicts of every variant over the reported claims and over those made of them."""
         for name, variant in self.variants.items():
-            runs = [f"point.{role}" for role in self.reported_roles] if variant.ranked else ["retrieve"]
+            stage = {"documents": "point", "hops": "hop"}.get(variant.documents)
+            runs = [f"{stage}.{role}" for role in self.reported_roles] if stage else ["retrieve"]
             self.stages.run(f"predict.{name}", functools.partial(self._predict, name, variant),
                             outputs=[self.predictions_of(name, role) for role in self.reported_roles],
                             after=[f"train.{variant.model}", *runs])
@@ -246,7 +261,7 @@ class Deseption(PagePipeline):
         model = PointerModel(self.model_dir(variant.model))
         for role in self.reported_roles:
             claims = self.claims[role]
-            ranked = self.sentence_candidates(role, ranked=variant.ranked)
+            ranked = self.sentence_candidates(role, variant.documents)
             say(f"  {role}")
             verdicts = verify(model, claims.values(), ranked, self.lookup)
             if variant.temporal:

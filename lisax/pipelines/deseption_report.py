@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
@@ -15,13 +15,16 @@ from lisax.pipelines.base import REPORT, TRAIN
 from lisax.pipelines.deseption import Deseption
 from lisax.pipelines.list5_report import claim_view, training_curves, versions
 from lisax.pipelines.over_pages import ATTACKED
-from lisax.records import split_sentence_id, write_json
+from lisax.records import Claim, split_sentence_id, write_json
 from lisax.retrieval.runs import read_run
-from lisax.sampling.examples import ranked_ids
+from lisax.sampling.examples import Ranked, ranked_ids
 
 SHOWN_OF_A_KIND = 200
 ROWS = {"joint_temporal": "joint pointer, dates", "joint": "joint pointer",
+        "joint_hops": "joint pointer, second hop", "joint_hops_temporal": "joint pointer, second hop, dates",
         "joint_without_ranking": "joint pointer, no document ranking", "set": "pointer, then labels"}
+
+PAGES = {"candidates": "candidates", "first_candidates": "first", "documents": "pointed to", "hops": "second hop"}
 
 
 def finish(run: Deseption) -> str:
@@ -50,15 +53,16 @@ def _figures(run: Deseption) -> dict:
 
 
 def _recalls(run: Deseption, role: str) -> dict[str, float]:
-    """Share of the claims with evidence of which all pages of a set are among the candidates, those pointed to and as
-    many of the first candidates."""
+    """Share of the claims with evidence of which all pages of a set are among the candidates, as many of the first
+    candidates as are pointed to, those pointed to, and those with a second hop."""
     claims, d = run.claims[role].values(), run.recipe.documents
-    candidates, pointed = (ranked_ids(read_run(file)) for file in (run.candidates_file(role), run.documents_file(role)))
-    return {"candidates": _recall(claims, candidates), "documents": _recall(claims, pointed),
-            "first_candidates": _recall(claims, {i: pages[:d] for i, pages in candidates.items()})}
+    found = {which: ranked_ids(read_run(run.pages_file(which, role))) for which in ("candidates", "documents", "hops")
+             if run.pages_file(which, role).exists()}
+    found["first_candidates"] = {i: pages[:d] for i, pages in found["candidates"].items()}
+    return {which: _recall(claims, pages) for which, pages in found.items()}
 
 
-def _recall(claims, pages: Mapping) -> float:
+def _recall(claims: Iterable[Claim], pages: Ranked) -> float:
     provable = [claim for claim in claims if claim.evidence_sets]
     whole = sum(any({split_sentence_id(unit)[0] for unit in units} <= set(pages.get(claim.id, ()))
                     for units in claim.evidence_sets) for claim in provable)
@@ -76,12 +80,12 @@ def _report(run: Deseption, figures: Mapping) -> Report:
     verdicts = ResultTable("Verdicts", ("accuracy", "recall", "FEVER"), (
         row("majority label", figures["majority"]),
         *(row(ROWS[name], found, name == best) for name, found in figures["variants"].items()), *DESEPTION_FEVER1))
-    documents = ResultTable("Documents", ("candidates", "pointed to", "first retrieved"), tuple(
-        ResultRow("attacked claims" if role == ATTACKED else "claims",
-                  (found["candidates"], found["documents"], found["first_candidates"]))
+    documents = ResultTable("Documents", tuple(PAGES.values()), tuple(
+        ResultRow("attacked claims" if role == ATTACKED else "claims", tuple(map(found.get, PAGES)))
         for role, found in figures["retrieval"].items()),
         explanation=f"Share of claims of which all pages of an evidence set are among the {run.recipe.candidates} "
-                    f"candidates, the {run.recipe.documents} pointed to, and as many of the first candidates.")
+                    f"candidates, and among {run.recipe.documents} pages: the first candidates, those pointed to, and "
+                    "those with a second hop.")
     tables = [verdicts, documents, *attack_tables(figures["attacks"], ROWS)]
     if figures["attacks"] is not None:
         tables += [ResultTable("FEVER 2.0 development set, published", ("accuracy", "recall", "FEVER"), DESEPTION_FEVER2),

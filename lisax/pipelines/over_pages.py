@@ -59,7 +59,9 @@ class PagePipeline(Pipeline):
         """Claims by role and id; those that are made of others are there once the stage `attack` is done."""
         found = dict(self.claims_of_data)
         if self.recipe.attacked_share:
-            found[TRAIN] = found[TRAIN] | {claim.id: claim for claim in read_claims(self.attacks_file(TRAIN))}
+            # In an order of their ids, so that the first so many of them are mixed too.
+            mixed = found[TRAIN] | {claim.id: claim for claim in read_claims(self.attacks_file(TRAIN))}
+            found[TRAIN] = dict(sorted(mixed.items(), key=lambda item: hashed_share(item[0])))
         if self.recipe.attacks:
             found[ATTACKED] = {claim.id: claim for claim in read_claims(self.attacks_file(REPORT))}
         return found

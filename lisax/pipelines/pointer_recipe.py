@@ -38,7 +38,9 @@ class PointerRecipe(AttackRecipe):
     # information each claim adds (as `weak_sentences` of LisT5).
     labelling_window: Sequence[int] = (1, 10)
     weak_sentences: int = 0
-    temporal: bool = True  # the temporal step after the joint model, reported beside it
+    # Defences, reported beside the joint model: the temporal step, and with 2 hops pages that the first ones name.
+    temporal: bool = True
+    hops: int = 2
     k1: float = 0.6
     b: float = 0.5
     vocabulary: str | None = None
@@ -59,6 +61,8 @@ class PointerRecipe(AttackRecipe):
                                  f"{', '.join(TASKS)}")
         if missing := {"documents", "evidence"} - self.train.keys():
             raise LisaxError(f"PointerRecipe.train must name a gin file for '{min(missing)}'")
+        if self.hops not in (1, 2):
+            raise LisaxError(f"PointerRecipe.hops must be 1 or 2, found {self.hops}")
         if not 0 < self.documents <= self.candidates:
             raise LisaxError(f"PointerRecipe.documents is {self.documents}: from 1 to the {self.candidates} candidates")
         if not 0 < self.validation_share < 1:
