@@ -47,7 +47,8 @@ def add(name: str, family: Family, file_of: FileOf, *, splits: Sequence[str] = (
                          "targets": seqio.Feature(seqio.PassThroughVocabulary(COLUMNS), add_eos=False)},
         postprocess_fn=with_sets,
         metric_fns=[metrics.pointed_recall])
-    return families.described(task, family, preset, lambda lengths: lengths["inputs"] // (lengths["targets"] // COLUMNS),
+    return families.described(task, family, preset,
+                              lambda lengths: lengths["inputs"] // (lengths["targets"] // COLUMNS),
                               lambda lengths: lengths["targets"] // COLUMNS)
 
 
@@ -66,8 +67,8 @@ def encode_candidates(dataset: tf.data.Dataset, output_features: Mapping[str, se
     k, rest = divmod(lengths.get("targets") or 0, COLUMNS)
     tokens = lengths.get("inputs") or 0
     if not k or rest or not tokens or tokens % k:
-        raise LisaxError(f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} for "
-                         f"k candidates of L tokens, found {dict(lengths) or None}")
+        raise LisaxError(f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} "
+                         f"for k candidates of L tokens, found {dict(lengths) or None}")
     wording, to_ids = families.wording_of(output_features, preset, family)
     ids_of = families.remembering(to_ids)
 
@@ -75,15 +76,16 @@ def encode_candidates(dataset: tf.data.Dataset, output_features: Mapping[str, se
         example = families.parsed(line, PointerExample.from_row, task)
         count = len(example.candidates)
         if count > k:
-            raise LisaxError(f"task '{task}': claim '{example.claim_id}' has {count} candidates, TASK_FEATURE_LENGTHS has "
-                             f"room for {k}")
+            raise LisaxError(f"task '{task}': claim '{example.claim_id}' has {count} candidates, TASK_FEATURE_LENGTHS "
+                             f"has room for {k}")
         inputs, targets = np.zeros((k, tokens // k), np.int32), np.zeros((k, COLUMNS), np.int32)
         texts = encode_each_candidate(example, family, preset=wording, max_tokens=tokens // k,
                                       count_tokens=lambda text: len(ids_of(text)))
         for i, text in enumerate(texts):
             ids = [*ids_of(text), EOS_ID]
             inputs[i, :len(ids)] = ids
-        targets[:count] = np.reshape(pointer_targets(count, example.label, example.pointers, example.sets), (-1, COLUMNS))
+        if count:
+            targets[:count] = pointer_targets(count, example.label, example.pointers, example.sets)
         return (inputs.reshape(-1), targets.reshape(-1), "\n".join(texts), " ".join(map(str, example.pointers)),
                 example.claim_id, " ".join(example.unit_ids),
                 ";".join(" ".join(map(str, places)) for places in example.sets))

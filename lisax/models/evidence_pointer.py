@@ -257,7 +257,8 @@ class PointerHead(nn.Module):
         """[rows, beam, 3] of the vectors that were read [rows, beam, steps, emb], side by side and pooled."""
         there = pointers[..., None] >= 0
         some = there.any(axis=-2)
-        pools = [jnp.where(some, jnp.max(jnp.where(there, sign * read, MASKED), axis=-2), 0.0) * sign for sign in (1, -1)]
+        highest, lowest = (sign * jnp.max(jnp.where(there, sign * read, MASKED), axis=-2) for sign in (1, -1))
+        pools = [jnp.where(some, pool, 0.0) for pool in (highest, lowest)]
         return self._labels(jnp.concatenate([read.reshape(*read.shape[:2], -1), *pools], axis=-1))
 
     def _read_at(self, memory: Memory, chosen: Array) -> Array:

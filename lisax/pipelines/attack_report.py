@@ -19,8 +19,8 @@ KIND_NAMES = {Kind.CONJUNCTION: "conjunction", Kind.MULTI_HOP: "multi-hop", Kind
 
 
 def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
-    """{"by_kind": {"clean", each kind, "all attacks": {"claims", "variants": {variant: FEVER figures}}}, "potency"}; None
-    where nothing was attacked."""
+    """{"by_kind": {group: {"claims", "variants": {variant: FEVER figures}}}, "potency"}, groups being "clean", each kind
+    and "all attacks"; None where nothing was attacked."""
     if not run.recipe.attacks:
         return None
     groups: dict[str, Mapping[str, Claim]] = {CLEAN: _labelled(run.claims[REPORT])}

@@ -65,12 +65,12 @@ def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int) 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pipeline", choices=["list5", "open-tables", "deseption"], help="the paper")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data check` "
-                        "knows (open-tables, deseption: default is a generated world)")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data "
+                        "check` knows (open-tables, deseption: default is a generated world)")
     parser.add_argument("--pages", type=int, help="size of the generated world (default: "
                         f"{', '.join(f'{pages} for {name}' for name, pages in RUN_PAGES.items())})")
-    parser.add_argument("--attacks", action="store_true", help="list5: verify attacked claims too, and report by attack "
-                        "(deseption always does)")
+    parser.add_argument("--attacks", action="store_true", help="list5: verify attacked claims too, and report by "
+                        "attack (deseption always does)")
     _add_run_flags(parser)
 
 
@@ -91,7 +91,8 @@ def run_main(args: argparse.Namespace) -> int:
     return _list5(args, args.data, args.gin_file or ["experiments/list5/scratch.gin"], bindings)
 
 
-def _run_or_world(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.Namespace, recipes: str) -> int:
+def _run_or_world(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.Namespace,
+                  recipes: str) -> int:
     """A run over the given data, or over a generated world."""
     data, recipe = args.data, f"{recipes}/scratch.gin"
     if data is None:

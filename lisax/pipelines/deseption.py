@@ -38,8 +38,8 @@ from lisax.sampling.pointer_examples import PointerExample
 class Variant:
     """A row of the report: one of the paper's ablations, or a defence.
 
-    `documents` are those pointed to ("documents"), the first of the "candidates", or ("hops", ours) those pointed to with
-    pages that their sentences name."""
+    `documents` are those pointed to ("documents"), the first of the "candidates", or ("hops", ours) those pointed to
+    with pages that their sentences name."""
 
     model: str
     documents: str = "documents"
@@ -48,7 +48,8 @@ class Variant:
 
 # The first is the paper's system, which the page is about.
 VARIANTS = {"joint_temporal": Variant("evidence", temporal=True), "joint": Variant("evidence"),
-            "joint_hops": Variant("evidence", "hops"), "joint_hops_temporal": Variant("evidence", "hops", temporal=True),
+            "joint_hops": Variant("evidence", "hops"),
+            "joint_hops_temporal": Variant("evidence", "hops", temporal=True),
             "joint_without_ranking": Variant("evidence", "candidates"), "set": Variant("evidence_set")}
 
 
@@ -139,7 +140,8 @@ class Deseption(PagePipeline):
                 write_run(out, hits, "candidates")
 
         self.stages.run("retrieve", work, outputs=list(outputs.values()), after=self.first_stages,
-                        settings={"claims": self.data_print, "candidates": recipe.candidates, "limit": recipe.train_claims,
+                        settings={"claims": self.data_print, "candidates": recipe.candidates,
+                                  "limit": recipe.train_claims,
                                   "roles": [recipe.validation_share, recipe.validation_claims, recipe.report_claims]})
 
     def learn_documents(self) -> None:
@@ -186,11 +188,11 @@ class Deseption(PagePipeline):
     def point(self) -> None:
         """The D documents of every claim, in the order in which they were pointed to."""
         for role in self.roles:
-            self.stages.run(f"point.{role}", functools.partial(self._point, role), outputs=[self.pages_file("documents", role)],
-                            after=["retrieve", "train.documents"])
+            self.stages.run(f"point.{role}", functools.partial(self._point, role),
+                            outputs=[self.pages_file("documents", role)], after=["retrieve", "train.documents"])
         for role in self.reported_roles if self.recipe.hops == 2 else ():
-            self.stages.run(f"hop.{role}", functools.partial(self._hop, role), outputs=[self.pages_file("hops", role)],
-                            after=[f"point.{role}"])
+            self.stages.run(f"hop.{role}", functools.partial(self._hop, role),
+                            outputs=[self.pages_file("hops", role)], after=[f"point.{role}"])
 
     def _hop(self, role: str) -> None:
         """The second hop from the documents pointed to: of as many, the last give way to what their sentences name."""

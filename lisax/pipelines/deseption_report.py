@@ -88,7 +88,8 @@ def _report(run: Deseption, figures: Mapping) -> Report:
                     "those with a second hop.")
     tables = [verdicts, documents, *attack_tables(figures["attacks"], ROWS)]
     if figures["attacks"] is not None:
-        tables += [ResultTable("FEVER 2.0 development set, published", ("accuracy", "recall", "FEVER"), DESEPTION_FEVER2),
+        measures = ("accuracy", "recall", "FEVER")
+        tables += [ResultTable("FEVER 2.0 development set, published", measures, DESEPTION_FEVER2),
                    ResultTable("Label accuracy by attack, published", ("joint pointer, dates",), DESEPTION_ATTACKS)]
     return Report(
         title="DeSePtion", subtitle=f"{run.data.folder} · {run.reported_split} · {len(labelled):,} claims",

@@ -132,7 +132,8 @@ class List5(PagePipeline):
                 found = read_run(run)
                 write_run(self.candidates_file(role), self._expand(found), "candidates")
 
-        self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=self.first_stages,
+        self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)],
+                        after=self.first_stages,
                         settings={"claims": self.data_print, "documents": recipe.documents,
                                   "candidates": recipe.candidates, "method": recipe.method,
                                   **({"hops": 2} if recipe.hops == 2 else {}),
@@ -319,7 +320,8 @@ class List5(PagePipeline):
         for variant, (labeller, selection) in self.variants.items():
             self.stages.run(f"predict.{variant}", functools.partial(self._predict, variant, labeller, selection),
                             outputs=[self.predictions_of(variant, role) for role in self.reported_roles],
-                            after=[f"train.{labeller}", *(f"select.{selection}.{role}" for role in self.reported_roles)],
+                            after=[f"train.{labeller}",
+                                   *(f"select.{selection}.{role}" for role in self.reported_roles)],
                             settings={"temporal": True} if self.recipe.temporal else {})
 
     def _predict(self, variant: str, labeller: str, selection: str) -> None:

@@ -1,4 +1,4 @@
-"""What the pipelines over pages of text share: the index, its sentences, and claims attacked as DeSePtion attacks them."""
+"""What the pipelines over pages of text share: the index, its sentences, and attacked claims (DeSePtion, section 4)."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ class PagePipeline(Pipeline):
                         settings={"corpus": self.data_print, "k1": self.recipe.k1, "b": self.recipe.b})
         recipe = self.recipe
         if recipe.attacked_roles:
-            self.stages.run(ATTACK, self._attack, outputs=[self.attacks_file(role) for role in recipe.attacked_roles],
-                            after=["index"],
-                            settings={"claims": self.data_print, "seed": recipe.seed, "share": recipe.attacked_share,
-                                      "of_a_kind": recipe.attacked_claims, "reported": recipe.attacks,
-                                      "roles": [recipe.validation_share, recipe.validation_claims, recipe.report_claims]})
+            settings = {"claims": self.data_print, "seed": recipe.seed, "share": recipe.attacked_share,
+                        "of_a_kind": recipe.attacked_claims, "reported": recipe.attacks,
+                        "roles": [recipe.validation_share, recipe.validation_claims, recipe.report_claims]}
+            self.stages.run(ATTACK, self._attack, after=["index"], settings=settings,
+                            outputs=[self.attacks_file(role) for role in recipe.attacked_roles])
 
     def _attack(self) -> None:
         from lisax.adversary.corpus import Corpus
@@ -116,8 +116,8 @@ class PagePipeline(Pipeline):
             cited = [claim for claim in claims.values()
                      if any(split_sentence_id(unit)[0] not in self.index.pages for unit in claim.gold_ids)]
             if cited:
-                say(f"  {len(cited):,} claims of {role} cite pages that the corpus lacks, the first is '{cited[0].id}'; "
-                    f"`lisax data check {self.data.folder}` names file and line")
+                say(f"  {len(cited):,} claims of {role} cite pages that the corpus lacks, the first is "
+                    f"'{cited[0].id}'; `lisax data check {self.data.folder}` names file and line")
 
     def texts(self) -> Iterator[str]:
         """Texts of the corpus, and of the claims as the models will read them."""
@@ -155,7 +155,7 @@ class PagePipeline(Pipeline):
 
 def _of_every_kind(attacks: list[tuple[str, Attack]], wanted: int | None, of_a_kind: int | None = None
                    ) -> list[tuple[str, Attack]]:
-    """`of_a_kind` attacks of each kind, or `wanted` in all with as many of each as there are; which ones, their ids say."""
+    """`of_a_kind` attacks of each kind at most, and `wanted` in all, as many of each as there are; their ids say which."""
     by_kind: dict[Kind, list[tuple[str, Attack]]] = {}
     for id, attack in sorted(attacks, key=lambda pair: hashed_share(pair[0])):
         by_kind.setdefault(attack.kind, []).append((id, attack))

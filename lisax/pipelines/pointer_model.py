@@ -28,7 +28,8 @@ class PointerModel:
             self.family, self.preset = Family(text["family"]), presets.get(text["preset"])
             self.max_tokens, self.candidates = int(text["max_tokens"]), int(text["candidates"])
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"`text` or `architecture` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
+            raise DataError(f"`text` or `architecture` is missing or wrong ({error})",
+                            path=folder / MODEL_JSON) from None
         if not self.family.points:
             raise LisaxError(f"{folder} is a model of the format '{self.family}', which does not point")
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)

@@ -18,9 +18,9 @@ TASKS = {"titles": "pointer_titles", "documents": "pointer_documents", "labels":
 class PointerRecipe(AttackRecipe):
     """The defaults are the paper's; a recipe for small machines is `experiments/deseption/scratch.gin`.
 
-    `train` maps a model to its gin file: `documents` and `evidence`, the two pointers; `evidence_set`, without the joint
-    loss; and `titles` and `labels`, single pairs. What it does not name is neither trained nor reported. `initial` and
-    `warm_up` (a recipe of LisT5) are those of `Recipe` in recipe.py.
+    `train` maps a model to its gin file: `documents` and `evidence`, the two pointers; `evidence_set`, without the
+    joint loss; and `titles` and `labels`, single pairs. What it does not name is neither trained nor reported.
+    `initial` and `warm_up` (a recipe of LisT5) are those of `Recipe` in recipe.py.
     """
 
     attacks: bool = True

@@ -69,8 +69,8 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
         if getattr(config, name) < 1:
             raise LisaxError(f"{name} must be at least 1 step, found {getattr(config, name)}")
     if config.patience is not None and (config.patience < 1 or config.checkpoint.save.best_metric is None):
-        raise LisaxError(f"PATIENCE is {config.patience}: it must be at least 1, and counts evaluations without a better "
-                         "BEST_METRIC, which has to be given")
+        raise LisaxError(f"PATIENCE is {config.patience}: it must be at least 1, and counts evaluations without a "
+                         "better BEST_METRIC, which has to be given")
     microbatches = config.trainer.num_microbatches
     if microbatches is not None and microbatches < 1:
         raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")

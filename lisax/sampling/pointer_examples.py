@@ -95,7 +95,8 @@ def page_sets(claim: Claim) -> list[tuple[str, ...]]:
     return sorted(dict.fromkeys(sets), key=len)
 
 
-def as_used(claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: EvidenceSets, k: int) -> Iterator[PointerExample]:
+def as_used(claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: EvidenceSets, k: int
+            ) -> Iterator[PointerExample]:
     """Every claim with its first `k` candidates, as the model meets it in use."""
     return (_example(claim, _first(ranked.get(claim.id, ()), lookup, k), sets) for claim in claims)
 
