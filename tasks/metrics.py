@@ -62,7 +62,7 @@ def pointed_recall(targets: Sequence[Mapping], predictions: Sequence[Sequence[in
     """Share of the claims with an evidence set among their candidates for which a whole one was pointed to."""
     found = [any(places <= set(pointers) for places in target["sets"])
              for target, pointers in zip(targets, predictions, strict=True) if target["sets"]]
-    return {"recall": sum(found) / max(len(found), 1)}
+    return {"pointed_recall": sum(found) / max(len(found), 1)}
 
 
 def ranking_figures(claim_ids: Sequence[str], relevant: Sequence[bool], scores: Sequence[float],

@@ -88,7 +88,8 @@ def test_recall_of_pointers():
     targets = [task.postprocess_fn("", example=row, is_target=True) for row in rows]
     assert targets[0]["sets"] == [{0, 2}] and targets[1]["sets"] == []
     (metric,) = task.predict_metric_fns
-    assert metric(targets, [[2, 1, 0], [0, -1, -1]]) == {"recall": 1.0} and metric(targets, [[2, 1], [0]]) == {"recall": 0.0}
+    assert metric(targets, [[2, 1, 0], [0, -1, -1]]) == {"pointed_recall": 1.0}
+    assert metric(targets, [[2, 1], [0]]) == {"pointed_recall": 0.0}
 
 
 def test_lengths_that_do_not_fit_are_told():
