@@ -45,6 +45,10 @@ VERBS = {
                    "verify_main"),
     "run": Verb("a paper's whole pipeline", "lisax.pipelines.command", "add_run_arguments", "run_main"),
     "attack": Verb("make adversarial claims, review them, keep those that were accepted", "lisax.adversary.command"),
+    "serve": Verb("a page to ask tables and to check claims", "lisax.page.serve.command", "add_serve_arguments",
+                  "serve_main"),
+    "feedback": Verb("what was said on that page, as training data", "lisax.page.serve.command",
+                     "add_feedback_arguments", "feedback_main"),
     "evaluate": Verb("score predictions and runs", "lisax.metrics.command"),
 }
 # Verbs whose arguments are T5X's flags.

@@ -19,6 +19,7 @@ ranks, where trec_eval would take the later id first: saturated scores do not re
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from lisax.records import Claim, DataError, Hit
 
@@ -42,7 +43,30 @@ def trec_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Seque
                   depth: int = DEPTH) -> dict[str, float]:
     """`precision@5`, `map@5`, `ndcg@10`, `mrr`, `recall@k`: means over the queries of `qrels` that have a
     relevant unit; a query that the run lacks scores 0, a query without judgements is left out."""
-    from ir_measures import AP, RR, P, R, calc_aggregate, nDCG
+    from ir_measures import AP, RR, P, R, nDCG
+
+    named = {f"precision@{depth}": P @ depth, f"map@{depth}": AP @ depth, "ndcg@10": nDCG @ 10, "mrr": RR}
+    return _measured(named | {f"recall@{k}": R @ k for k in cutoffs}, qrels, run)
+
+
+def table_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, float]:
+    """CLTR's table 2 (`precision@5`, `precision@10`, `ndcg@5`, `ndcg@10`, `ndcg@20`, `map`), and `success@k`, the share
+    of queries with something relevant among the first k. Queries count as in `trec_measures`."""
+    from ir_measures import AP, P, Success, nDCG
+
+    named = {f"precision@{k}": P @ k for k in (5, 10)} | {f"ndcg@{k}": nDCG @ k for k in (5, 10, 20)} | {"map": AP}
+    return _measured(named | {f"success@{k}": Success @ k for k in (1, 5, 10)}, qrels, run)
+
+
+def answer_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, float]:
+    """CLTR's table 3: `mrr` of the first right answer, and `hit@1`. Queries count as in `trec_measures`."""
+    from ir_measures import RR, Success
+
+    return _measured({"mrr": RR, "hit@1": Success @ 1}, qrels, run)
+
+
+def _measured(named: Mapping[str, Any], qrels: Qrels, run: Mapping[str, Sequence[Hit]]) -> dict[str, float]:
+    from ir_measures import calc_aggregate
 
     judged = {query: dict(units) for query, units in qrels.items() if any(r > 0 for r in units.values())}
     if not judged:
@@ -51,8 +75,6 @@ def trec_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Seque
     # negative ranks are exact up to 16 million.
     orders = {query: ordered_ids(run.get(query, ())) for query in judged}
     scores = {query: {unit: -float(i) for i, unit in enumerate(ids)} for query, ids in orders.items()}
-    named = {f"precision@{depth}": P @ depth, f"map@{depth}": AP @ depth, "ndcg@10": nDCG @ 10, "mrr": RR}
-    named |= {f"recall@{k}": R @ k for k in cutoffs}
     values = calc_aggregate(list(named.values()), judged, scores)
     return {name: float(values[measure]) for name, measure in named.items()}
 

@@ -50,3 +50,17 @@ DESEPTION_ATTACKS = tuple(ResultRow(name, (value,), published=True) for name, va
     ("conjunction", .4068), ("multi-hop", .3372), ("unverifiable addition", .80), ("date manipulation", .5352),
     ("multi-hop temporal", .0333), ("entity disambiguation", .7917), ("lexical substitution", .2976),
 ))
+# CLTR: its tables 2 and 3. P@5, P@10, NDCG@5, @10, @20 and MAP of tables; MRR and Hit@1 of answers.
+CLTR_RETRIEVAL = tuple(ResultRow(name, values, published=True) for name, values in (
+    ("E2E_WTQ: BM25", (.5938, .6587, .5228, .5356, .5359, .4704)),
+    ("E2E_WTQ: CLTR", (.7437, .8735, .6915, .7119, .7321, .5971)),
+    ("E2E_GNQ: BM25", (.0413, .0242, .1650, .1764, .1852, .1601)),
+    ("E2E_GNQ: MTR, pointwise", (.1460, .0767, .6227, .6349, .6359, .5920)),
+    ("E2E_GNQ: MTR, pairwise", (.1826, .0990, .6945, .7198, .7220, .6328)),
+    ("E2E_GNQ: CLTR", (.2203, .1660, .7235, .7402, .7458, .7176)),
+))
+CLTR_ANSWERS = tuple(ResultRow(name, values, published=True) for name, values in (
+    ("E2E_WTQ: CLTR", (.5503, .4675)), ("E2E_GNQ: CLTR", (.4067, .2699)),
+    ("gold table, WikiTableQuestions", (.776, .702)), ("gold table, WikiSQL", (.973, .958)),
+    ("gold table, TabMCQ", (.741, .661)),
+))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
     from lisax.pipelines.text_model import TextModel
 
-DEMO_PAGES, RUN_PAGES = 12_000, {"open-tables": 30_000, "deseption": 12_000}
+DEMO_PAGES, RUN_PAGES = 12_000, {"open-tables": 30_000, "cltr": 12_000, "deseption": 12_000}
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
@@ -64,17 +64,28 @@ def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int) 
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pipeline", choices=["list5", "open-tables", "deseption"], help="the paper")
+    parser.add_argument("pipeline", choices=["list5", *RUN_PAGES], help="the paper")
     parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data "
-                        "check` knows (open-tables, deseption: default is a generated world)")
+                        "check` knows (default, but for list5: a generated world)")
     parser.add_argument("--pages", type=int, help="size of the generated world (default: "
                         f"{', '.join(f'{pages} for {name}' for name, pages in RUN_PAGES.items())})")
     parser.add_argument("--attacks", action="store_true", help="list5: verify attacked claims too, and report by "
                         "attack (deseption always does)")
+    parser.add_argument("--model", type=Path, metavar="DIR", help="cltr: a trained model of rows and columns, a "
+                        "checkpoint or bundle, to answer with in place of training one, as in transfer from other data")
+    parser.add_argument("--column-model", type=Path, metavar="DIR", help="cltr: with it, --model is of rows alone")
+    parser.add_argument("--folds", type=int, metavar="K", help="cltr: cross-validation over questions of all splits")
     _add_run_flags(parser)
 
 
 def run_main(args: argparse.Namespace) -> int:
+    if args.pipeline == "cltr":
+        return _cltr(args)
+    for flag in ("model", "column_model", "folds"):
+        if getattr(args, flag) is not None:
+            raise LisaxError(f"--{flag.replace('_', '-')} belongs to `lisax run cltr`")
+    if args.attacks and args.pipeline == "open-tables":
+        raise LisaxError("--attacks belongs to `lisax run list5`: attacks are of claims over text")
     if args.pipeline == "open-tables":
         from lisax.pipelines.open_tables import OpenTables
         from lisax.pipelines.open_tables_report import finish
@@ -101,6 +112,35 @@ def _run_or_world(pipeline: type[Pipeline], finish: Callable[[Any], str], args: 
     return _run(pipeline, finish, args, data, args.gin_file or [recipe], args.gin_bindings)
 
 
+def _cltr(args: argparse.Namespace) -> int:
+    from lisax.pipelines.cltr import Cltr
+    from lisax.pipelines.cltr_report import finish
+
+    data, recipe, bindings = args.data, "experiments/cltr/scratch.gin", list(args.gin_bindings)
+    if data is None:
+        data, recipe = args.out / "world", "experiments/cltr/world.gin"
+        _write_world(Cltr, data, args.pages or RUN_PAGES["cltr"], 0)
+    if args.model is not None:
+        recipe = "experiments/cltr/transfer.gin"
+        named = {"parts": args.model}
+        if args.column_model is not None:
+            named = {"rows": args.model, "columns": args.column_model}
+        bindings.append(f"CltrRecipe.models = { {name: str(path.resolve()) for name, path in named.items()} }")
+    elif args.column_model is not None:
+        raise LisaxError("--column-model stands beside --model, which is then of rows")
+    gin_files = args.gin_file or [recipe]
+    if args.folds is None:
+        return _run(Cltr, finish, args, data, gin_files, bindings)
+    if args.until is not None:
+        raise LisaxError("--until names a stage of one run: leave it out with --folds")
+    from lisax.corpora import open_folder
+    from lisax.pipelines.cltr_folds import cross_validate
+
+    made = Cltr.read_recipe(gin_files, bindings, _search_paths(args))
+    print(cross_validate(open_folder(data), args.out, made, args.folds))
+    return 0
+
+
 def _list5(args: argparse.Namespace, data: Path, gin_files: list[str], bindings: list[str]) -> int:
     from lisax.pipelines.list5 import List5
     from lisax.pipelines.list5_report import finish
@@ -114,8 +154,8 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
     from lisax.corpora import open_folder
     from lisax.pipelines.stages import Stopped, say
 
-    paths = [path for path in args.gin_search_paths.split(",") if path]
-    run = pipeline(open_folder(data), args.out, pipeline.read_recipe(gin_files, bindings, paths), until=args.until)
+    recipe = pipeline.read_recipe(gin_files, bindings, _search_paths(args))
+    run = pipeline(open_folder(data), args.out, recipe, until=args.until)
     try:
         run.run()
     except Stopped as stage:
@@ -123,6 +163,10 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
         return 0
     print(finish(run))
     return 0
+
+
+def _search_paths(args: argparse.Namespace) -> list[str]:
+    return [path for path in args.gin_search_paths.split(",") if path]
 
 
 def _add_inference_flags(parser: argparse.ArgumentParser, run_help: str) -> None:

@@ -21,20 +21,28 @@ KEPT = sampling.LIST_LENGTH  # L
 CLAIMS_AT_A_TIME = 32  # claims scored between two points of resumption
 
 
+def ranked(model: TextModel, claims: Sequence[Claim], candidates: dict[str, list[str]], lookup: sampling.Lookup, *,
+           depth: int, spot: Callable[[str], list[str]],
+           progress: Callable[[int], None] | None = None) -> Iterator[list[Hit]]:
+    """Each claim's first `depth` candidates by probability of relevance, best first."""
+    inputs = [list(sampling.ranking_inputs(claim, candidates.get(claim.id, ())[:depth], lookup,
+                                           spot(claim.text) if model.family is Family.RANK_ENTITIES else ()))
+              for claim in claims]
+    scores = iter(model.probabilities([example for rows in inputs for example in rows], progress)[:, 0])
+    for claim, rows in zip(claims, inputs):
+        best = sorted(((float(next(scores)), -i, row.sentences[0].id) for i, row in enumerate(rows)), reverse=True)
+        yield [Hit(claim.id, unit, rank, score) for rank, (score, _, unit) in enumerate(best, start=1)]
+
+
 def rank_to_file(model: TextModel, claims: Sequence[Claim], candidates: dict[str, list[str]], lookup: sampling.Lookup,
                  out: Path, *, depth: int, spot: Callable[[str], list[str]], tag: str,
                  progress: Callable[[int], None] | None = None, made_from: str = "") -> None:
     """Writes the run of the claims' first `depth` candidates by probability of relevance; resumes, if what it
     is `made_from` is the same."""
     def group_lines(group: Sequence[Claim]) -> Iterator[str]:
-        inputs = [list(sampling.ranking_inputs(claim, candidates.get(claim.id, ())[:depth], lookup,
-                                               spot(claim.text) if model.family is Family.RANK_ENTITIES else ()))
-                  for claim in group]
-        scores = iter(model.probabilities([example for rows in inputs for example in rows], progress)[:, 0])
-        for claim, rows in zip(group, inputs):
-            ranked = sorted(((float(next(scores)), -i, row.sentences[0].id) for i, row in enumerate(rows)), reverse=True)
-            for rank, (score, _, unit) in enumerate(ranked, start=1):
-                yield f"{claim.id} Q0 {unit} {rank} {score:.9g} {tag}"
+        for hits in ranked(model, group, candidates, lookup, depth=depth, spot=spot, progress=progress):
+            for hit in hits:
+                yield f"{hit.query_id} Q0 {hit.id} {hit.rank} {hit.score:.9g} {tag}"
 
     groups = [claims[i:i + CLAIMS_AT_A_TIME] for i in range(0, len(claims), CLAIMS_AT_A_TIME)]
     out.parent.mkdir(parents=True, exist_ok=True)

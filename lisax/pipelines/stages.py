@@ -72,6 +72,10 @@ class Stages:
         if name == self.until:
             raise Stopped(name)
 
+    def digest(self, name: str) -> str:
+        """What a stage that has run was made from, in one word."""
+        return self._prints[name]
+
 
 class Stopped(Exception):
     """The stage given as `--until` is done."""

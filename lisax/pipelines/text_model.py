@@ -69,7 +69,11 @@ class TextModel:
         """
         texts = [encode(example, self.family, preset=self.preset, max_tokens=self.max_tokens,
                         count_tokens=self._count).inputs for example in examples]
-        tokens = [ids + [EOS_ID] for ids in self.vocabulary.encode_batch(texts)]
+        return self.token_probabilities([ids + [EOS_ID] for ids in self.vocabulary.encode_batch(texts)], progress)
+
+    def token_probabilities(self, tokens: Sequence[Sequence[int]],
+                            progress: Callable[[int], None] | None = None) -> np.ndarray:
+        """`probabilities` of inputs that are encoded already, each with its EOS."""
         return softmax(self._scorer.logits(tokens, progress))
 
     @functools.cached_property

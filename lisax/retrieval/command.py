@@ -1,4 +1,4 @@
-"""`lisax index documents|bm25|titles|cells|check` and `lisax retrieve`."""
+"""`lisax index documents|bm25|titles|cells|tables|check` and `lisax retrieve`; for questions see `table_command.py`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ STRATEGIES = ("entity-char-2-3", "entity-char-1-2-3", "entity-word", "entity-exa
 
 
 def add_index_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("documents", "bm25", "titles", "cells", "check"),
-                        help="documents: BM25, titles and pages in one pass; cells: the cells of tables; check: "
-                        "compare files with checksums")
+    parser.add_argument("kind", choices=("documents", "bm25", "titles", "cells", "tables", "check"),
+                        help="documents: BM25, titles and pages in one pass; cells: the cells of tables; tables: BM25 "
+                        "over whole tables as text; check: compare files with checksums")
     parser.add_argument("--corpus", type=Path, metavar="DIR",
                         help="folder in any layout that `lisax data check` reads")
     parser.add_argument("--out", type=Path, metavar="INDEX", help="the index folder")
-    parser.add_argument("--cluster", metavar="URL/NAME", help="with bm25: fill the index NAME of an Elasticsearch "
-                        "cluster instead, for example http://localhost:9200/wiki")
-    parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6)")
-    parser.add_argument("--b", type=float, help="BM25's b (default: 0.5)")
+    parser.add_argument("--cluster", metavar="URL/NAME", help="with bm25 or tables: fill the index NAME of an "
+                        "Elasticsearch cluster instead, for example http://localhost:9200/wiki, or of an OpenSearch "
+                        "one, opensearch+http://…; names and passwords: LISAX_CLUSTER_USER, _PASSWORD, _API_KEY and "
+                        "_CA in the environment")
+    parser.add_argument("--k1", type=float, help="BM25's k1 (default: 0.6, of tables 1.2)")
+    parser.add_argument("--b", type=float, help="BM25's b (default: 0.5, of tables 0.75)")
     parser.add_argument("--strategy", choices=STRATEGIES, help="with cells: what is matched and by which features "
                         f"(default: {STRATEGIES[0]})")
     parser.add_argument("--add", action="store_true", help="add the corpus's documents or tables to the index")
@@ -43,7 +45,8 @@ def index_main(args: argparse.Namespace) -> int:
     if (args.out is None) == (args.cluster is None):
         raise LisaxError("say where the index is to be: --out INDEX or --cluster URL/NAME")
     if args.cluster is not None:
-        return _fill_cluster(args)
+        from lisax.retrieval.cluster_command import fill_cluster
+        return fill_cluster(args)
     if args.kind == "check":
         from lisax.retrieval.folder import check
         print(f"{args.out}: {check(args.out)} files, all as they were written")
@@ -54,6 +57,9 @@ def index_main(args: argparse.Namespace) -> int:
         raise LisaxError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
     if args.kind == "cells":
         return _index_cells(args)
+    if args.kind == "tables":
+        from lisax.retrieval.table_command import index_tables
+        return index_tables(args)
     if args.strategy is not None:
         raise LisaxError("--strategy is how cells are matched: use it with `lisax index cells`")
     if args.add and args.kind != "documents":
@@ -89,38 +95,16 @@ def _index_cells(args: argparse.Namespace) -> int:
     return 0
 
 
-def _fill_cluster(args: argparse.Namespace) -> int:
-    from lisax.retrieval.bm25_builder import B, K1
-    from lisax.retrieval.documents import indexed_text
-    from lisax.retrieval.elastic import ElasticIndex, connect
-
-    if args.kind != "bm25" or args.corpus is None:
-        raise LisaxError("a cluster holds BM25 only: `lisax index bm25 --corpus DIR --cluster URL/NAME`")
-    url, name = _cluster(args.cluster)
-    client = connect(url)
-    documents = ((document.id, indexed_text(document)) for document in counted(open_folder(args.corpus).documents(), "documents"))
-    if args.add:
-        ElasticIndex(client, name).add(documents)
-    else:
-        ElasticIndex.build(client, name, documents, k1=K1 if args.k1 is None else args.k1, b=B if args.b is None else args.b)
-    print(f"{args.cluster}: filled")
-    return 0
-
-
-def _cluster(given: str) -> tuple[str, str]:
-    """(URL of the cluster, name of the index)."""
-    url, _, name = given.rstrip("/").rpartition("/")
-    if "://" not in url or not name:
-        raise LisaxError(f"--cluster: expected a URL that ends in the index's name, like http://localhost:9200/wiki; "
-                         f"found '{given}'")
-    return url, name
-
-
 def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
-    parser.add_argument("--claims", type=Path, required=True, metavar="FILE", help="claims in any layout that `lisax data check` reads")
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--claims", type=Path, metavar="FILE", help="claims in any layout that `lisax data check` reads")
+    asked.add_argument("--questions", type=Path, metavar="PATH", help="with an index of tables: a file "
+                       "questions.*.jsonl, or a folder of any layout with questions, and --split")
+    parser.add_argument("--split", help="with a folder of --questions: its split (default: dev)")
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="TREC run to write")
-    parser.add_argument("--k", type=int, help="documents a claim (default: 100), tables a claim (default: 10)")
+    parser.add_argument("--k", type=int, help="documents a claim (default: 100), tables a claim (default: 10), "
+                        "tables a question (default: 300)")
     parser.add_argument("--method", choices=("bm25", "titles", "both"),
                         help="both: BM25 and title search in turn (default)")
     parser.add_argument("--hops", type=int, choices=(1, 2), default=1, help="2: also pages that sentences of the first "
@@ -129,8 +113,8 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
                         "the claim alone (spans, default), or by TabFact's linking against the gold table")
     parser.add_argument("--mediawiki", nargs="?", const="", metavar="URL",
                         help="search titles with a live MediaWiki (default: English Wikipedia's api.php)")
-    parser.add_argument("--cluster", metavar="URL/NAME", help="search BM25 in an Elasticsearch cluster's index NAME, "
-                        "that `lisax index bm25 --cluster` filled")
+    parser.add_argument("--cluster", metavar="URL/NAME", help="search BM25 in the index NAME of an Elasticsearch (or "
+                        "opensearch+http://…) cluster, that `lisax index bm25|tables --cluster` filled")
     parser.add_argument("--cache", type=Path, metavar="FILE",
                         help="the wiki's answers (default: mediawiki.sqlite beside the run)")
 
@@ -144,6 +128,11 @@ def retrieve_main(args: argparse.Namespace) -> int:
 
     if args.mediawiki is not None and args.method == "bm25":
         raise LisaxError("--mediawiki searches titles: use it with --method titles or both")
+    if args.questions is not None:
+        from lisax.retrieval.table_command import retrieve_tables
+        return retrieve_tables(args)
+    if args.split is not None:
+        raise LisaxError("--split is one of --questions' folder")
     if "cells" in read_components(args.index):
         return _retrieve_tables(args)
     if args.mode is not None:
@@ -153,20 +142,19 @@ def retrieve_main(args: argparse.Namespace) -> int:
     claims = list(read_claims(args.claims))
     if args.cluster is not None and args.method == "titles":
         raise LisaxError("--cluster searches BM25: use it with --method bm25 or both")
-    made_with = {"index": index.digest, "cluster": args.cluster, "claims": _sha256(args.claims), "k": args.k, "method": args.method,
+    made_with = {"index": index.digest, "cluster": args.cluster, "claims": sha256(args.claims), "k": args.k, "method": args.method,
                  "mediawiki": args.mediawiki}
     if args.hops == 2:
         made_with["hops"] = 2
     note = args.out.with_name(args.out.name + ".json")
-    if _is_done(args.out, note, made_with):
+    if is_done(args.out, note, made_with):
         print(f"{args.out}: done before")
     else:
         search_titles = None if args.mediawiki is None else wiki_search(args, index)
         search_bm25 = None
         if args.cluster is not None:
-            from lisax.retrieval.elastic import ElasticIndex, connect
-            url, name = _cluster(args.cluster)
-            search_bm25 = ElasticIndex(connect(url), name).search
+            from lisax.retrieval.cluster_command import open_cluster
+            search_bm25 = open_cluster(args.cluster).search
         hits = retrieve(index, counted(claims, "claims"), args.k, method=args.method, search_titles=search_titles,
                         search_bm25=search_bm25)
         started = time.monotonic()
@@ -176,7 +164,7 @@ def retrieve_main(args: argparse.Namespace) -> int:
             hits = second_pages(index, counted(claims, "second hops"), by_query(hits), args.k)
         count = write_run(args.out, hits, f"lisax-{args.method}")
         print(f"{args.out}: {count:,} documents for {len(claims):,} claims, {time.monotonic() - started:.1f} s")
-        write_json(note, made_with | {"run": _sha256(args.out)})
+        write_json(note, made_with | {"run": sha256(args.out)})
     if any(gold_pages(claim) for claim in claims):
         run = read_run(args.out)
         cutoffs = [k for k in (1, 5, 10, 20, 50, 100, 200, 500, 1000) if k < args.k] + [args.k]
@@ -199,9 +187,9 @@ def _retrieve_tables(args: argparse.Namespace) -> int:
     mode, k = args.mode or "spans", 10 if args.k is None else args.k
     index = CellIndex.open(args.index)
     claims = list(read_claims(args.claims))
-    made_with = {"index": index.digest, "claims": _sha256(args.claims), "k": k, "mode": mode}
+    made_with = {"index": index.digest, "claims": sha256(args.claims), "k": k, "mode": mode}
     note = args.out.with_name(args.out.name + ".json")
-    if _is_done(args.out, note, made_with):
+    if is_done(args.out, note, made_with):
         print(f"{args.out}: done before")
     else:
         gold = gold_tables(TableStore.open(args.index).get, claims) if mode == "linked" else None
@@ -209,7 +197,7 @@ def _retrieve_tables(args: argparse.Namespace) -> int:
         count = write_run(args.out, retrieve(index, counted(claims, "claims"), k, mode=mode, gold=gold),
                           f"lisax-{index.strategy}-{mode}")
         print(f"{args.out}: {count:,} tables for {len(claims):,} claims, {time.monotonic() - started:.1f} s")
-        write_json(note, made_with | {"run": _sha256(args.out)})
+        write_json(note, made_with | {"run": sha256(args.out)})
     cutoffs = [cutoff for cutoff in CUTOFFS if cutoff < k] + [k]
     run = {query: [hit.id for hit in hits] for query, hits in read_run(args.out).items()}
     if (figures := hit_rates(claims, run, cutoffs))["claims"]:
@@ -243,13 +231,13 @@ def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
             print(f"  {count:,} {what}, {count / (now - started):,.0f}/s", file=sys.stderr, flush=True)
 
 
-def _is_done(run: Path, note: Path, made_with: dict) -> bool:
+def is_done(run: Path, note: Path, made_with: dict) -> bool:
     try:
-        return json.loads(note.read_bytes()) == made_with | {"run": _sha256(run)}
+        return json.loads(note.read_bytes()) == made_with | {"run": sha256(run)}
     except (OSError, ValueError):
         return False
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -91,6 +91,9 @@ class TableStore:
                 return _table(table_id, tables[number])
         return None
 
+    def __contains__(self, table_id: str) -> bool:
+        return any(ids.find(table_id) is not None for ids, _ in self._parts)
+
     def __len__(self) -> int:
         return sum(len(ids) for ids, _ in self._parts)
 

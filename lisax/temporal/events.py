@@ -14,8 +14,9 @@ from lisax.temporal import calendar
 from lisax.temporal.calendar import Interval
 from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading
 from lisax.temporal.grammar import parse
-from lisax.temporal.lexicon import (AUXILIARIES, CLAUSE_ENDS, POSSESSIVES, PREPOSITIONS, PRONOUNS, STOP_WORDS,
-                                    TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
+from lisax.temporal.lexicon import (AUXILIARIES, BEGINNINGS, CLAUSE_ENDS, POSSESSIVES, PREPOSITIONS, PRONOUNS,
+                                    STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind, is_verb,
+                                    phrases, stem)
 from lisax.temporal.tokens import Token, tokens
 
 LONGEST_PHRASE = max(map(len, phrases()))
@@ -63,8 +64,7 @@ class Sentence:
         self.text = text
         self.tokens = tokens(text)
         self.words = [token.word for token in self.tokens]
-        self.dated: dict[int, int] = {}  # first position of an expression -> position after it
-        self.expressions: list[tuple[int, int, Expression]] = []
+        self.expressions: list[tuple[int, int, Expression]] = []  # first position, position after it
         starts = {token.start: position for position, token in enumerate(self.tokens)}
         for expression in parse(text):
             begin = starts[expression.start]
@@ -194,20 +194,19 @@ class Sentence:
         """(predicate, its position) of the longest phrase, or else the verb, that ends before position `end`."""
         for size in range(min(LONGEST_PHRASE, end), 0, -1):
             words = tuple(self.words[end - size:end])
-            if words in phrases() and not (words == ("appeared",) and date != end):
-                return self._predicate(words, end - size)
+            if words in phrases() and not (words in TO_THE_DATE and date != end):
+                return self._predicate(words, end - size, phrases()[words])
         if end - 1 not in self._of_dates and is_verb(self.words[end - 1]) and not self.tokens[end - 1].capital:
-            return self._predicate((self.words[end - 1],), end - 1)
+            return self._predicate((self.words[end - 1],), end - 1, frozenset())
         return None
 
-    def _predicate(self, words: tuple[str, ...], at: int) -> tuple[Predicate, int]:
-        kinds, after = phrases().get(words, frozenset()), at + len(words)
+    def _predicate(self, words: tuple[str, ...], at: int, kinds: frozenset[Kind]) -> tuple[Predicate, int]:
+        after = at + len(words)
         following = self.words[after] if after < len(self.words) else ""
-        if words in (("began",), ("started",), ("begins",)) and following.endswith("ing") and after not in self._of_dates:
+        if words in BEGINNINGS and following.endswith("ing") and after not in self._of_dates:
             return Predicate(following, stem(following), frozenset()), at
         has_object = following[:1].isalpha() and following not in PREPOSITIONS and after not in self._of_dates
-        if words in TRANSITIVE and has_object \
-                and not AUXILIARIES.intersection(self.words[max(at - 2, 0):at]):
+        if words in TRANSITIVE and has_object and not AUXILIARIES.intersection(self.words[max(at - 2, 0):at]):
             kinds = frozenset()  # `released an album`: it is not the subject that came out
         return Predicate(" ".join(words), stem(words[0]) if len(words) == 1 else " ".join(words), kinds), at
 

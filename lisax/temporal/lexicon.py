@@ -78,6 +78,9 @@ released published issued printed founded established formed created started beg
 climbed scaled conquered topped killed assassinated executed married built constructed erected held fought dissolved
 disbanded abolished premiered aired debuted ended
 """.split()) | {("set", "up")}
+# `began filming` is of filming. `appeared in 1990` is a release, `appeared in a film` or `debuted as Hamlet` is none.
+BEGINNINGS = frozenset([("began",), ("begins",), ("started",)])
+TO_THE_DATE = frozenset([("appeared",), ("debuted",)])
 PREPOSITIONS = frozenset("""
 in on at by from to for with as of into onto under over near through during before after since until till between
 around about when while where worldwide theatrically internationally

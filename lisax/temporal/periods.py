@@ -116,6 +116,8 @@ class Periods:
             if count == 10:
                 return *_decade_of(period, index), after
             return _century_part(period, index - 1, count), Reading.PART, after
+        if count == 10 and reading is not Reading.CENTURY:
+            return None
         core = period.core and _part(period.core, (index - 1) / count, index / count)
         return Period(core, core or period.outer), Reading.PART, after
 

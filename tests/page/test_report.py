@@ -4,57 +4,19 @@ import base64
 import hashlib
 import math
 import tomllib
-from collections import Counter
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from markup import HOSTILE, Page
+
 from lisax.page import render as rendering
 from lisax.page.published import LIST5_SELECTION, LIST5_VERDICTS
 from lisax.page.render import render
 from lisax.page.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow, write_report
 from lisax.records import LABELS
-
-VOID = {"meta", "input", "br", "img", "link", "hr"}
-HOSTILE = ("</script><script>alert(1)</script>", "</style><img src=x onerror=alert(1)>",
-           "\"' onmouseover=alert(1) x='",
-           "{{ 7 * 7 }} {% raw %}", "<!-- -->", "&lt;b&gt; &amp;", "]]>", "\u202etxt", "</title></svg></details>")
-
-
-class Page(HTMLParser):
-    """Elements with their attributes, text by element name, and whether all tags are closed in order."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.elements, self.texts, self.stack, self.balanced = [], Counter(), [], True
-        self.text = []
-        self.feed(html)
-        self.close()
-        self.balanced &= not self.stack
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag not in VOID:
-            self.stack.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        self.balanced &= bool(self.stack) and self.stack.pop() == tag
-
-    def handle_data(self, data):
-        if not self.stack or self.stack[-1] not in ("script", "style"):
-            self.text.append(data)
-
-    def count(self):
-        return Counter(tag for tag, _ in self.elements)
-
-    def attributes(self, name):
-        return [attributes[name] for _, attributes in self.elements if name in attributes]
 
 
 def report(text="a text"):

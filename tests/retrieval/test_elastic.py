@@ -1,4 +1,4 @@
-"""The client against a stand-in cluster: with the official client over HTTP where it is installed."""
+"""The client against a stand-in cluster: over HTTP with the official clients, where they are installed."""
 
 import json
 import threading
@@ -18,20 +18,41 @@ class Cluster:
     """As much of a cluster as the client speaks to: documents score by the number of shared words."""
 
     def __init__(self):
-        self.indices, self.requests = {}, []
+        self.indices, self.meta, self.requests = {}, {}, []
+        self.failures = []  # (action, status, whether the request is done all the same); status 0: no answer
 
     def handle(self, method, path, lines):
         self.requests.append((method, path, lines))
         name, _, action = path.strip("/").partition("/")
+        failure = next((one for one in self.failures if one[0] == action), None)
+        if failure is None:
+            return self.answered(method, name, action, lines)
+        self.failures.remove(failure)
+        if failure[2]:
+            self.answered(method, name, action, lines)
+        return failure[1], {"error": {"reason": "failing", "root_cause": []}, "status": failure[1]}
+
+    def answered(self, method, name, action, lines):
         if method == "HEAD":
             return (200 if name in self.indices else 404), {}
         if method == "PUT" and not action:
-            self.indices[name] = {}
+            self.indices[name], self.meta[name] = {}, lines[0]["mappings"]["_meta"]
             return 200, {"acknowledged": True, "index": name}
         if method == "DELETE":
             del self.indices[name]
             return 200, {"acknowledged": True}
-        documents = self.indices[name]
+        documents = self.indices.get(name)
+        if documents is None:
+            return 404, {"error": {"reason": "no such index", "root_cause": []}, "status": 404}
+        if action == "_mapping" and method == "GET":
+            return 200, {name: {"mappings": {"_meta": self.meta[name]}}}
+        if action == "_mapping":
+            self.meta[name] = lines[0]["_meta"]
+            return 200, {"acknowledged": True}
+        if action == "_count":
+            return 200, {"count": len(documents)}
+        if action == "_mget":
+            return 200, {"docs": [{"_id": id, "_source": documents[id]} for id in lines[0]["ids"]]}
         if action == "_bulk":
             items = []
             for head, body in zip(lines[::2], lines[1::2]):
@@ -39,8 +60,9 @@ class Cluster:
                 if "boom" in body["text"]:
                     items.append({"create": {"_id": id, "status": 400, "error": {"reason": "boom"}}})
                 else:
-                    items.append({"create": {"_id": id, "status": 409 if id in documents else 201}})
-                    documents.setdefault(id, body["text"].split())
+                    conflict = {"status": 409, "error": {"type": "version_conflict_engine_exception"}}
+                    items.append({"create": {"_id": id} | (conflict if id in documents else {"status": 201})})
+                    documents.setdefault(id, body)
             return 200, {"errors": any(item["create"]["status"] > 201 for item in items), "items": items}
         if action == "_msearch":
             return 200, {"responses": [self.answer(documents, body) for body in lines[1::2]]}
@@ -51,38 +73,55 @@ class Cluster:
         words = body["query"]["match"]["text"].split()
         if "boom" in words:
             return {"error": {"reason": "boom"}, "status": 400}
-        scores = sorted((-sum(map(text.count, words)), id) for id, text in documents.items())
+        scores = sorted((-sum(map(row["text"].split().count, words)), id) for id, row in documents.items())
         hits = [{"_id": id, "_score": -score} for score, id in scores if score]
         return {"hits": {"hits": hits[:body["size"]]}, "status": 200}
 
 
+class Failed(Exception):
+    def __init__(self, status):
+        self.status_code = status
+
+
 def stand_in(cluster):
-    """A client object with the four calls that both official clients have."""
+    """A client object with the calls that both official clients have."""
     def call(method, path, body=None):
-        return cluster.handle(method, path, body)[1]
+        status, answer = cluster.handle(method, path, body)
+        if status == 0:
+            raise ConnectionError("no answer")
+        if status >= 400:
+            raise Failed(status)
+        return answer
 
     return SimpleNamespace(
         indices=SimpleNamespace(
             exists=lambda index: cluster.handle("HEAD", index, None)[0] == 200,
             create=lambda index, body: call("PUT", index, [body]), delete=lambda index: call("DELETE", index),
+            get_mapping=lambda index: call("GET", f"{index}/_mapping"),
+            put_mapping=lambda index, body: call("PUT", f"{index}/_mapping", [body]),
             refresh=lambda index: call("POST", f"{index}/_refresh")),
+        count=lambda index: call("GET", f"{index}/_count"),
+        mget=lambda index, body: call("POST", f"{index}/_mget", [body]),
         bulk=lambda index, body: call("POST", f"{index}/_bulk", body),
         msearch=lambda index, body: call("POST", f"{index}/_msearch", body))
 
 
 @pytest.fixture
-def over_http():
-    """The official client, speaking HTTP to the stand-in cluster."""
-    pytest.importorskip("elasticsearch")
+def served():
+    """A stand-in cluster and the URL at which it answers."""
     cluster = Cluster()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def respond(self):
+            cluster.authorization = self.headers.get("Authorization")
             content = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
             status, answer = cluster.handle(self.command, urlparse(self.path).path,
                                             [json.loads(line) for line in content.splitlines()])
+            if status == 0:
+                self.close_connection = True
+                return
             body = b"" if self.command == "HEAD" else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("X-Elastic-Product", "Elasticsearch")
@@ -98,17 +137,23 @@ def over_http():
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield elastic.connect(f"http://127.0.0.1:{server.server_port}"), cluster
+    yield cluster, f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
 
 
-@pytest.fixture(params=["stand-in client", "official client"])
-def client_and_cluster(request):
-    if request.param == "official client":
-        return request.getfixturevalue("over_http")
-    cluster = Cluster()
-    return stand_in(cluster), cluster
+CLIENTS = ["stand-in client", "elasticsearch", "opensearchpy"]
+
+
+@pytest.fixture(params=CLIENTS)
+def client_and_cluster(request, monkeypatch):
+    monkeypatch.setattr(elastic, "FIRST_WAIT", 0)
+    if request.param == CLIENTS[0]:
+        cluster = Cluster()
+        return stand_in(cluster), cluster
+    pytest.importorskip(request.param)
+    cluster, url = request.getfixturevalue("served")
+    return elastic.connect(("opensearch+" if request.param == "opensearchpy" else "") + url, {}), cluster
 
 
 DOCUMENTS = [("b", "red red fish"), ("a", "red fish"), ("c", "blue"), ("d", "red fish")]
@@ -121,6 +166,7 @@ def test_build_add_search(client_and_cluster, monkeypatch):
     index = ElasticIndex.build(client, "pages", iter(DOCUMENTS), k1=0.9, b=0.4)
     created, = (lines[0] for method, _, lines in cluster.requests
                 if method == "PUT" and lines and "mappings" in lines[0])
+    assert cluster.meta["pages"]["lisax"] == {"k1": 0.9, "b": 0.4, "made_from": "", "complete": True}
     assert created["settings"]["similarity"]["lisax"] == {"type": "BM25", "k1": 0.9, "b": 0.4}
     assert created["mappings"]["properties"]["text"]["analyzer"] == "english"
     assert index.search(["red", "blue", "none"], 2) == [[("b", 2.0), ("a", 1.0)], [("c", 1.0)], []]
@@ -144,10 +190,77 @@ def test_errors_are_sentences_and_a_failed_build_leaves_nothing(client_and_clust
         index.search(["red"], 20_000)
 
 
-def test_without_the_client_the_user_is_told(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "elasticsearch", None)
-    with pytest.raises(LisaxError, match="lisax.elastic."):
-        elastic.connect("http://127.0.0.1:9200")
+@pytest.mark.parametrize("broken", [("_bulk", 0, True), ("_bulk", 503, False), ("_bulk", 429, True), ("_refresh", 502, False)],
+                         ids=["answer lost", "unavailable", "too busy", "gateway"])
+def test_what_passes_is_tried_again(client_and_cluster, monkeypatch, broken):
+    client, cluster = client_and_cluster
+    monkeypatch.setattr(elastic, "BULK_DOCUMENTS", 3)
+    cluster.failures = [broken, broken]
+    index = ElasticIndex.build(client, "pages", DOCUMENTS)
+    assert not cluster.failures and sorted(cluster.indices["pages"]) == ["a", "b", "c", "d"]
+    cluster.failures = [("_msearch", 503, False)]
+    assert index.search(["blue"], 1) == [[("c", 1.0)]]
+
+
+def test_a_build_goes_on_where_the_connection_broke(client_and_cluster, monkeypatch):
+    client, cluster = client_and_cluster
+    monkeypatch.setattr(elastic, "BULK_DOCUMENTS", 1)
+
+    def documents():
+        for number, document in enumerate(DOCUMENTS):
+            if number == 3:
+                cluster.failures = [("_bulk", 0, False)] * elastic.TRIES
+            yield document
+
+    with pytest.raises(LisaxError, match="cannot be reached.*goes on where it stopped"):
+        ElasticIndex.build(client, "pages", documents(), made_from="here")
+    assert len(cluster.indices["pages"]) == 3
+    with pytest.raises(LisaxError, match="not filled to its end"):
+        ElasticIndex(client, "pages").search(["red"], 1)
+    for other in ({"made_from": "there"}, {"made_from": "here", "k1": 2.0}):
+        with pytest.raises(LisaxError, match="already"):
+            ElasticIndex.build(client, "pages", DOCUMENTS, **other)
+    cluster.failures, cluster.requests = [], []
+    index = ElasticIndex.build(client, "pages", DOCUMENTS, made_from="here")
+    sent = [lines[0]["create"]["_id"] for _, path, lines in cluster.requests if path.endswith("_bulk")]
+    assert sent == ["c", "d"] and index.search(["red"], 1) == [[("b", 2.0)]]
+    with pytest.raises(LisaxError, match="already"):
+        ElasticIndex.build(client, "pages", DOCUMENTS, made_from="here")
+
+
+def test_a_missing_index_and_denied_access_are_told(client_and_cluster):
+    client, cluster = client_and_cluster
+    with pytest.raises(LisaxError, match="no such index"):
+        ElasticIndex(client, "pages").search(["red"], 1)
+    cluster.failures = [("_mapping", 401, False)]
+    with pytest.raises(LisaxError, match="access denied.*LISAX_CLUSTER_API_KEY"):
+        ElasticIndex(client, "pages").search(["red"], 1)
+
+
+@pytest.mark.parametrize("package", CLIENTS[1:])
+def test_names_and_keys_come_from_the_environment(served, package):
+    pytest.importorskip(package)
+    cluster, url = served
+    url = ("opensearch+" if package == "opensearchpy" else "") + url
+    for environment, sent in (({"LISAX_CLUSTER_API_KEY": "a2V5"}, "ApiKey a2V5"),
+                              ({"LISAX_CLUSTER_USER": "u", "LISAX_CLUSTER_PASSWORD": "p"}, "Basic dTpw")):
+        ElasticIndex.build(elastic.connect(url, environment), sent[:3].lower(), DOCUMENTS)
+        assert cluster.authorization == sent
+
+
+def test_secrets_are_kept_out_of_commands():
+    with pytest.raises(LisaxError, match="keep the password out"):
+        elastic.connect("http://me:secret@host:9200", {})
+    with pytest.raises(LisaxError, match="go together"):
+        elastic.connect("http://host:9200", {"LISAX_CLUSTER_USER": "me"})
+
+
+@pytest.mark.parametrize(("package", "url", "message"), [
+    ("elasticsearch", "http://127.0.0.1:9200", "lisax.elastic."), ("opensearchpy", "opensearch+http://host:9200", "lisax.opensearch.")])
+def test_without_the_client_the_user_is_told(monkeypatch, package, url, message):
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    with pytest.raises(LisaxError, match=message):
+        elastic.connect(url, {})
 
 
 def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
@@ -161,7 +274,7 @@ def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
     claims.write_text(json.dumps({"id": "1", "claim": "red", "label": "NOT ENOUGH INFO"}) + "\n")
     at = ["--cluster", "http://host:1/pages"]
     assert cli.main(["index", "bm25", "--corpus", str(corpus), *at]) == 0
-    assert cluster.indices["pages"]["b"] == ["b", "red", "red", "fish"]
+    assert cluster.indices["pages"]["b"]["text"] == "b red red fish"
     assert cli.main(["index", "documents", "--corpus", str(corpus), "--out", str(tmp_path / "index")]) == 0
     asked = ["retrieve", "--index", str(tmp_path / "index"), "--claims", str(claims), "--out", str(run), *at]
     assert cli.main([*asked, "--method", "bm25", "--k", "2"]) == 0
@@ -173,3 +286,22 @@ def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
                            ([*asked, "--method", "titles"], "--cluster searches BM25")):
         assert cli.main(wrong) == 1
         assert message in capsys.readouterr().err
+
+
+def test_tables_in_a_cluster(monkeypatch, tmp_path):
+    cluster = Cluster()
+    monkeypatch.setattr(elastic, "connect", lambda url: stand_in(cluster))
+    corpus, run = tmp_path / "corpus", tmp_path / "run.trec"
+    corpus.mkdir()
+    (corpus / "pages.jsonl").write_text(json.dumps({"id": "p", "title": "p", "sentences": ["p"]}) + "\n")
+    (corpus / "tables.jsonl").write_text("".join(
+        json.dumps({"id": i, "title": "", "header": ["colour"], "rows": [[text]]}) + "\n" for i, text in DOCUMENTS))
+    (corpus / "questions.dev.jsonl").write_text(json.dumps(
+        {"id": "q", "question": "red", "answers": [], "evidence": ["a#r0c0"]}) + "\n")
+    at = ["--cluster", "http://host:1/tables"]
+    assert cli.main(["index", "tables", "--corpus", str(corpus), *at]) == 0
+    assert cluster.indices["tables"]["b"] == {"id": "b", "number": 0, "text": "colour red red fish"}
+    assert cluster.meta["tables"]["lisax"]["k1"] == 1.2
+    assert cli.main(["index", "tables", "--corpus", str(corpus), "--out", str(tmp_path / "index")]) == 0
+    assert cli.main(["retrieve", "--index", str(tmp_path / "index"), "--questions", str(corpus), "--out", str(run), *at]) == 0
+    assert [line.split()[2:5] for line in run.read_text().splitlines()] == [["b", "1", "2.0"], ["a", "2", "1.0"], ["d", "3", "1.0"]]

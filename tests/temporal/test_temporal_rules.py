@@ -73,7 +73,7 @@ UNRULED = [
     "Ida Moe's father was born in 1900.", "The founder of Red Mill was born in 1900.", "Blue Mill was founded in 1980.",
     "Harbour (novel) was released in 1980.", "The novel Harbour was released in 1980.", "Harbour was watched in 1980.",
     "Red Mill was founded in 1992 in a barn.", "Harbour was released around 1963.", "Ada Brook met Ida Moe in 1950.",
-    "The Larks formed in the summer of 1990.", "Ida Moe released an album in 1965.", "Ida Moe is older than Ada.",
+    "Harbour appeared in a list in 1980.", "The Larks formed in the summer of 1990.", "Ida Moe released an album in 1965.", "Ida Moe is older than Ada.",
 ]
 
 

@@ -1,0 +1,222 @@
+"""Models and indexes behind the page: what kind of question each corpus can be asked, and the answer as plain data.
+
+A question gets tables with a probability for each row and column; a claim gets a verdict from text, from tables, or
+from both, as `lisax rerank` and `lisax verify` would give it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lisax.formats.families import Family
+from lisax.page.serve.library import Corpus
+from lisax.records import Claim, LisaxError
+
+if TYPE_CHECKING:
+    from lisax.pipelines.fusion_model import FusionModel
+    from lisax.pipelines.sentences import Sentences
+    from lisax.pipelines.table_answers import TableAnswerer
+    from lisax.pipelines.text_model import TextModel
+    from lisax.retrieval.cells import CellIndex
+    from lisax.retrieval.table_store import TableStore
+
+QUESTION, CLAIM = "question", "claim"
+KINDS = (QUESTION, CLAIM)
+WARMED, WARMED_STRIDE = 16, 50  # titles that are asked about at the start, and how far apart they stand
+TEXT, TABLES = "text", "tables"
+PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = ("question answerer", "scorer of columns", "ranker", "labeller",
+                                                    "table verifier")
+ROLES = {Family.TABLE_PARTS: PARTS, Family.RANK: RANKER, Family.RANK_ENTITIES: RANKER,
+         Family.LABEL_POINTWISE: LABELLER, Family.LABEL_LISTWISE: LABELLER, Family.TABLES: TABLE_VERIFIER,
+         Family.TABLE_FUSION: TABLE_VERIFIER}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Depths:
+    """`pool` tables are scored for a question, `keep` shown; a claim reads the best of `sentences` of `documents`."""
+
+    pool: int = 20
+    keep: int = 5
+    documents: int = 20
+    sentences: int = 100
+    columns: int = 3
+
+
+class Models:
+    """One model a role, which its format tells; `COLUMNS` where rows and columns have models of their own."""
+
+    def __init__(self, models: Mapping[str, TextModel | FusionModel], paths: Mapping[str, Path] | None = None):
+        self._models, self.paths = dict(models), dict(paths or {})
+
+    @classmethod
+    def open(cls, paths: Iterable[Path]) -> Models:
+        """From bundles or MODEL_DIRs; a second one that answers questions is for columns."""
+        models, named = {}, {}
+        for path in paths:
+            role, model = _open(path)
+            role = COLUMNS if role == PARTS and PARTS in models else role
+            if role in models:
+                raise LisaxError(f"{path} is one {role} too many, beside {named[role]}: give one of them")
+            models[role], named[role] = model, path
+        return cls(models, named)
+
+    def __contains__(self, role: str) -> bool:
+        return role in self._models
+
+    def __getitem__(self, role: str) -> TextModel | FusionModel:
+        return self._models[role]
+
+    def get(self, role: str) -> TextModel | FusionModel | None:
+        return self._models.get(role)
+
+    def replace(self, path: Path) -> None:
+        """The model at `path` in the place of those of its role."""
+        role, model = _open(path)
+        if role == PARTS:
+            self._models.pop(COLUMNS, None)
+        self._models[role], self.paths[role] = model, path
+
+
+def _open(path: Path) -> tuple[str, TextModel | FusionModel]:
+    from lisax.pipelines.opening import open_model
+
+    model = open_model(path)
+    if model.family not in ROLES:
+        raise LisaxError(f"{path} is of the format '{model.family}', which the page has no use for; it takes "
+                         f"{', '.join(ROLES)}")
+    return ROLES[model.family], model
+
+
+class Engine:
+    """`ask(corpus, kind, text)` is the heavy part and for one thread; looking up tables and sentences is for any."""
+
+    def __init__(self, models: Models, depths: Depths = Depths(), aggregate: str = "any"):
+        self.models, self.depths, self.aggregate = models, depths, aggregate
+        self._opened: dict[tuple[str, str], Any] = {}
+
+    def kinds(self, corpus: Corpus) -> tuple[str, ...]:
+        """What can be asked of a corpus with the models that are there."""
+        asked = (corpus.has_table_texts and PARTS in self.models, bool(self.sources(corpus)))
+        return tuple(kind for kind, can in zip(KINDS, asked) if can)
+
+    def sources(self, corpus: Corpus) -> tuple[str, ...]:
+        """What a claim can be checked against in a corpus."""
+        checked = (corpus.has_pages and LABELLER in self.models, corpus.has_cells and TABLE_VERIFIER in self.models)
+        return tuple(source for source, can in zip((TEXT, TABLES), checked) if can)
+
+    def ask(self, corpus: Corpus, kind: str, text: str) -> dict[str, Any]:
+        if kind not in self.kinds(corpus):
+            raise LisaxError(f"'{corpus.name}' cannot be asked a {kind} with the models that are loaded.")
+        started = time.perf_counter()
+        result = self._answer(corpus, text) if kind == QUESTION else self._check(corpus, text)
+        return result | {"seconds": time.perf_counter() - started}
+
+    def warming(self, corpora: Iterable[Corpus]) -> Iterator[Callable[[], Any]]:
+        """Things to do before people ask: questions about titles of each corpus, so that what is compiled once (for
+        each size of a batch) is compiled before the first of them waits for it."""
+        for corpus in corpora:
+            titles = self._some_titles(corpus)
+            for kind in self.kinds(corpus):
+                yield from (functools.partial(self.ask, corpus, kind, f"What is {title}?") for title in titles)
+
+    def _some_titles(self, corpus: Corpus) -> list[str]:
+        if corpus.has_pages:
+            titles = self.sentences(corpus).index.pages.titles
+        else:
+            titles = (table.title or " ".join(table.header) for table in self.tables(corpus))
+        return list(itertools.islice(titles, 0, WARMED * WARMED_STRIDE, WARMED_STRIDE))
+
+    def use(self, path: Path) -> None:
+        self.models.replace(path)
+        self._opened = {key: opened for key, opened in self._opened.items() if key[0] != PARTS}
+
+    def forget(self, corpus: Corpus) -> None:
+        self._opened = {key: opened for key, opened in self._opened.items() if key[1] != corpus.id}
+
+    # --- Questions ------------------------------------------------------------------------------
+
+    def _answer(self, corpus: Corpus, question: str) -> dict[str, Any]:
+        found = self.answerer(corpus).answer(question, self.depths.pool, self.depths.keep)
+        return {"tables": [{"id": scores.table.id, "retrieval": scores.retrieval, "rows": scores.rows.tolist(),
+                            "columns": scores.columns.tolist()} for scores in found]}
+
+    def answerer(self, corpus: Corpus) -> TableAnswerer:
+        from lisax.pipelines.part_scorer import PartScorer
+        from lisax.pipelines.table_answers import TableAnswerer
+        from lisax.retrieval.table_text import open_index
+
+        def opened() -> TableAnswerer:
+            columns = self.models.get(COLUMNS)
+            return TableAnswerer(open_index(corpus.index), self.tables(corpus), PartScorer(self.models[PARTS]),
+                                 None if columns is None else PartScorer(columns))
+
+        return self._once(PARTS, corpus, opened)
+
+    # --- Claims ---------------------------------------------------------------------------------
+
+    def _check(self, corpus: Corpus, text: str) -> dict[str, Any]:
+        claim = Claim("claim", text)
+        check = {TEXT: self._check_text, TABLES: self._check_tables}
+        return {"verdicts": [check[source](corpus, claim) for source in self.sources(corpus)]}
+
+    def _check_text(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
+        from lisax.pipelines import inference
+        from lisax.retrieval.documents import retrieve
+        from lisax.retrieval.entities import default_spotter
+
+        sentences = self.sentences(corpus)
+        found = retrieve(sentences.index, [claim], self.depths.documents)
+        hits = list(sentences.candidates(claim.id, found, self.depths.sentences))
+        if (ranker := self.models.get(RANKER)) is not None:
+            (hits,) = inference.ranked(ranker, [claim], {claim.id: [hit.id for hit in hits]}, sentences.lookup,
+                                       depth=len(hits), spot=default_spotter(sentences.index.titles).spot)
+        (verdict,) = inference.verify(self.models[LABELLER], [claim], {claim.id: hits}, sentences.lookup,
+                                      aggregate=self.aggregate)
+        return _verdict(TEXT, verdict, [hit.id for hit in hits])
+
+    def _check_tables(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
+        from lisax.pipelines import table_inference
+        from lisax.retrieval.linking import spans
+        from lisax.retrieval.tables import retrieve
+
+        index, model = self.cells(corpus), self.models[TABLE_VERIFIER]
+        run = {claim.id: [hit.id for hit in retrieve(index, [claim], max(10, model.tables))]}
+        (found,) = table_inference.verify(
+            model, [claim], run, self.tables(corpus).get, depth=model.tables,
+            columns=lambda table, asked: index.columns(table, spans(asked), self.depths.columns))
+        return _verdict(TABLES, found.verdict, run[claim.id])
+
+    # --- What is open ---------------------------------------------------------------------------
+
+    def tables(self, corpus: Corpus) -> TableStore:
+        from lisax.retrieval.table_store import TableStore
+
+        return self._once("store", corpus, lambda: TableStore.open(corpus.index))
+
+    def cells(self, corpus: Corpus) -> CellIndex:
+        from lisax.retrieval.cells import CellIndex
+
+        return self._once("cells", corpus, lambda: CellIndex.open(corpus.index))
+
+    def sentences(self, corpus: Corpus) -> Sentences:
+        from lisax.pipelines.sentences import Sentences
+        from lisax.retrieval.documents import DocumentIndex
+
+        return self._once("sentences", corpus, lambda: Sentences(DocumentIndex.open(corpus.index)))
+
+    def _once(self, what: str, corpus: Corpus, opened: Callable[[], Any]) -> Any:
+        key = (what, corpus.id)
+        if key not in self._opened:
+            self._opened[key] = opened()
+        return self._opened[key]
+
+
+def _verdict(source: str, verdict, candidates: list[str]) -> dict[str, Any]:
+    return {"source": source, "label": str(verdict.label), "probabilities": list(verdict.probabilities),
+            "evidence": list(verdict.evidence), "scores": list(verdict.evidence_scores), "candidates": candidates}

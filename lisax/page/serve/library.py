@@ -1,0 +1,166 @@
+"""The corpora that can be asked: index folders given at the start, and files that were uploaded since.
+
+An upload is written under names of our own making, read by the readers of `corpora`, indexed beside, and put in place
+as a whole; the name that a client gave its file is only ever text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import secrets
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from lisax.corpora import csv_tables, html_tables, titles
+from lisax.corpora.grid import Place
+from lisax.corpora.reading import Watch
+from lisax.corpora.table_files import CSV, HTML
+from lisax.page.serve.limits import Limits
+from lisax.records import DataError, LisaxError, Table, write_json
+from lisax.retrieval.folder import read_components
+
+CARD = "corpus.json"
+_UNWANTED = re.compile(r"[^\w .()-]+")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Corpus:
+    """`id` names it in addresses and files. `components` are its index's; `notes` what was odd about an upload."""
+
+    id: str
+    name: str
+    index: Path
+    components: frozenset[str]
+    uploaded: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_table_texts(self) -> bool:
+        return {"table_text", "tables"} <= self.components
+
+    @property
+    def has_cells(self) -> bool:
+        return {"cells", "tables"} <= self.components
+
+    @property
+    def has_pages(self) -> bool:
+        return {"bm25", "titles", "pages"} <= self.components
+
+
+class Library:
+    """`library[id]` is a corpus; those given come first, uploads in the order of their names."""
+
+    def __init__(self, indexes: Iterable[Path], folder: Path, limits: Limits):
+        self.folder, self.limits, self._lock = folder, limits, threading.Lock()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._corpora: dict[str, Corpus] = {}
+        for path in indexes:
+            components = frozenset(read_components(path))
+            corpus = Corpus(_free_id(_slug(path.resolve().name), self._corpora), path.resolve().name, path, components)
+            if not (corpus.has_table_texts or corpus.has_cells or corpus.has_pages):
+                raise DataError("no index of pages (`lisax index documents`), of tables (`lisax index tables`) or of "
+                                "cells (`lisax index cells`)", path=path)
+            self._corpora[corpus.id] = corpus
+        for card in sorted(folder.glob(f"*/{CARD}")):
+            corpus = _uploaded(card.parent)
+            self._corpora[corpus.id] = corpus
+
+    def __iter__(self) -> Iterator[Corpus]:
+        return iter(list(self._corpora.values()))
+
+    def get(self, corpus_id: str) -> Corpus | None:
+        return self._corpora.get(corpus_id)
+
+    def add(self, name: str, files: Sequence[tuple[str, bytes]]) -> Corpus:
+        """A corpus of the tables in uploaded files (name, content); all of them or, with a `LisaxError`, none."""
+        from lisax.retrieval import table_text, tables
+
+        name = titles.one_line(name)[:self.limits.name_characters] or "Uploaded tables"
+        with self._lock, tempfile.TemporaryDirectory(prefix=".upload-", dir=self.folder) as scratch:
+            if sum(corpus.uploaded for corpus in self) >= self.limits.corpora:
+                raise LisaxError(f"There are {self.limits.corpora} uploaded corpora already: remove one first.")
+            made = Path(scratch) / "corpus"
+            (made / "files").mkdir(parents=True)
+            watch = Watch()
+            found = [table for number, (file, content) in enumerate(files)
+                     for table in self._read(made / "files", number, file, content, watch)]
+            found = [table for table in found if table.rows and table.header]
+            self._check_size("these files", len(found), sum(len(table.header) * len(table.rows) for table in found))
+            if not found:
+                raise LisaxError("There is no table with a row in these files.")
+            table_text.build_index(found, made / "index")
+            tables.build_index(found, made / "index", tables.Strategy.ENTITY_CHAR_23)
+            notes = [note.replace(f"{made / 'files'}/", "") for note in watch.warnings]
+            write_json(made / CARD, {"name": name, "tables": len(found), "notes": notes})
+            corpus_id = _free_id(f"{_slug(name)}-{secrets.token_hex(3)}", self._corpora)
+            made.rename(self.folder / corpus_id)
+            corpus = _uploaded(self.folder / corpus_id)
+            self._corpora[corpus.id] = corpus
+        return corpus
+
+    def _read(self, folder: Path, number: int, file: str, content: bytes, watch: Watch) -> list[Table]:
+        """The tables of one file. Its suffix says what it is; its name becomes part of ids and titles."""
+        shown = titles.one_line(re.split(r"[/\\]", file)[-1])[:self.limits.name_characters] or "a file"
+        suffix = Path(shown).suffix.lower()
+        if suffix not in CSV | HTML:
+            raise LisaxError(f"'{shown}' is not a table that can be read here: expected a name that ends in "
+                             f"{', '.join(sorted(CSV | HTML))}.")
+        if suffix in HTML:  # counted before they are parsed, which takes a hundred times their memory
+            tags = content.replace(b"\0", b"").lower()
+            self._check_size(f"'{shown}'", tags.count(b"<table"), tags.count(b"<td") + tags.count(b"<th"))
+        path = folder / f"{number}{suffix}"
+        path.write_bytes(content)
+        name = f"{number + 1}-{_UNWANTED.sub('_', Path(shown).stem).strip() or 'table'}"
+        place = Place(path, None, watch, self.limits.table)
+        try:
+            if suffix in HTML:
+                return list(html_tables.read_tables(name, place))
+            table = csv_tables.read_table(name, place)
+            return [dataclasses.replace(table, title=Path(shown).stem.replace("_", " "))]
+        except DataError as error:
+            where = f", line {error.line}" if error.line is not None else ""
+            said = str(error).removeprefix(f"{path}:").removeprefix(f"{error.line}:").strip()
+            raise LisaxError(f"'{shown}'{where}: {said}.") from None
+
+    def _check_size(self, what: str, tables: int, cells: int) -> None:
+        limits = self.limits
+        if tables > limits.upload_tables or cells > limits.upload_cells:
+            raise LisaxError(f"{tables:,} tables with {cells:,} cells in {what}; at most {limits.upload_tables:,} with "
+                             f"{limits.upload_cells:,} are taken at once.")
+
+    def remove(self, corpus_id: str) -> None:
+        """Forgets an uploaded corpus and deletes its files; one that was given stays."""
+        with self._lock:
+            corpus = self._corpora.get(corpus_id)
+            if corpus is None or not corpus.uploaded:
+                raise LisaxError("Only an uploaded corpus can be removed.")
+            del self._corpora[corpus_id]
+            # Out of sight at once; what a question still reads goes when it is done.
+            gone = self.folder / f".removed-{corpus_id}"
+            (self.folder / corpus_id).rename(gone)
+            with contextlib.suppress(OSError):
+                shutil.rmtree(gone)
+
+
+def _uploaded(folder: Path) -> Corpus:
+    try:
+        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        components = frozenset(read_components(folder / "index"))
+        return Corpus(folder.name, str(card["name"]), folder / "index", components, uploaded=True,
+                      notes=tuple(map(str, card["notes"])))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"the uploaded corpus is damaged ({error}); remove its folder", path=folder) from None
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "corpus"
+
+
+def _free_id(wanted: str, taken: dict[str, Corpus]) -> str:
+    return next(name for i in range(len(taken) + 1) if (name := f"{wanted}-{i}" if i else wanted) not in taken)

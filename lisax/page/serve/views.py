@@ -1,0 +1,141 @@
+"""Stored answers as the templates show them: tables with heatmaps, verdicts with evidence, what was said of each."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+
+from lisax.page import heatmap as heatmaps
+from lisax.page.render import LABEL_SLUGS, LABEL_WORDS
+from lisax.page.serve.answering import TABLES, Engine
+from lisax.page.serve.library import Corpus
+from lisax.page.serve.store import Answer, Feedback
+from lisax.pipelines.table_answers import TableScores
+from lisax.records import LABELS, Label, LisaxError, Table, split_cell_id
+
+AROUND = 400  # characters of a page
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RankedTable:
+    """A table of an answer. `name` begins the ids of its elements; `best` is (row, column) of its best cell; `around`
+    is how the page begins that it stands on."""
+
+    name: str
+    table: Table
+    score: float
+    retrieval: float
+    best: tuple[int, int] | None
+    map: Markup
+    said: list[Feedback]
+    around: str
+
+    @property
+    def title(self) -> str:
+        return self.table.title or self.table.caption or self.table.id
+
+    @property
+    def best_text(self) -> str:
+        return self.table.rows[self.best[0]][self.best[1]] if self.best else ""
+
+    @property
+    def best_anchor(self) -> str:
+        return f"#{self.name}-r{self.best[0]}c{self.best[1]}" if self.best else f"#{self.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evidence:
+    """A sentence (`text`) or a table (`table`) that a verdict was read from."""
+
+    id: str
+    title: str
+    text: str
+    table: Table | None
+    score: float | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerdictShown:
+    source: str
+    label: Label
+    probabilities: list[tuple[Label, float]]
+    evidence: list[Evidence]
+    said: Feedback | None
+
+
+def ranked_tables(answer: Answer, corpus: Corpus, engine: Engine, said: list[Feedback]) -> list[RankedTable]:
+    """The tables of a question's answer; those that the corpus no longer has as they were are left out."""
+    store, found = engine.tables(corpus), []
+    for number, row in enumerate(answer.result["tables"]):
+        table = store.get(row["id"])
+        if table is not None and (len(table.rows), len(table.header)) == (len(row["rows"]), len(row["columns"])):
+            scores = TableScores(table, row["retrieval"], np.float32(row["rows"]), np.float32(row["columns"]))
+            found.append((f"t{number}", scores))
+    tops = heatmaps.Tops.of([scores for _, scores in found])
+    return [RankedTable(name, scores.table, scores.score(), scores.retrieval, heatmaps.best_cell(scores),
+                        heatmaps.heatmap(scores, name, tops),
+                        [one for one in said if _table_of(one) == scores.table.id],
+                        _around(scores.table, corpus, engine))
+            for name, scores in found]
+
+
+def _around(table: Table, corpus: Corpus, engine: Engine) -> str:
+    if table.page is None or not corpus.has_pages or (page := engine.sentences(corpus).page(table.page)) is None:
+        return ""
+    return textwrap.shorten(page.text, AROUND, placeholder=" …")
+
+
+def _table_of(said: Feedback) -> str:
+    return split_cell_id(said.unit)[0] if said.kind == "cell" else said.unit
+
+
+def verdicts(answer: Answer, corpus: Corpus, engine: Engine, said: list[Feedback]) -> list[VerdictShown]:
+    return [VerdictShown(row["source"], Label(row["label"]), list(zip(LABELS, row["probabilities"])),
+                         _evidence(row, corpus, engine),
+                         next((one for one in said if one.kind == "verdict" and one.unit == row["source"]), None))
+            for row in answer.result["verdicts"]]
+
+
+def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evidence]:
+    shown = []
+    for i, unit in enumerate(row["evidence"]):
+        score = row["scores"][i] if i < len(row["scores"]) else None
+        if row["source"] == TABLES:
+            if (table := engine.tables(corpus).get(unit)) is not None:
+                shown.append(Evidence(unit, table.title or unit, table.caption, table, score))
+        elif (passage := engine.sentences(corpus).lookup(unit)) is not None:
+            shown.append(Evidence(unit, passage.title, passage.text, None, score))
+    return shown
+
+
+def described(one: Feedback, corpus: Corpus | None, engine: Engine) -> str:
+    """What was said of what, in a line."""
+    if one.kind == "verdict":
+        return f"the verdict by {one.unit} should be: {LABEL_WORDS[Label(one.value['label'])].lower()}"
+    what = f"table {one.unit}"
+    if one.kind == "cell":
+        try:
+            table_id, row, column = split_cell_id(one.unit)
+            table = engine.tables(corpus).get(table_id) if corpus is not None else None
+            text = "" if table is None else f"“{table.rows[row][column]}” "
+        except (LisaxError, IndexError):
+            text, table_id, row, column = "", one.unit, 0, 0
+        what = f"cell {text}(row {row + 1}, column {column + 1} of {table_id})"
+    return f"{what} is {one.value}"
+
+
+def environment() -> jinja2.Environment:
+    made = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True,
+                              undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters |= {"percent": heatmaps.percent, "word": LABEL_WORDS.__getitem__, "slug": LABEL_SLUGS.__getitem__,
+                     "moment": lambda seconds: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))}
+    made.globals["labels"] = LABELS
+    return made

@@ -1,0 +1,82 @@
+"""One thread that does the heavy work, with a bounded queue before it: the model sees one question at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+class Busy(Exception):
+    """Nothing more is taken on for now, or what was taken on did not finish in time; ask again later."""
+
+
+class Worker:
+    """`await run(work, seconds)` gives what `work()` gives; raises what it raises, and `Busy`."""
+
+    def __init__(self, name: str, waiting: int):
+        self._most, self._waiting, self._ended = waiting, collections.deque(), False
+        self._idle: Iterator[Callable[[], object]] = iter(())
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            future, work = job
+            if not future.set_running_or_notify_cancel():
+                continue  # who asked has gone
+            try:
+                future.set_result(work())
+            except BaseException as error:  # told to who waits for it
+                future.set_exception(error)
+
+    def _next(self) -> tuple[Future, Callable[[], object]] | None:
+        with self._changed:
+            if not self._waiting and not self._ended and (work := next(self._idle, None)) is not None:
+                return Future(), work
+            self._changed.wait_for(lambda: self._waiting or self._ended)
+            return None if self._ended else self._waiting.popleft()
+
+    def when_idle(self, work: Iterable[Callable[[], object]]) -> None:
+        """Does this bit by bit while nobody waits; what it gives or raises is nobody's."""
+        with self._changed:
+            self._idle = itertools.chain(self._idle, work)
+        with contextlib.suppress(Busy):  # then it is not idle
+            self.submit(lambda: None)  # wakes it
+
+    def submit(self, work: Callable[[], Result]) -> Future[Result]:
+        future: Future[Result] = Future()
+        with self._changed:
+            # Those who gave up waiting keep nobody else out.
+            self._waiting = collections.deque(job for job in self._waiting if not job[0].cancelled())
+            if len(self._waiting) >= self._most:
+                raise Busy("too many people are asking at this moment")
+            self._waiting.append((future, work))
+            self._changed.notify()
+        return future
+
+    async def run(self, work: Callable[[], Result], seconds: float) -> Result:
+        future = self.submit(work)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
+        except TimeoutError:
+            if future.done() and not future.cancelled():
+                raise  # a TimeoutError of the work itself
+            raise Busy(f"this took longer than {seconds:.0f} seconds") from None
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Ends after the work at hand; what still waits is dropped."""
+        with self._changed:
+            self._ended = True
+            for future, _ in self._waiting:
+                future.cancel()
+            self._changed.notify()
+        self._thread.join(seconds)

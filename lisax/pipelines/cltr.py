@@ -1,0 +1,303 @@
+"""CLTR (Pan et al., ACL 2021): from a question and a collection of tables to the cells that answer it.
+
+BM25 pools tables as plain text; a model says of each of their rows and columns whether the answer stands there; a cell
+is worth its row times its column, a table its best cell (section 3).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from lisax.corpora import Dataset, open_folder
+from lisax.formats.families import Family, encode
+from lisax.formats.parts import PartKind
+from lisax.pipelines import fusion, pool_scores
+from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
+from lisax.pipelines.cltr_recipe import COLUMNS, PARTS, ROWS, read_recipe
+from lisax.pipelines.pool_scores import PoolScores
+from lisax.pipelines.stages import counting, say
+from lisax.pipelines.table_answers import TableAnswerer
+from lisax.records import Claim, Hit, Label, LisaxError, Question, Table, is_cell
+from lisax.retrieval import table_text
+from lisax.retrieval.runs import read_run, write_qrels, write_run
+from lisax.retrieval.table_store import TableStore
+from lisax.runtime.resumable import fingerprint
+from lisax.sampling import files, part_examples, part_negatives
+
+TRAIN_SPLITS = ("train", "e2e_train")
+REPORT_SPLITS = ("e2e_test", "e2e_dev", "test", "dev")  # the first that there is
+ROLES = (TRAIN, VALIDATION, REPORT)
+# Orders of the pool: BM25's, by best cell, by mean cell, and best cell with BM25.
+BM25, MAX, MEAN, FUSED = "bm25", "max", "mean", "fused"
+NO_CELL = "questions whose answer is no cell of a table"
+NO_TABLE = "questions about tables that the corpus does not have"
+ROWS_OF_A_TABLE = 50  # that a vocabulary is trained on
+CELLS, TABLES = "cells", "tables"
+TASKS = {PARTS: "cltr_parts", ROWS: "cltr_rows", COLUMNS: "cltr_columns"}
+
+
+class Cltr(Pipeline):
+    """One run in the folder `out`: each method is a stage that reads and writes files there.
+
+    `index`: an index folder of the same tables to use in place of one of its own, `made_from` what names its content
+    and that of anything else that comes from elsewhere."""
+
+    indexed = "index"
+    read_recipe = staticmethod(read_recipe)
+
+    def __init__(self, data: Dataset, out: str | os.PathLike, recipe, *, until: str | None = None,
+                 index: Path | None = None, made_from: str | None = None):
+        splits = data.question_splits
+        self.train_splits = [split for split in recipe.train_splits or TRAIN_SPLITS if split in splits]
+        named = [recipe.report_split] if recipe.report_split else REPORT_SPLITS
+        self.report_split = next((split for split in named if split in splits), None)
+        if self.report_split is None or (recipe.train and not self.train_splits):
+            wanted = ", ".join([*(recipe.train_splits or TRAIN_SPLITS[:1]), named[-1]])
+            raise LisaxError(f"{data.folder}: questions for {wanted} are needed, found {', '.join(splits) or 'none'}")
+        self._made_from = made_from
+        self.index_folder = Path(out) / "index" if index is None else Path(index)
+        super().__init__(data, out, recipe, until=until)
+
+    @property
+    def stage_names(self) -> list[str]:
+        recipe = self.recipe
+        names = ["index", "retrieve"]
+        if recipe.train:
+            names += ["world", "vocabulary", "warm_up"] if recipe.warm_up else ["vocabulary"]
+            names += ["examples", *(f"train.{model}" for model in recipe.train)]
+        if recipe.scorers:
+            names += [f"rerank.{role}" for role in self.scored_roles] + ["answer"]
+        return names
+
+    @property
+    def scored_roles(self) -> tuple[str, ...]:
+        return (VALIDATION, REPORT) if self.recipe.fuse_bm25 else (REPORT,)
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """Of the tables, as reported; the last is the run's own."""
+        if not self.recipe.scorers:
+            return (BM25,)
+        return (BM25, MEAN, MAX, *([FUSED] if self.recipe.fuse_bm25 else []))
+
+    @property
+    def claim_splits(self) -> Sequence[str]:
+        return (TRAIN, REPORT)
+
+    def read_claims(self, split: str) -> Iterator[Claim]:
+        """Questions, as what retrieves and measures tables takes them."""
+        for question in self._read(split):
+            if gold := table_text.gold_tables(question):
+                yield Claim(question.id, question.text, Label.SUPPORTS, tuple((table,) for table in gold))
+
+    def _read(self, role: str) -> Iterator[Question]:
+        for split in [self.report_split] if role == REPORT else self.train_splits:
+            yield from self.data.questions(split)
+
+    # --- Files ------------------------------------------------------------------------------
+
+    def run_file(self, name: str, role: str = REPORT) -> Path:
+        return self.out / "runs" / f"{name}.{role}.trec"
+
+    def qrels_file(self, what: str) -> Path:
+        return self.out / "runs" / f"{what}.{REPORT}.qrels"
+
+    def scores_file(self, role: str) -> Path:
+        return self.out / "predictions" / f"scores.{role}.jsonl"
+
+    def model_dir(self, model: str) -> Path:
+        given = self.recipe.models.get(model)
+        return super().model_dir(model) if given is None else Path(given)
+
+    # --- What stages read -------------------------------------------------------------------
+
+    @functools.cached_property
+    def tables(self) -> TableStore:
+        return TableStore.open(self.index_folder)
+
+    @functools.lru_cache(1 << 14)
+    def lookup(self, table: str) -> Table | None:
+        return self.tables.get(table)
+
+    @functools.cached_property
+    def questions(self) -> dict[str, dict[str, Question]]:
+        """Questions that cells answer, by role and id; what is reported teaches nothing."""
+        recipe, skipped = self.recipe, Counter()
+        reported = {question.id: question for question in self._answered(REPORT, skipped)}
+        reported = dict(itertools.islice(reported.items(), recipe.report_questions))
+        taught = self._answered(TRAIN, skipped) if recipe.train or recipe.fuse_bm25 else ()
+        train = {question.id: question for question in taught if question.id not in reported}
+        held = {i: question for i, question in train.items() if files.hashed_share(i) < recipe.validation_share}
+        train = {i: question for i, question in train.items() if i not in held}
+        tell(skipped)
+        made = {TRAIN: dict(itertools.islice(train.items(), recipe.train_questions)),
+                VALIDATION: dict(itertools.islice(held.items(), recipe.validation_questions)), REPORT: reported}
+        for role, found in made.items():
+            if not found and (role == REPORT or recipe.train or (role == VALIDATION and recipe.fuse_bm25)):
+                raise LisaxError(f"{self.data.folder}: no question for '{role}' is answered by a cell")
+        return made
+
+    def _answered(self, role: str, skipped: Counter) -> Iterator[Question]:
+        for question in self._read(role):
+            gold = table_text.gold_tables(question)
+            if not gold:
+                skipped[NO_CELL] += 1
+            elif not all(table in self.tables for table in gold):
+                skipped[NO_TABLE] += 1
+            else:
+                yield question
+
+    @functools.cached_property
+    def claims(self) -> dict[str, dict[str, Claim]]:
+        """The same, as what retrieval and its measures take."""
+        return {role: table_text.as_claims(questions.values()) for role, questions in self.questions.items()}
+
+    @functools.cached_property
+    def answerer(self) -> TableAnswerer:
+        return TableAnswerer.open(self.index_folder, *(self.model_dir(model) for model in self.recipe.scorers))
+
+    def scores(self, role: str = REPORT) -> Iterator[PoolScores]:
+        return pool_scores.read_scores(self.scores_file(role))
+
+    # --- Stages -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """All stages up to the answers."""
+        self.build_index()
+        self.retrieve()
+        self.learn()
+        self.rerank()
+
+    def train_models(self) -> None:
+        self.build_index()
+        self.retrieve()
+        self.learn()
+
+    def learn(self) -> None:
+        """All models, and what they learn from."""
+        if self.recipe.train:
+            self.write_world()
+            self.build_vocabulary()
+            self.warm_up()
+            self.write_examples()
+            for model in self.recipe.train:
+                self._train(model)
+
+    def build_index(self) -> None:
+        recipe, folder = self.recipe, self.index_folder
+        own = folder == self.out / "index"
+
+        def work() -> None:
+            if own:
+                table_text.build_index(self.data.tables(), folder, k1=recipe.k1, b=recipe.b)
+
+        self.stages.run("index", work, outputs=[folder] if own else [], settings={
+            "data": self.data_print, "k1": recipe.k1, "b": recipe.b, "made_from": self._made_from})
+
+    def retrieve(self) -> None:
+        """Section 4.2: the pool of every question, and what is right."""
+        recipe = self.recipe
+        roles = [role for role in ROLES if role == REPORT or (role in self.scored_roles)
+                 or (recipe.train and recipe.negative_tables)]
+
+        def work() -> None:
+            index = table_text.open_index(self.index_folder)
+            for role in roles:
+                say(f"  {len(self.questions[role]):,} questions for {role}")
+                write_run(self.run_file(BM25, role),
+                          table_text.retrieve(index.search, self.questions[role].values(), recipe.pool), BM25)
+            reported = self.questions[REPORT].values()
+            write_qrels(self.qrels_file(TABLES), {question.id: dict.fromkeys(table_text.gold_tables(question), 1)
+                                                  for question in reported})
+            write_qrels(self.qrels_file(CELLS), {question.id: dict.fromkeys(filter(is_cell, question.evidence), 1)
+                                                 for question in reported})
+
+        outputs = [*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))]
+        self.stages.run("retrieve", work, outputs=outputs, after=["index"],
+                        settings={"questions": self.data_print, "pool": recipe.pool, "splits": [
+                            self.train_splits, self.report_split, recipe.train_questions, recipe.validation_questions,
+                            recipe.report_questions, recipe.validation_share]})
+
+    def texts(self) -> Iterator[str]:
+        """Parts of tables as the models will read them and questions, those of the warm-up's world beside ours."""
+        questions: Iterable[Question] = self.questions[TRAIN].values()
+        tables: Iterable[Table] = self.tables
+        if self.recipe.warm_up:
+            made = open_folder(self.world_folder)
+            questions = itertools.chain(questions, made.questions("train"))
+            tables = itertools.chain(tables, made.tables())
+        for table in tables:
+            few = dataclasses.replace(table, rows=table.rows[:ROWS_OF_A_TABLE])
+            for example in part_examples.parts_of("", "", few):
+                yield encode(example, Family.TABLE_PARTS, preset=self.preset, count_tokens=len).inputs
+        for question in questions:
+            yield question.text
+
+    def write_examples(self) -> None:
+        """Every row and every column of the gold tables, and of retrieved ones where the recipe says so."""
+        recipe = self.recipe
+        outputs = {(kind, role): self.out / "examples" / part_examples.file_name(kind, role)
+                   for kind in PartKind for role in (TRAIN, VALIDATION)}
+
+        def work() -> None:
+            for (kind, role), path in outputs.items():
+                negatives = recipe.negative_tables if kind is PartKind.ROW else 0
+                run = read_run(self.run_file(BM25, role)) if negatives else {}
+                questions = [(question, [hit.id for hit in run.get(question.id, ())])
+                             for question in self.questions[role].values()]
+                count = part_examples.write(path, part_negatives.examples(
+                    questions, kind, self.lookup, gold_tables=recipe.gold_tables, negative_tables=negatives,
+                    negative_parts=recipe.negative_parts, seed=recipe.seed))
+                say(f"  {count:,} {kind}s for {role}")
+
+        self.stages.run("examples", work, outputs=list(outputs.values()), after=["retrieve"],
+                        settings={"tables": [recipe.gold_tables, recipe.negative_tables, recipe.negative_parts],
+                                  "seed": recipe.seed})
+
+    def _train(self, model: str) -> None:
+        self.train_model(model, TASKS[model], ["examples", "vocabulary"],
+                         lengths={"inputs": self.recipe.max_tokens, "targets": self.recipe.target_tokens})
+
+    def rerank(self) -> None:
+        """Section 3.2: all rows and columns of the pools; the tables anew; of each its best cell."""
+        recipe = self.recipe
+        if not recipe.scorers:
+            return
+        models = [f"train.{model}" for model in recipe.scorers if model in recipe.train]
+        given = {model: [path, fingerprint(Path(path))] for model, path in recipe.models.items()}
+        for role in self.scored_roles:
+            self.stages.run(f"rerank.{role}", functools.partial(self._rerank, role), outputs=[self.scores_file(role)],
+                            after=["retrieve", *models], settings={"models": given})
+        runs = [self.run_file(order) for order in self.orders if order != BM25]
+        answers = [self.run_file(f"answers.{order}") for order in self.orders]
+        self.stages.run("answer", self._answer, outputs=[*runs, *answers, self.run_file("gold_table")],
+                        after=[f"rerank.{role}" for role in self.scored_roles])
+
+    def _rerank(self, role: str) -> None:
+        questions, run = list(self.questions[role].values()), read_run(self.run_file(BM25, role))
+        with counting(len(questions), "questions") as advance:
+            pool_scores.score_to_file(self.answerer, questions, run, self.scores_file(role), advance)
+
+    def _answer(self) -> None:
+        scored = list(self.scores())
+        lexical = read_run(self.run_file(BM25))
+        for order in (MAX, MEAN):
+            write_run(self.run_file(order), pool_scores.table_run(scored, order), order)
+        if FUSED in self.orders:
+            held = _by_query(pool_scores.table_run(self.scores(VALIDATION), MAX))
+            weights = fusion.fit(self.claims[VALIDATION].values(), held, read_run(self.run_file(BM25, VALIDATION)))
+            say("  log-odds of relevance: {:.2f} of the best cell's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
+            write_run(self.run_file(FUSED), fusion.fuse(read_run(self.run_file(MAX)), lexical, weights), FUSED)
+        for order in self.orders:
+            write_run(self.run_file(f"answers.{order}"), pool_scores.answer_run(scored, read_run(self.run_file(order))), order)
+        write_run(self.run_file("gold_table"), pool_scores.gold_run(scored), "gold_table")
+
+
+def _by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
+    return {query: list(members) for query, members in itertools.groupby(hits, key=lambda hit: hit.query_id)}

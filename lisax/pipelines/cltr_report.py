@@ -1,0 +1,129 @@
+"""Figures, `metrics.json` and the report of a run of CLTR."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from lisax.metrics.ranking import answer_measures, table_measures
+from lisax.page import charts, heatmap
+from lisax.page.published import CLTR_ANSWERS, CLTR_RETRIEVAL
+from lisax.page.report import Report, ResultRow, ResultTable, write_report
+from lisax.page.text_table import text_tables
+from lisax.pipelines import pool_scores
+from lisax.pipelines.base import REPORT
+from lisax.pipelines.cltr import BM25, CELLS, FUSED, MAX, MEAN, TABLES, Cltr
+from lisax.pipelines.list5_report import training_curves, versions
+from lisax.pipelines.table_answers import TableScores
+from lisax.records import write_json
+from lisax.retrieval.runs import read_qrels, read_run
+
+RETRIEVAL = {"P@5": "precision@5", "P@10": "precision@10", "NDCG@5": "ndcg@5", "NDCG@10": "ndcg@10",
+             "NDCG@20": "ndcg@20", "MAP": "map", "S@1": "success@1", "S@5": "success@5", "S@10": "success@10"}
+ANSWERS = {"MRR": "mrr", "Hit@1": "hit@1"}
+NAMES = {BM25: "BM25", MEAN: "mean cell", MAX: "best cell", FUSED: "best cell with BM25",
+         "gold_table": "gold table given"}
+QUESTIONS_SHOWN = 40
+LIMITS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
+WITH_ONE_TABLE = (
+    "S@k: the share of questions with a gold table among the first k. Where a question has one gold table, trec_eval's "
+    "P@5 is at most 20 %; what the paper gives as P@5 and P@10 of E2E_WTQ is more than that, and so can only be what "
+    "S@5 and S@10 are here.")
+
+
+def finish(run: Cltr) -> str:
+    """Computes all figures, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
+    found = figures(run)
+    write_json(run.out / "metrics.json", found)
+    report = _report(run, found)
+    write_report(run.out / "report.html", report)
+    written = ["report.html", "metrics.json"]
+    if run.recipe.scorers:
+        heatmap.write_page(run.out / "heatmaps.html", f"Questions of {run.data.folder.name}", _heatmaps(run))
+        written.insert(1, "heatmaps.html")
+    return "\n".join([text_tables(report), "", *(str(run.out / name) for name in written)])
+
+
+def figures(run: Cltr) -> dict:
+    tables, cells = read_qrels(run.qrels_file(TABLES)), read_qrels(run.qrels_file(CELLS))
+    found = {
+        "retrieval": {order: table_measures(tables, read_run(run.run_file(order))) for order in run.orders},
+        "best": run.orders[-1],
+        "questions": {role: len(questions) for role, questions in run.questions.items()},
+        "tables": len(run.tables),
+        "reported_split": run.report_split,
+        "pool": run.recipe.pool,
+        "seed": run.recipe.seed,
+        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()},
+        "versions": versions(),
+    }
+    if run.recipe.scorers:
+        names = {order: f"answers.{order}" for order in run.orders} | {"gold_table": "gold_table"}
+        found["answers"] = {name: answer_measures(cells, read_run(run.run_file(file))) for name, file in names.items()}
+        limits = [limit for limit in LIMITS if limit <= run.recipe.pool]
+        found["pruning"] = pool_scores.pruning_curve(run.scores(), limits)
+    return found
+
+
+def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
+    """The first questions, with what they should be answered, and their first tables by best cell."""
+    made = []
+    for pool in itertools.islice(run.scores(), QUESTIONS_SHOWN):
+        question = run.questions[REPORT][pool.id]
+        tables = [TableScores(run.lookup(table), retrieval, np.array(rows, np.float32), np.array(columns, np.float32))
+                  for table, retrieval, rows, columns in pool.shown]
+        made.append((f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text, tables))
+    return made
+
+
+def _report(run: Cltr, found: Mapping) -> Report:
+    best, retrieval = found["best"], found["retrieval"]
+    tables = retrieval[best]
+    tiles = [("Gold table first", tables["success@1"]), ("Gold table among five", tables["success@5"])]
+    if run.recipe.scorers:
+        answers = found["answers"][best]
+        tiles += [("Right cell first", answers["hit@1"]), ("MRR of cells", answers["mrr"])]
+    return Report(
+        title="CLTR: cells that answer questions",
+        subtitle=f"{run.data.folder} · {run.report_split} · {found['questions'][REPORT]:,} questions · "
+                 f"{found['tables']:,} tables",
+        notes=[WITH_ONE_TABLE],
+        tiles=tiles, tiles_of=NAMES[best], result_tables=result_tables(found), line_charts=_pruning(found),
+        curves=training_curves(run, run.recipe.train),
+        facts={name: found[name] for name in ("seed", "pool", "seconds", "versions")})
+
+
+def result_tables(found: Mapping) -> list[ResultTable]:
+    """The paper's two tables with our rows."""
+    best = found["best"]
+    made = [ResultTable("Table retrieval", tuple(RETRIEVAL), (
+        *(ResultRow(NAMES[order], tuple(measured[key] for key in RETRIEVAL.values()), best=order == best)
+          for order, measured in found["retrieval"].items()),
+        *(_padded(row, len(RETRIEVAL)) for row in CLTR_RETRIEVAL)),
+        "Of the pool, as trec_eval counts, in percent.")]
+    if "answers" in found:
+        made.append(ResultTable("Answers", tuple(ANSWERS), (
+            *(ResultRow(NAMES[name], tuple(measured[key] for key in ANSWERS.values()), best=name == best)
+              for name, measured in found["answers"].items()), *CLTR_ANSWERS),
+            "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold "
+            "table. In the last row all cells of the gold table are ranked."))
+    return made
+
+
+def _padded(row: ResultRow, columns: int) -> ResultRow:
+    return ResultRow(row.name, row.values + (None,) * (columns - len(row.values)), row.published)
+
+
+def _pruning(found: Mapping) -> dict:
+    curves = found.get("pruning")
+    if not curves:
+        return {}
+    names = {"pool": "fewer tables of the pool", "reach": "rows of fewer tables, by their columns",
+             "exact": "while a table has a chance"}
+    points = {names[name]: [(point["cost"], point["same"]) for point in found] for name, found in curves.items()}
+    return {"What can be spared": charts.lines(
+        points, "share of the tokens read", "same first five tables, %",
+        "Questions whose first five tables stay what they are, by the share of the whole pool's tokens read.",
+        as_percent=True)}

@@ -1,0 +1,72 @@
+"""Tables as plain text documents (CLTR, section 4.2): BM25 over title, caption, header and cells of each table, with an
+English analyzer, and the tables themselves, in one index folder.
+
+Its component has a name of its own, so that one folder can hold pages and tables.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from lisax.records import Claim, Hit, LisaxError, Question, Table, is_cell, split_cell_id
+from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.bm25_builder import Bm25Builder
+from lisax.retrieval.folder import writing
+from lisax.retrieval.table_store import TablesBuilder
+
+NAME = "table_text"
+K1, B = 1.2, 0.75  # Elasticsearch's own, with which the paper searches
+POOL = 300
+QUESTIONS_AT_A_TIME = 1024
+
+Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
+
+
+def indexed_text(table: Table) -> str:
+    """What BM25 sees of a table: title, caption, the header once, then every cell, row by row."""
+    return " ".join(text for text in (table.title, table.caption, *table.header, *itertools.chain(*table.rows)) if text)
+
+
+def build_index(tables: Iterable[Table], folder: str | os.PathLike, *, k1: float = K1, b: float = B,
+                add: bool = False) -> Bm25Index:
+    """Texts and tables in one folder, in one pass and atomically; with `add`, to those that it has, at its k1 and b."""
+    with writing(folder) as state:
+        texts, store = Bm25Builder(state, NAME, k1=k1, b=b, extend=add), TablesBuilder(state, extend=add)
+        for table in tables:
+            texts.add(table.id, indexed_text(table))
+            store.add(table)
+        state.commit({NAME: texts.finish(), **store.finish()})
+    return open_index(folder)
+
+
+def open_index(folder: str | os.PathLike) -> Bm25Index:
+    return Bm25Index.open(folder, NAME)
+
+
+def retrieve(search: Search, questions: Iterable[Question], k: int = POOL) -> Iterator[Hit]:
+    """Up to `k` tables a question, in the order of the questions; streamed. `search` is an index's, or a cluster's."""
+    if k < 1:
+        raise LisaxError(f"expected k >= 1, found {k}")
+    questions = iter(questions)
+    while batch := list(itertools.islice(questions, QUESTIONS_AT_A_TIME)):
+        for question, hits in zip(batch, search([question.text for question in batch], k), strict=True):
+            for rank, (table, score) in enumerate(hits, start=1):
+                yield Hit(question.id, table, rank, score)
+
+
+def gold_tables(question: Question, is_table: Callable[[str], bool] | None = None) -> tuple[str, ...]:
+    """The tables that hold an answer cell, each once, in the order of the evidence.
+
+    With `is_table` also those that stand in the evidence themselves, for an answer that is no cell of theirs."""
+    units = (split_cell_id(unit)[0] if is_cell(unit) else unit if is_table and is_table(unit) else None
+             for unit in question.evidence)
+    return tuple(dict.fromkeys(unit for unit in units if unit is not None))
+
+
+def as_claims(questions: Iterable[Question], is_table: Callable[[str], bool] | None = None) -> dict[str, Claim]:
+    """Questions as measures of retrieval take them, by id: each of their gold tables is evidence enough."""
+    return {question.id: Claim(question.id, question.text,
+                               evidence_sets=tuple((table,) for table in gold_tables(question, is_table)))
+            for question in questions}

@@ -1,0 +1,39 @@
+"""Bundles that are really trained, and the page served as a user serves it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_models import label_bundle, question_bundle
+from small_page import build_index
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory):
+    """(question answerer, labeller)"""
+    return question_bundle(tmp_path_factory.mktemp("parts")), label_bundle(tmp_path_factory.mktemp("labels"))
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory, bundles):
+    """`with serve(state folder) as address`: `lisax serve` in a process of its own."""
+    index = build_index(tmp_path_factory.mktemp("world") / "index")
+
+    @contextlib.contextmanager
+    def serve(state: Path, *options: str):
+        command = [sys.executable, "-m", "lisax.cli", "serve", "--index", str(index), "--state", str(state),
+                   "--port", "0", *(part for bundle in bundles for part in ("--bundle", str(bundle))), *options]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+            try:
+                yield process.stdout.readline().strip()
+            finally:
+                process.send_signal(signal.SIGINT)
+                process.wait(60)
+
+    return serve

@@ -1,0 +1,133 @@
+"""Training from feedback: one at a time, told of as it goes, stopped and continued; and once for real."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import pytest
+from small_models import label_bundle, pages, tables
+
+import lisax
+from lisax.page.serve import training
+from lisax.page.serve.answering import LABELLER, PARTS
+from lisax.page.serve.export import Export
+from lisax.page.serve.training import DONE, FAILED, RUNNING, STOPPED, Training
+from lisax.records import Claim, Label, LisaxError, Question
+
+# What stands in for `lisax`: it notes its arguments, and ends when it is told to.
+STAND_IN = """
+import pathlib, signal, sys, time
+folder = pathlib.Path({folder!r})
+with (folder / "calls").open("a") as calls:
+    calls.write(sys.argv[1] + "\\n")
+signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
+while sys.argv[1] == "train" and not (folder / "go").exists():
+    time.sleep(0.01)
+if sys.argv[1] == "export":
+    pathlib.Path(sys.argv[-1]).mkdir()
+sys.exit(int((folder / "go").read_text() or 0))
+"""
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """As much of a bundle as a training looks at."""
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    (folder / "model.safetensors").touch()
+    (folder / "model.json").write_text('{"architecture": {"vocab_size": 128, "emb_dim": 8}, "text": {"family": '
+                                       '"table_parts", "preset": "paper", "max_tokens": 32}}')
+    return folder
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    (tmp_path / "lisax.py").write_text(STAND_IN.format(folder=str(tmp_path)))
+    monkeypatch.setattr(training, "COMMAND", (sys.executable, str(tmp_path / "lisax.py")))
+    return tmp_path
+
+
+def asked() -> Export:
+    (table,) = tables(1)
+    return Export(questions={"q": Question("q", "What is the city of Mara Velin?", ("x",), (f"{table.id}#r0c1",))},
+                  tables={table.id: table})
+
+
+def until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_one_at_a_time_to_the_end(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    run = trainings.start(PARTS, checkpoint, asked(), 10)
+    until((stand_in / "calls").exists)
+    assert trainings.is_running and trainings.get(1).state == RUNNING and trainings.get(1).step == 0
+    with pytest.raises(LisaxError, match="one at a time"):
+        trainings.start(PARTS, checkpoint, asked(), 10)
+    (stand_in / "training/1/model").mkdir()
+    (stand_in / "training/1/model/train_log.jsonl").write_text(
+        '{"step": 3, "kind": "train", "loss": 0.5}\n{"step": 3, "kind": "dev", "loss": 9}\n{"step": 4, "ki')
+    assert (trainings.get(1).step, trainings.get(1).loss) == (3, 0.5)
+    (stand_in / "go").touch()
+    until(lambda: not trainings.is_running)
+    assert trainings.get(1).state == DONE and trainings.bundle(run).is_dir()
+    assert (stand_in / "calls").read_text().split() == ["train", "export"]
+    gin = (stand_in / "training/1/run.gin").read_text()
+    assert "emb_dim = 8" in gin and "'feedback_parts'" in gin and str(checkpoint) in gin
+
+
+def test_what_fails_is_told_and_can_go_on(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    (stand_in / "go").write_text("3")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until(lambda: not trainings.is_running)
+    assert trainings.get(1).state == FAILED and "status 3" in trainings.get(1).message
+    (stand_in / "go").write_text("0")
+    trainings.go_on(1)
+    until(lambda: not trainings.is_running)
+    assert trainings.get(1).state == DONE
+    with pytest.raises(LisaxError):
+        trainings.go_on(1)
+
+
+def test_stopping_and_ending_the_page(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until((stand_in / "calls").exists)
+    trainings.stop()
+    assert trainings.get(1).state == STOPPED and not trainings.is_running
+    trainings._note(trainings.get(1), RUNNING)  # as a page leaves it that is killed
+    assert Training(stand_in / "training").get(1).state == STOPPED
+
+
+def test_nothing_is_begun_without_something_to_learn(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    for role, export, steps, complaint in ((PARTS, Export(), 10, "nothing to learn"),
+                                           (LABELLER, asked(), 10, "nothing to learn"),
+                                           (PARTS, asked(), 0, "from 1 to")):
+        with pytest.raises(LisaxError, match=complaint):
+            trainings.start(role, checkpoint, export, steps)
+    assert trainings.runs() == []
+
+
+@pytest.mark.slow
+def test_a_labeller_learns_from_feedback(tmp_path):
+    bundle = label_bundle(tmp_path, 4)
+    documents = {page.id: page for page in pages(tables(2))}
+    claims = {name: Claim(name, f"{page.title} was born in 1800 .", Label.REFUTES, ((page.sentences[1].id,),),
+                          tuple(sentence.id for sentence in page.sentences)) for name, page in documents.items()}
+    trainings = Training(tmp_path / "training")
+    run = trainings.start(LABELLER, bundle, Export(claims=claims, pages=documents), 20)
+    until_done = time.monotonic() + 300
+    while trainings.is_running and time.monotonic() < until_done:
+        time.sleep(0.2)
+    done = trainings.get(1)
+    assert done.state == DONE, trainings.last_lines(done)
+    assert done.step == 20 and done.loss > 0
+    before, after = (lisax.load(str(path)).verify("Mara Velin was born in 1800 .", ["Mara Velin was born in 1912 ."])
+                     for path in (bundle, trainings.bundle(run)))
+    assert after[Label.REFUTES] > before[Label.REFUTES]

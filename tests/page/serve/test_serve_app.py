@@ -1,0 +1,302 @@
+"""The page's routes: ask, check, say what is right, load tables; whatever comes in stays text."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import threading
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from small_page import Browser, build_index, models, open_page
+from markup import HOSTILE, Page
+
+from lisax.corpora import open_folder
+from lisax.page.serve.limits import Limits
+from lisax.page.serve.worker import Worker
+
+QUESTION = "What is the city of Mara Velin?"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    return build_index(tmp_path_factory.mktemp("small") / "index")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return models(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture
+def page(tmp_path, index, made):
+    page = open_page(tmp_path / "state", index, made, Limits(changes_burst=1000, requests_burst=10_000))
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def browser(page):
+    return Browser(page)
+
+
+def shown(response) -> Page:
+    """The page of a response: in order, without scripts or styles of its own, nothing from outside."""
+    found = Page(response.text)
+    assert found.balanced and response.headers["content-type"] == "text/html; charset=utf-8"
+    for _, attributes in found.elements:
+        assert "style" not in attributes and not any(name.startswith("on") for name in attributes)
+        assert attributes.get("src", "/").startswith("/") and attributes.get("action", "/").startswith("/")
+    labels = {attributes.get("for") for tag, attributes in found.elements if tag == "label"}
+    for tag, attributes in found.elements:
+        if tag in ("textarea", "select", "input") and attributes.get("type") in (None, "file") and "id" in attributes:
+            assert attributes["id"] in labels
+    return found
+
+
+def words(found: Page) -> str:
+    return " ".join("".join(found.text).split())
+
+
+def test_a_question_gets_tables_with_heatmaps_and_linked_answers(browser):
+    response = browser.ask(QUESTION)
+    assert response.status_code == 200 and re.fullmatch("/answers/[0-9a-f]{16}", response.url.path)
+    found = shown(response)
+    ids = {attributes["id"] for _, attributes in found.elements if "id" in attributes}
+    links = [attributes["href"][1:] for tag, attributes in found.elements
+             if tag == "a" and re.fullmatch(r"#t\d-r\d+c\d+", attributes.get("href", ""))]
+    assert len(links) == 5 and set(links) <= ids
+    best = [attributes["id"] for tag, attributes in found.elements if "best" in attributes.get("class", "").split()]
+    assert best == links
+    assert "Register, sheet" in words(found) and QUESTION in words(found)
+    assert re.search(r"from the page \w+_\w+ .* \w+ \w+ lived in \w+ \. \w+ \w+ was born in", words(found))
+    # The answer is kept: a reload shows it, and so does the start.
+    assert browser.get(response.url.path).text.count("Mara Velin") >= 2
+    assert response.url.path in browser.get("/").text
+
+
+def test_a_claim_gets_verdicts_from_text_and_from_tables(browser):
+    response = browser.ask("Mara Velin lived in Tarn .", "claim")
+    found = words(shown(response))
+    assert "By text:" in found and "By tables:" in found and "Mara Velin lived in" in found and "people-0" in found
+    assert len(re.findall(r"(?:Supports|Refutes|Not enough info) \d+\.\d %", found)) == 6
+
+
+def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_path):
+    address = browser.ask(QUESTION).url.path
+    table = page.store.last_answers(1)[0].result["tables"][0]["id"]
+    said = browser.fill(f"{address}/feedback", say="cell right", table=table, row="2", column="3", back="t0")
+    assert said.url.fragment == "t0" and "Kept: cell" in words(shown(said))
+    browser.fill(f"{address}/feedback", say="table wrong", table=table)
+    browser.fill(f"{address}/feedback", say="table right", table=table)  # the last word counts
+    assert f"table {table} is right" in words(shown(browser.get(address)))
+    claim = browser.ask("Mara Velin lived in Tarn .", "claim").url.path
+    verdicts = page.store.last_answers(1)[0].result["verdicts"]
+    browser.fill(f"{claim}/feedback", say="verdict", source="text", label="SUPPORTS",
+                 evidence=verdicts[0]["evidence"][0])
+    browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="NOT ENOUGH INFO")
+    assert page.store.feedback_count() == 4 and words(shown(browser.get("/feedback"))).startswith("Feedback")
+
+    archive = zipfile.ZipFile(io.BytesIO(browser.get("/feedback/export.zip").content))
+    archive.extractall(tmp_path / "out")
+    data = open_folder(tmp_path / "out" / "feedback")
+    (question,) = data.questions("train")
+    assert question.text == QUESTION and question.evidence == (f"index:{table}#r1c2",)
+    held = {held.id: held for held in data.tables()}
+    assert question.answers == (held[f"index:{table}"].rows[1][2],)
+    (claim,) = data.claims("train")
+    assert claim.label == "SUPPORTS" and claim.evidence_sets == ((f"index:{verdicts[0]['evidence'][0]}",),)
+    assert {unit.rpartition("_")[0] for unit in claim.candidates} <= {document.id for document in data.documents()}
+    (of_table,) = data.table_claims("train")
+    assert of_table.label == "NOT ENOUGH INFO" and not of_table.evidence_sets
+    judged = json.loads((tmp_path / "out" / "feedback" / "table_judgements.jsonl").read_text())
+    assert judged == {"question": QUESTION, "table": f"index:{table}", "relevant": True}
+
+    number = page.store.feedback()[0].id
+    assert "3 kept" in words(shown(browser.fill(f"/feedback/{number}/remove")))
+
+
+@pytest.mark.parametrize(("fields", "complaint"), [
+    ({"say": "cell right", "row": "9", "column": "1"}, "4 rows and 4 columns"),
+    ({"say": "cell right", "row": "x", "column": "1"}, "whole number"),
+    ({"say": "table right", "table": "other"}, "not of this answer"),
+    ({"say": "verdict"}, "not said"),
+])
+def test_feedback_that_fits_nothing_is_refused(browser, page, fields, complaint):
+    address = browser.ask(QUESTION).url.path
+    table = page.store.last_answers(1)[0].result["tables"][0]["id"]
+    response = browser.fill(f"{address}/feedback", **{"table": table, **fields})
+    assert response.status_code == 400 and complaint in words(shown(response)) and not page.store.feedback_count()
+
+
+def test_feedback_outlives_the_server(browser, page, index, made, tmp_path):
+    address = browser.ask(QUESTION).url.path
+    table = page.store.last_answers(1)[0].result["tables"][0]["id"]
+    browser.fill(f"{address}/feedback", say="table right", table=table)
+    # Nothing is closed: what was said must be on disk already.
+    again = Browser(open_page(tmp_path / "state", index, made))
+    assert f"table {table} is right" in words(shown(again.get(address)))
+
+
+@pytest.mark.parametrize(("fields", "complaint"), [
+    ({"text": " \x00 "}, "empty"), ({"text": "x" * 501}, "at most 500"), ({"corpus": "../index"}, "no such corpus"),
+    ({"kind": "joke"}, "must be one of"),
+])
+def test_what_cannot_be_asked(browser, fields, complaint):
+    response = browser.ask(**{"text": "what?", **fields})
+    assert response.status_code == 400 and complaint in words(shown(response))
+
+
+def test_a_claim_goes_to_the_only_corpus_that_it_can_be_asked_of(browser, page, monkeypatch):
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    sums = list(page.library)[-1]
+    monkeypatch.setattr(page.engine, "kinds", lambda corpus: ("question",) if corpus == sums else ("question", "claim"))
+    browser.ask("Mara Velin lived in Tarn .", "claim", sums.id)
+    browser.ask("What sum had 1990?", "question", sums.id)
+    assert [answer.corpus for answer in page.store.last_answers(2)] == [sums.id, "index"]
+
+
+@pytest.mark.parametrize("bad", HOSTILE)
+def test_hostile_questions_cells_titles_and_file_names_stay_text(browser, page, tmp_path, bad):
+    shown(browser.ask(bad))
+    shown(browser.get("/"))
+    sheet = f'"{bad.replace(chr(34), chr(34) * 2)}",b\n"{bad.replace(chr(34), chr(34) * 2)}",2\n'.encode()
+    response = browser.fill("/corpora", name=bad, files=[("files", (f"../../{bad}.csv", sheet))])
+    assert response.status_code == 200 and page.library.folder == tmp_path / "state" / "corpora"
+    assert " ".join(bad.split())[:20] in words(shown(response))
+    corpus = list(page.library)[-1]
+    assert re.fullmatch("[a-z0-9-]+", corpus.id)
+    assert sorted(path.name for path in (page.library.folder / corpus.id / "files").iterdir()) == ["0.csv"]
+    answer = browser.ask(f"{bad} 2 b", corpus=corpus.id)
+    assert answer.status_code == 200
+    shown(answer)
+    shown(browser.get("/feedback"))
+
+
+def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made, tmp_path):
+    html = b"<title>Rivers</title><table><tr><th>river<th>length<tr><td>Ode<td>120<tr><td>Tarn<td>90</table>"
+    response = browser.fill("/corpora", name="Rivers", files=[("files", ("rivers.html", html)),
+                                                             ("files", ("lakes.csv", b"lake,depth\nMira,40\n"))])
+    assert "Rivers" in words(shown(response))
+    corpus = list(page.library)[-1]
+    found = words(shown(browser.ask("How long is the Ode?", corpus=corpus.id)))
+    assert "120" in found and "Rivers" in found
+    assert words(shown(browser.ask("The Ode is long .", "claim", corpus.id)))
+    again = open_page(tmp_path / "state", index, made)
+    assert again.library.get(corpus.id) == corpus
+    again.close()
+    assert corpus.name not in words(shown(browser.fill(f"/corpora/{corpus.id}/remove")))
+    assert page.library.get(corpus.id) is None and not list(page.library.folder.glob("*/files"))
+    assert browser.fill("/corpora/index/remove").status_code == 400
+
+
+@pytest.mark.parametrize(("name", "content", "complaint"), [
+    ("x.exe", b"MZ", "not a table that can be read"), ("x.csv", b"", "empty"),
+    ("x.csv", b"a,b\n", "no table with a row"),
+    ("x.csv", b"a,b\n\xff\xfe\x00", "'x.csv': not UTF-8"),
+    ("x.html", b"<p>nothing", "no table"),
+])
+def test_files_that_are_no_tables_are_told_in_a_sentence_and_leave_nothing(browser, page, name, content, complaint):
+    response = browser.fill("/corpora", name="bad", files=[("files", (name, content))])
+    assert response.status_code == 400 and complaint in words(shown(response))
+    assert str(page.library.folder) not in response.text
+    assert list(page.library.folder.iterdir()) == [] and len(list(page.library)) == 1
+
+
+def test_too_many_files_and_too_large_ones(tmp_path, index, made):
+    page = open_page(tmp_path, index, made, Limits(upload_bytes=20_000, upload_files=3))
+    browser = Browser(page)
+    large = browser.fill("/corpora", name="large", files=[("files", ("x.csv", b"a,b\n" * 10_000))])
+    assert large.status_code == 413 and "19 KiB" in words(shown(large))
+    many = browser.fill("/corpora", name="many", files=[("files", (f"{i}.csv", b"a,b\n1,2\n")) for i in range(4)])
+    assert many.status_code == 400
+    assert browser.post("/ask", data={"text": "x" * 100_000}).status_code == 413
+    page.close()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_page_of_too_many_cells_is_not_even_parsed(browser, monkeypatch, encoding):
+    monkeypatch.setattr("lisax.corpora.html_tables.parse", lambda *_: pytest.fail("parsed"))
+    for text in ("<TABLE><td>" * 2_001, "<table>" + "<Td>" * 500_001):
+        response = browser.fill("/corpora", name="many", files=[("files", ("x.html", text.encode(encoding)))])
+        assert response.status_code == 400 and "at most 2,000" in words(shown(response))
+
+
+def test_ten_people_at_once_get_answers(page):
+    browsers = [Browser(page) for _ in range(10)]
+    with ThreadPoolExecutor(10) as people:
+        found = list(people.map(lambda one: one[1].ask(f"What is the year of person {one[0]}?"), enumerate(browsers)))
+    assert [response.status_code for response in found] == [200] * 10
+    assert all(f"person {i}?" in response.text for i, response in enumerate(found))
+
+
+def test_beyond_the_queue_people_are_told_to_come_back(tmp_path, index, made):
+    page = open_page(tmp_path, index, made, Limits(waiting=1, answer_seconds=0.2))
+    browser, going_on = Browser(page), threading.Event()
+    first = page.worker.submit(going_on.wait)
+    while not first.running():
+        pass
+    late = browser.ask(QUESTION)  # waits behind the first, in vain
+    assert late.status_code == 503 and late.headers["retry-after"] == "5" and "longer than" in words(shown(late))
+    page.worker.submit(lambda: None)
+    refused = browser.ask(QUESTION)
+    assert refused.status_code == 503 and "too many people" in words(shown(refused))
+    going_on.set()
+    first.result(10)
+    page.close()
+
+
+def test_a_worker_goes_on_after_an_error():
+    worker = Worker("test", 2)
+    with pytest.raises(ZeroDivisionError):
+        worker.submit(lambda: 1 / 0).result(10)
+    assert worker.submit(lambda: 1).result(10) == 1
+    worker.close()
+
+
+def test_people_come_before_what_is_done_when_idle():
+    worker, going_on, ended, done = Worker("test", 5), threading.Event(), threading.Event(), []
+    worker.submit(going_on.wait)
+    worker.when_idle([lambda: done.append("idle"), lambda: 1 / 0, ended.set])
+    asked = worker.submit(lambda: done.append("asked"))
+    going_on.set()
+    asked.result(10)
+    assert ended.wait(10) and done == ["asked", "idle"]
+    worker.close()
+
+
+def test_warming_asks_everything_that_can_be_asked(page, monkeypatch):
+    asked = []
+    monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((corpus.id, kind, text)))
+    for work in page.engine.warming(page.library):
+        work()
+    assert asked == [("index", kind, "What is Mara Velin?") for kind in ("question", "claim")]
+
+
+def test_a_broken_model_is_no_secret_and_no_end(browser, page, monkeypatch):
+    def broken(*_):
+        raise ValueError("/secret/path")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(page.engine, "ask", broken)
+        response = browser.ask(QUESTION)
+        assert response.status_code == 500 and "/secret/path" not in response.text
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+    assert browser.ask(QUESTION).status_code == 200
+
+
+def test_static_files_and_unknown_addresses(browser):
+    home = browser.get("/")
+    found = shown(home)
+    addresses = [attributes.get("href") or attributes.get("src") for tag, attributes in found.elements
+                 if tag in ("link", "script")]
+    for address in addresses[1:]:
+        response = browser.get(address)
+        assert response.status_code == 200 and "immutable" in response.headers["cache-control"]
+        assert "http" not in response.text and "@import" not in response.text and "url(" not in response.text
+    for address in (f"/feedback/{10**30}/remove", "/feedback/-1/remove", "/training/x/use"):
+        assert browser.fill(address).status_code == 404
+    for address in ("/static/../app.py", "/static/%2e%2e%2fapp.py", "/answers/x", "/docs", "/openapi.json", "/nothing"):
+        assert browser.get(address).status_code == 404

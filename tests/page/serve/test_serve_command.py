@@ -1,0 +1,95 @@
+"""`lisax serve` and `lisax feedback export` from a shell: complaints before anything is served, a token, patience."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+from small_models import label_bundle
+from small_page import build_index
+
+from lisax.cli import main
+from lisax.page.serve import command
+from lisax.page.serve.store import Store
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """(a labeller's bundle, an index)"""
+    folder = tmp_path_factory.mktemp("made")
+    return label_bundle(folder, 2), build_index(folder / "index")
+
+
+@pytest.mark.parametrize(("options", "complaint"), [
+    (["--bundle", "{none}"], "no such checkpoint or bundle"),
+    (["--bundle", "{bundle}", "--index", "{none}"], "no index here"),
+    (["--bundle", "{bundle}", "--bundle", "{bundle}"], "one labeller too many"),
+    (["--bundle", "{bundle}", "--pool", "0"], "--pool must be at least 1"),
+    (["--bundle", "{bundle}", "--host", "no.such.host.invalid"], "cannot listen"),
+    (["--bundle", "{bundle}", "--port", "99999"], "cannot listen"),
+])
+def test_what_cannot_be_served(made, tmp_path, capsys, options, complaint):
+    names = {"none": str(tmp_path / "none"), "bundle": str(made[0])}
+    arguments = [option.format(**names) for option in options]
+    assert main(["serve", "--state", str(tmp_path / "state"), "--port", "0", *arguments]) == 1
+    assert complaint in capsys.readouterr().err
+
+
+def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "LISAX_TOKEN"}
+    started = [sys.executable, "-c", "import lisax.page.serve.limits as l, sys\n"
+               "l.LIMITS = l.Limits(body_seconds=0.5)\nfrom lisax.cli import main\nsys.exit(main(sys.argv[1:]))"]
+    with subprocess.Popen([*started, "serve", "--bundle", str(made[0]), "--index", str(made[1]), "--host", "0.0.0.0",
+                           "--state", str(tmp_path), "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env=environment) as process:
+        try:
+            line = process.stdout.readline().strip()
+            port, token = re.fullmatch(r"http://0\.0\.0\.0:(\d+)/\?token=([\w-]{20,})", line).groups()
+            assert "HTTPS" in process.stdout.readline()
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/")
+            request = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Authorization": f"Bearer {token}"})
+            with urllib.request.urlopen(request) as response:
+                assert response.status == 200 and b"claim to check" in response.read()
+            with socket.create_connection(("127.0.0.1", int(port))) as silent:
+                silent.settimeout(30)
+                silent.send(b"GET / HTTP/1.1\r\n")
+                assert silent.recv(100) == b""  # closed without an answer
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+        assert process.returncode == 0 and "Traceback" not in process.stderr.read()
+
+
+def test_the_secret_is_kept_and_for_its_owner_alone(tmp_path):
+    secret = command._secret(tmp_path)
+    assert command._secret(tmp_path) == secret and len(secret) == 32
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_feedback_export(made, tmp_path, capsys):
+    arguments = ["feedback", "export", "--index", str(made[1]), "--state", str(tmp_path / "state"),
+                 "--out", str(tmp_path / "out")]
+    assert main(arguments) == 1 and "no feedback" in capsys.readouterr().err
+    store = Store(tmp_path / "state")
+    scores = {"tables": [{"id": "people-0", "retrieval": 1.0, "rows": [0.5] * 4, "columns": [0.5] * 4}]}
+    answers = [store.add_answer("index", "question", f"{what}?", scores) for what in ("right", "wrong")]
+    gone = store.add_answer("gone", "question", "gone?", scores)
+    store.say(answers[0].id, "cell", "people-0#r0c1", "right")
+    store.say(answers[1].id, "cell", "people-0#r0c1", "wrong")
+    store.say(gone.id, "table", "people-0", "right")
+    store.close()
+    assert main(arguments) == 0
+    told = capsys.readouterr().out
+    assert "questions.train.jsonl: 1" in told and "no cell is said to be right: 1" in told and "that is gone: 1" in told
+    (line,) = (tmp_path / "out/questions.train.jsonl").read_text().splitlines()
+    assert json.loads(line)["evidence"] == ["index:people-0#r0c1"]
+    assert main(arguments) == 1 and "there already" in capsys.readouterr().err

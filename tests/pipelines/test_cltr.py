@@ -1,0 +1,159 @@
+"""CLTR end to end on a small world, a few steps of a model."""
+
+from __future__ import annotations
+
+import json
+
+import ir_measures
+import pytest
+
+from lisax import world
+from lisax.cli import main
+from lisax.corpora import open_folder
+from lisax.pipelines.cltr import Cltr
+from lisax.pipelines.cltr_recipe import CltrRecipe, read_recipe
+from lisax.pipelines.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
+from lisax.pipelines.table_answers import TableAnswerer
+from lisax.records import LisaxError
+from lisax.retrieval.runs import read_qrels, read_run
+
+RECIPE = """
+include 'experiments/cltr/world_micro.gin'
+CltrRecipe.train = {{'parts': '{folder}/parts.gin'}}
+CltrRecipe.vocabulary_size = 600
+CltrRecipe.train_questions = 30
+CltrRecipe.validation_questions = 8
+CltrRecipe.report_questions = 10
+CltrRecipe.validation_share = 0.3
+CltrRecipe.pool = 6
+CltrRecipe.fuse_bm25 = True
+"""
+STEPS = """
+include 'experiments/cltr/parts_world_micro.gin'
+TRAIN_STEPS = 2
+EVAL_PERIOD = 2
+EVAL_STEPS = 1
+BATCH_SIZE = 8
+network.T5Config.num_encoder_layers = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """(folder of the data, of the run and of the recipe; the command)"""
+    folder = tmp_path_factory.mktemp("cltr")
+    world.write(folder / "world", 200, 0)
+    (folder / "parts.gin").write_text(STEPS)
+    (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
+    command = ["run", "cltr", "--data", str(folder / "world"), "--out", str(folder / "out"), "--gin_file", str(folder / "recipe.gin")]
+    assert main(command) == 0
+    return folder, command
+
+
+def test_figures_are_trec_evals_of_the_saved_runs(finished):
+    out = finished[0] / "out"
+    found = json.loads((out / "metrics.json").read_text())
+    assert set(found["retrieval"]) == {"bm25", "max", "mean", "fused"} and found["best"] == "fused"
+    assert found["questions"]["test"] == 10 and found["retrieval"]["bm25"]["success@5"] > 0.5
+    measures = {"precision@5": "P@5", "ndcg@20": "nDCG@20", "map": "AP", "success@10": "Success@10"}
+    for order in found["retrieval"]:
+        qrels = list(ir_measures.read_trec_qrels(str(out / "runs" / "tables.test.qrels")))
+        run = [ir_measures.ScoredDoc(hit.query_id, hit.id, -hit.rank) for hits in
+               read_run(out / "runs" / f"{order}.test.trec").values() for hit in hits]
+        theirs = ir_measures.calc_aggregate(map(ir_measures.parse_measure, measures.values()), qrels, run)
+        for name, measure in measures.items():
+            assert found["retrieval"][order][name] == pytest.approx(theirs[ir_measures.parse_measure(measure)])
+    assert set(found["answers"]) == {"bm25", "max", "mean", "fused", "gold_table"}
+    assert all(0 <= figures["hit@1"] <= figures["mrr"] <= 1 for figures in found["answers"].values())
+
+
+def test_answers_are_the_best_cells_of_the_tables_in_their_order(finished):
+    out = finished[0] / "out"
+    scored = {pool.id: pool for pool in read_scores(out / "predictions" / "scores.test.jsonl")}
+    tables, answers = (read_run(out / "runs" / f"{name}.test.trec") for name in ("max", "answers.max"))
+    for query, hits in tables.items():
+        best = {table.id: table for table in scored[query].tables}
+        assert [hit.score for hit in hits] == sorted((table.max for table in best.values()), reverse=True)
+        assert [hit.id for hit in answers[query]] == [best[hit.id].cell for hit in hits]
+    gold = read_run(out / "runs" / "gold_table.test.trec")
+    for query, cells in read_qrels(out / "runs" / "cells.test.qrels").items():
+        assert set(cells) & {hit.id for hit in gold[query]}
+
+
+def test_the_page_has_the_papers_two_tables_and_the_curve(finished):
+    page = (finished[0] / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Table retrieval" in page and "E2E_GNQ: MTR, pairwise" in page and "gold table given" in page
+    assert "What can be spared" in page and "best cell with BM25" in page
+    maps = (finished[0] / "out" / "heatmaps.html").read_text(encoding="utf-8")
+    assert maps.count("<section>") == 10 and 'id="q9t0-r0c0"' in maps
+
+
+def test_a_second_run_does_nothing_again(finished, capfd):
+    folder, command = finished
+    before = (folder / "out" / "predictions" / "scores.test.jsonl").read_bytes()
+    assert main(command) == 0
+    told = capfd.readouterr().err
+    stages = Cltr(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])).stage_names
+    assert [line for line in told.splitlines() if line.startswith("[")] == [f"[{stage}] done before" for stage in stages]
+    assert (folder / "out" / "predictions" / "scores.test.jsonl").read_bytes() == before
+
+
+def test_the_same_answers_through_an_index_and_a_bundle(finished):
+    folder, _ = finished
+    out = folder / "out"
+    assert main(["export", "--checkpoint", str(out / "models" / "parts"), "--out", str(folder / "bundle")]) == 0
+    answerer = TableAnswerer.open(out / "index", folder / "bundle")
+    questions = {question.id: question for question in open_folder(folder / "world").questions("test")}
+    pool = next(read_scores(out / "predictions" / "scores.test.jsonl"))
+    found = answerer.answer(questions[pool.id].text, pool=6, keep=3)
+    assert [scores.score() for scores in found] == pytest.approx([table.max for table in pool.ordered("max")[:3]], abs=1e-5)
+
+
+def test_transfer_needs_no_training(finished, capsys):
+    folder, _ = finished
+    other = folder / "transfer"
+    command = ["run", "cltr", "--data", str(folder / "world"), "--out", str(other), "--model", str(folder / "out" / "models" / "parts"),
+               "--gin.CltrRecipe.pool=6", "--gin.CltrRecipe.report_questions=10"]
+    assert main(command) == 0
+    assert not (other / "models").exists()
+    ours, theirs = (json.loads((path / "metrics.json").read_text()) for path in (other, folder / "out"))
+    assert ours["retrieval"]["max"] == theirs["retrieval"]["max"] and ours["best"] == "max"
+    assert main([*command[:5], str(folder / "no"), "--column-model", "x"]) == 1
+    assert main(["run", "list5", "--data", "x", "--folds", "3"]) == 1
+    assert "belongs to `lisax run cltr`" in capsys.readouterr().err
+
+
+def test_cross_validation_asks_every_question_once(finished):
+    folder, command = finished
+    out = folder / "folds"
+    assert main([*command[:4], "--out", str(out), *command[6:], "--folds", "2", "--gin.CltrRecipe.report_questions=5"]) == 0
+    found = json.loads((out / "metrics.json").read_text())
+    asked = [set(read_qrels(out / "folds" / str(i) / "runs" / "tables.test.qrels")) for i in range(2)]
+    assert not asked[0] & asked[1] and found["questions"] == 10 == len(asked[0] | asked[1])
+    assert found["mean"]["hit@1"] == pytest.approx(sum(fold["answers"]["fused"]["hit@1"] for fold in found["folds"]) / 2)
+    assert not (out / "folds" / "0" / "index").exists() and "2-fold" in (out / "report.html").read_text()
+
+
+
+def test_data_without_questions(tmp_path):
+    (tmp_path / "tables.jsonl").write_text('{"id": "t", "title": "", "header": ["a"], "rows": [["1"]]}\n')
+    (tmp_path / "pages.jsonl").write_text('{"id": "p", "title": "p", "sentences": ["p"]}\n')
+    with pytest.raises(LisaxError, match="questions for train, dev are needed, found none"):
+        Cltr(open_folder(tmp_path), tmp_path / "out", CltrRecipe())
+
+
+def table(name: str, retrieval: float, best: float, bound: float) -> ScoredTable:
+    return ScoredTable(name, retrieval, best, best / 2, bound, f"{name}#r0c0", "x", (80, 20))
+
+
+def test_what_can_be_spared():
+    tables = (table("a", 9, .5, .6), table("b", 8, .1, .2), table("c", 7, .9, .95), table("d", 6, .05, .55))
+    pool = PoolScores("q", tables, (("c#r0c0", .9),), (("c", 7.0, (.9,), (1.0,)),))
+    assert PoolScores.from_line(pool.line()) == pool
+    curve = pruning_curve([pool], [1, 2, 3], top=2)
+    assert [(point["same"], point["cost"]) for point in curve["pool"]] == [(0, .25), (0, .5), (1, .75)]
+    # Columns of all four, then rows of c, of a, of d.
+    assert [(point["same"], point["cost"]) for point in curve["reach"]] == [(0, .4), (1, .6), (1, .8)]
+    # After c and a, d may still have .55.
+    assert curve["exact"] == [{"limit": None, "same": 1.0, "cost": .8}]
+    assert pruning_curve([PoolScores("q", ())], [1]) == {}
