@@ -22,7 +22,8 @@ from jax import Array
 
 from lisax.models.architectures import Model
 from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
-from lisax.models.evidence_pointer import COLUMNS, PointerConfig
+from lisax.models.evidence_pointer import PointerConfig
+from lisax.models.pointer_loss import COLUMNS
 from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError, write_json

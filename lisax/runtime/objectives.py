@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models import evidence_pointer, table_fusion, table_truth
+from lisax.models import pointer_loss, table_fusion, table_truth
 from lisax.models.architectures import Model
-from lisax.models.evidence_pointer import COLUMNS, LABEL_COUNT, PointerConfig
+from lisax.models.evidence_pointer import LABEL_COUNT, PointerConfig
+from lisax.models.pointer_loss import COLUMNS
 from lisax.models.t5 import T5Config, Transformer
 from lisax.models.table_fusion import NO_TABLE, TRUE, FusionConfig
 from lisax.records import LisaxError
@@ -158,7 +159,7 @@ class Fusion:
 
 class Pointer:
     """The evidence pointer's: `inputs` are the texts of k candidates end to end, each padded to the same length;
-    `targets` are COLUMNS numbers of each, see `evidence_pointer.gold_of`. A target of the loss is a row, one claim.
+    `targets` are COLUMNS numbers of each, see `pointer_loss.gold_of`. A target of the loss is a row, one claim.
 
     Metrics are of the likeliest pointers step by step: `recall` is the share of claims with an evidence set for which
     a whole one was pointed to, `score` that of all claims whose label is right, with such a set where it needs one."""
@@ -167,10 +168,10 @@ class Pointer:
                "score": ("right_claims", "labelled")}
 
     def weights(self, model: PointerConfig, batch: Batch) -> Array:
-        return evidence_pointer.example_weights(model, self._gold(model, batch))
+        return pointer_loss.example_weights(model, self._gold(model, batch))
 
-    def _gold(self, model: PointerConfig, batch: Batch) -> evidence_pointer.Gold:
-        return evidence_pointer.gold_of(batch["decoder_target_tokens"], model.steps)
+    def _gold(self, model: PointerConfig, batch: Batch) -> pointer_loss.Gold:
+        return pointer_loss.gold_of(batch["decoder_target_tokens"], model.steps)
 
     def __call__(self, model: PointerConfig, parameters: Any, batch: Batch, loss: Loss,
                  dropout_key: Array | None) -> dict[str, Array]:
@@ -179,8 +180,8 @@ class Pointer:
         forced, own = model.network().apply({"params": parameters}, tokens, gold.pointers,
                                             enable_dropout=dropout_key is not None,
                                             rngs={} if dropout_key is None else {"dropout": dropout_key})
-        losses = evidence_pointer.example_loss(model, forced, own, gold)
-        found = evidence_pointer.complete(own.pointers, gold.sets)[:, -1]
+        losses = pointer_loss.example_loss(model, forced, own, gold)
+        found = pointer_loss.complete(own.pointers, gold.sets)[:, -1]
         labelled = (gold.label >= 0) & (model.relation != "none")
         right = jnp.zeros_like(labelled)
         if model.relation != "none":

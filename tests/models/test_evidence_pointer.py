@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lisax.models import evidence_pointer
+from lisax.models import pointer_loss
 from lisax.models.architectures import describe, from_description
-from lisax.models.evidence_pointer import COLUMNS, RELATIONS, Gold, Pointed, PointerConfig
+from lisax.models.evidence_pointer import RELATIONS, Pointed, PointerConfig
+from lisax.models.pointer_loss import COLUMNS, Gold
 from lisax.models.t5 import T5Config, initialize
 
 T5 = T5Config(vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32)
@@ -183,10 +184,10 @@ def expected_label_loss(pointed, row, last_only):
 @pytest.mark.parametrize("own_steps", [True, False])
 def test_losses_by_their_definitions(relation, own_steps):
     config = dataclasses.replace(CONFIG, relation=relation, own_steps=own_steps, pointer_weight=0.5)
-    gold = evidence_pointer.gold_of(jnp.asarray(targets()), 3)
+    gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
     last_only = relation == "set"
     forced, own = pointed(1, 1 if last_only else 3), pointed(2, 1 if last_only else 3, own=True)
-    losses = evidence_pointer.example_loss(config, forced, own, gold)
+    losses = pointer_loss.example_loss(config, forced, own, gold)
     for row in range(4):
         steps = [-float(forced.log_pointers[row, t, p]) for t, p in enumerate(POINTERS[row])]
         expected = 0.5 * (np.mean(steps) if steps else 0.0)
@@ -194,17 +195,17 @@ def test_losses_by_their_definitions(relation, own_steps):
             along = [forced, own] if own_steps else [forced]
             expected += np.mean([expected_label_loss(pointed, row, last_only) for pointed in along])
         assert float(losses[row]) == pytest.approx(expected, rel=1e-5), row
-    weights = evidence_pointer.example_weights(config, gold)
+    weights = pointer_loss.example_weights(config, gold)
     np.testing.assert_array_equal(weights, [1, 1, relation != "none", 1])
 
 
 def test_the_gold_label_is_not_enough_until_a_set_is_complete():
-    gold = evidence_pointer.gold_of(jnp.asarray(targets()), 3)
+    gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
     np.testing.assert_array_equal(gold.pointers, [[3, 1, 4], [1, 2, 0], [0, 0, 0], [2, 0, 0]])
     pointers = jnp.array([[2, 1, 0], [1, 0, -1], [0, 1, 2], [1, 2, 3]])
-    np.testing.assert_array_equal(evidence_pointer.complete(pointers, gold.sets),
+    np.testing.assert_array_equal(pointer_loss.complete(pointers, gold.sets),
                                   [[0, 0, 1], [0, 1, 1], [0, 0, 0], [1, 1, 1]])
-    np.testing.assert_array_equal(evidence_pointer.complete(jnp.array([[1, 3, 0]]), gold.sets[:1]), [[0, 1, 1]])
+    np.testing.assert_array_equal(pointer_loss.complete(jnp.array([[1, 3, 0]]), gold.sets[:1]), [[0, 1, 1]])
 
 
 @pytest.mark.parametrize("relation, options", [("sequence", {"scan_layers": True, "remat": "full"}), ("set", {}),
@@ -213,11 +214,11 @@ def test_gradients_reach_every_parameter_and_are_finite(relation, options):
     config = dataclasses.replace(CONFIG, relation=relation).replaced(**options)
     tokens = np.random.default_rng(3).integers(2, 48, (4, 4, 5)).astype(np.int32)
     tokens[1, 2:] = 0
-    gold = evidence_pointer.gold_of(jnp.asarray(targets()), 3)
+    gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
 
     def loss(parameters):
         forced, own = config.network().apply({"params": parameters}, tokens, gold.pointers)
-        return jnp.sum(evidence_pointer.example_loss(config, forced, own, gold))
+        return jnp.sum(pointer_loss.example_loss(config, forced, own, gold))
 
     for path, gradient in jax.tree_util.tree_leaves_with_path(jax.jit(jax.grad(loss))(initialize(config))):
         assert np.isfinite(gradient).all() and np.abs(gradient).max() > 0, path
@@ -225,11 +226,11 @@ def test_gradients_reach_every_parameter_and_are_finite(relation, options):
 
 def test_an_encoder_that_is_not_trained_has_no_gradient():
     config = dataclasses.replace(CONFIG, train_encoder=False)
-    gold = Gold(*(x[:1] for x in evidence_pointer.gold_of(jnp.asarray(targets()), 3)))
+    gold = Gold(*(x[:1] for x in pointer_loss.gold_of(jnp.asarray(targets()), 3)))
 
     def loss(parameters):
         forced, own = config.network().apply({"params": parameters}, tokens_of()[:1], gold.pointers)
-        return jnp.sum(evidence_pointer.example_loss(config, forced, own, gold))
+        return jnp.sum(pointer_loss.example_loss(config, forced, own, gold))
 
     gradients = jax.jit(jax.grad(loss))(initialize(config))
     assert all(not np.any(leaf) for name in ("encoder", "token_embedder") for leaf in jax.tree.leaves(gradients[name]))
