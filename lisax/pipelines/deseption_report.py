@@ -15,16 +15,18 @@ from lisax.pipelines.base import REPORT, TRAIN
 from lisax.pipelines.deseption import Deseption
 from lisax.pipelines.list5_report import claim_view, training_curves, versions
 from lisax.pipelines.over_pages import ATTACKED
-from lisax.records import Claim, split_sentence_id, write_json
+from lisax.records import Claim, write_json
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import Ranked, ranked_ids
+from lisax.sampling.pointer_examples import EvidenceSets, page_sets, sentence_sets
 
 SHOWN_OF_A_KIND = 200
 ROWS = {"joint_temporal": "joint pointer, dates", "joint": "joint pointer",
         "joint_hops": "joint pointer, second hop", "joint_hops_temporal": "joint pointer, second hop, dates",
         "joint_without_ranking": "joint pointer, no document ranking", "set": "pointer, then labels"}
 
-PAGES = {"candidates": "candidates", "first_candidates": "first", "documents": "pointed to", "hops": "second hop"}
+PAGES = {"candidates": "candidates", "first_candidates": "first", "documents": "pointed to", "hops": "second hop",
+         "sentences": "sentences"}
 
 
 def finish(run: Deseption) -> str:
@@ -54,18 +56,19 @@ def _figures(run: Deseption) -> dict:
 
 def _recalls(run: Deseption, role: str) -> dict[str, float]:
     """Share of the claims with evidence of which all pages of a set are among the candidates, as many of the first
-    candidates as are pointed to, those pointed to, and those with a second hop."""
+    candidates as are pointed to, those pointed to, and those with a second hop; and a whole set among the sentences
+    that are read of those pointed to."""
     claims, d = run.claims[role].values(), run.recipe.documents
     found = {which: ranked_ids(read_run(run.pages_file(which, role))) for which in ("candidates", "documents", "hops")
              if run.pages_file(which, role).exists()}
     found["first_candidates"] = {i: pages[:d] for i, pages in found["candidates"].items()}
-    return {which: _recall(claims, pages) for which, pages in found.items()}
+    return ({which: _recall(claims, pages, page_sets) for which, pages in found.items()}
+            | {"sentences": _recall(claims, run.sentence_candidates(role), sentence_sets)})
 
 
-def _recall(claims: Iterable[Claim], pages: Ranked) -> float:
+def _recall(claims: Iterable[Claim], ranked: Ranked, sets: EvidenceSets) -> float:
     provable = [claim for claim in claims if claim.evidence_sets]
-    whole = sum(any({split_sentence_id(unit)[0] for unit in units} <= set(pages.get(claim.id, ()))
-                    for units in claim.evidence_sets) for claim in provable)
+    whole = sum(any(set(units) <= set(ranked.get(claim.id, ())) for units in sets(claim)) for claim in provable)
     return whole / max(len(provable), 1)
 
 
@@ -85,7 +88,8 @@ def _report(run: Deseption, figures: Mapping) -> Report:
         for role, found in figures["retrieval"].items()),
         explanation=f"Share of claims of which all pages of an evidence set are among the {run.recipe.candidates} "
                     f"candidates, and among {run.recipe.documents} pages: the first candidates, those pointed to, and "
-                    "those with a second hop.")
+                    f"those with a second hop; and a whole set among the {run.recipe.sentences} sentences that are read "
+                    "of those pointed to.")
     tables = [verdicts, documents, *attack_tables(figures["attacks"], ROWS)]
     if figures["attacks"] is not None:
         measures = ("accuracy", "recall", "FEVER")
