@@ -88,7 +88,7 @@ def _report(run: Deseption, figures: Mapping) -> Report:
         for role, found in figures["retrieval"].items()),
         explanation=f"Share of claims of which all pages of an evidence set are among the {run.recipe.candidates} "
                     f"candidates, and among {run.recipe.documents} pages: the first candidates, those pointed to, and "
-                    f"those with a second hop; and a whole set among the {run.recipe.sentences} sentences that are read "
+                    f"those with a second hop; a whole set among the {run.recipe.sentences} sentences that are read "
                     "of those pointed to.")
     tables = [verdicts, documents, *attack_tables(figures["attacks"], ROWS)]
     if figures["attacks"] is not None:
