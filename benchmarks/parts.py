@@ -27,7 +27,6 @@ import numpy as np
 from lisax.corpora import open_folder
 from lisax.formats.card import text_card
 from lisax.formats.families import Family, encode
-from lisax.formats.parts import PartKind
 from lisax.formats.presets import PAPER
 from lisax.formats.vocabulary import EOS_ID, train_vocabulary
 from lisax.models.t5 import Transformer

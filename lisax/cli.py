@@ -43,6 +43,10 @@ VERBS = {
                    "add_rerank_arguments", "rerank_main"),
     "verify": Verb("label claims given ranked sentences", "lisax.pipelines.command", "add_verify_arguments",
                    "verify_main"),
+    "answer": Verb("answer questions from an index of passages", "lisax.pipelines.answer_command"),
+    "verbalize": Verb("write rows of tables and sub-graphs as sentences", "lisax.pipelines.verbalize_command"),
+    "verbalizer": Verb("train a verbalizer in rounds", "lisax.pipelines.verbalize_command",
+                       "add_verbalizer_arguments", "verbalizer_main"),
     "run": Verb("a paper's whole pipeline", "lisax.pipelines.command", "add_run_arguments", "run_main"),
     "attack": Verb("make adversarial claims, review them, keep those that were accepted", "lisax.adversary.command"),
     "serve": Verb("a page to ask tables and to check claims", "lisax.page.serve.command", "add_serve_arguments",
@@ -52,7 +56,7 @@ VERBS = {
     "evaluate": Verb("score predictions and runs", "lisax.metrics.command"),
 }
 # Verbs whose arguments are T5X's flags.
-GIN_VERBS = ("train", "eval", "infer", "plan", "run", "demo")
+GIN_VERBS = ("train", "eval", "infer", "plan", "run", "demo", "verbalizer")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -120,6 +120,17 @@ class Graph:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class DataText:
+    """Data with texts that say it: `pairs` are (name, value) around `title`, `source` is who wrote the texts."""
+
+    id: str
+    title: str
+    pairs: tuple[tuple[str, str], ...]
+    texts: tuple[str, ...] = ()
+    source: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Question:
     """A question, its accepted answers, and the evidence ids that hold one: cells, sentences, or a table of which it is
     not known in which cell."""

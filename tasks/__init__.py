@@ -9,7 +9,7 @@ import os
 
 import seqio
 
-from tasks import labelling, msmarco, parts, pointer, pretraining, ranking, tables
+from tasks import labelling, msmarco, parts, pointer, pretraining, questions, ranking, tables, verbalizing
 
 ranking.add_all()
 labelling.add_all()
@@ -17,6 +17,8 @@ msmarco.add_all()
 pretraining.add_all()
 tables.add_all()
 parts.add_all()
+verbalizing.add_all()
+questions.add_all()
 pointer.add_all()
 
 # Both tasks on one sentence at once, for other models to start from: each is learned faster so than alone.

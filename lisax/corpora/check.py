@@ -10,9 +10,10 @@ import dataclasses
 from collections import Counter
 from pathlib import Path
 
+from lisax.corpora.dataset import StructureDataset
 from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, is_cell
+from lisax.records import DataError, DataText, is_cell
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
     labels: dict[str, dict[str, int]] = {}
     wanted: Wanted = {}
     split_of: dict[str, str] = {}
-    if not (dataset.splits or dataset.question_splits or dataset.table_claim_splits or dataset.layout == "tables"):
+    asked = dataset.splits or dataset.question_splits or dataset.table_claim_splits or dataset.data_text_splits
+    if not asked and dataset.layout not in ("tables", "wikidata"):
         watch.problem(DataError("no claims and no questions", path=dataset.folder))
     streams = [(f"claims in {split}", split, dataset.claims) for split in dataset.splits]
     if dataset.has_own_table_claims:
@@ -98,7 +100,14 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
                 wanted.setdefault(unit, (*watch.where, f"question {question.id!r}"))
         if with_cells:
             counts[f"questions in {split} answered by cells"] = with_cells
+    for split in dataset.data_text_splits:
+        records = list(map(_count_texts, dataset.data_texts(split, watch)))
+        counts |= {f"records in {split}": len(records), f"texts in {split}": sum(records)}
     return counts, labels, wanted
+
+
+def _count_texts(record: DataText) -> int:
+    return len(record.texts)
 
 
 def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
@@ -113,13 +122,13 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
         counts["tables"] += 1
         for unit in _table_units(table):
             wanted.pop(unit, None)
-    if not counts["pages"] and counts["tables"]:
-        del counts["pages"], counts["sentences with text"]
-    elif not counts["pages"]:
-        watch.problem(DataError("no pages", path=dataset.folder))
     for graph in dataset.graphs(watch):
         counts["graphs"] += 1
         wanted.pop(graph.id, None)
+    if not counts["pages"] and (counts["tables"] or isinstance(dataset, StructureDataset)):
+        del counts["pages"], counts["sentences with text"]
+    elif not counts["pages"]:
+        watch.problem(DataError("no pages", path=dataset.folder))
     return dict(counts)
 
 

@@ -1,4 +1,4 @@
-"""`lisax data list | get NAME | check DIR | world --pages N --seed S --out DIR | msmarco --triples FILE --out DIR`."""
+"""`lisax data list | get NAME | check DIR | world | wikidata | msmarco`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     world.add_argument("--pages", type=int, required=True, help="number of pages")
     world.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default: 0)")
     world.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+    wikidata = verbs.add_parser("wikidata", help="write the sub-graphs of a JSON dump of Wikidata, one for each item")
+    wikidata.add_argument("--dump", type=Path, required=True, metavar="FILE", help="*.json, *.json.gz or *.json.bz2")
+    wikidata.add_argument("--language", default="en", help="of the labels (default: en)")
+    wikidata.add_argument("--out", type=Path, required=True, metavar="DIR",
+                          help="folder for graphs.jsonl, and for the file of labels, which a second call goes on from")
     msmarco = verbs.add_parser("msmarco", help="split MS MARCO's triples into the files of the task msmarco_rank")
     msmarco.add_argument("--triples", type=Path, required=True, metavar="FILE", help="triples of texts or of ids")
     msmarco.add_argument("--queries", type=Path, metavar="FILE", help="texts of query ids")
@@ -32,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """0 if all is well; `check` gives 1 for a dataset with problems. Raises `LisaxError` for the user."""
     return {"list": _list, "get": _get, "check": _check, "world": _world,
-            "msmarco": _msmarco}[args.data_verb](args)
+            "wikidata": _wikidata, "msmarco": _msmarco}[args.data_verb](args)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -73,6 +78,16 @@ def _world(args: argparse.Namespace) -> int:
     from lisax import world
     world.write(args.out, pages=args.pages, seed=args.seed)
     print(f"wrote {args.out}")
+    return 0
+
+
+def _wikidata(args: argparse.Namespace) -> int:
+    from lisax.corpora import plain, wikidata
+
+    if not args.dump.is_file():
+        raise LisaxError(f"there is no {args.dump}")
+    graphs = wikidata.read_graphs(args.dump, None, args.language, args.out / f"labels.{args.language}.sqlite")
+    print(f"{args.out / 'graphs.jsonl'}: {plain.write_graphs(args.out / 'graphs.jsonl', graphs):,} sub-graphs")
     return 0
 
 

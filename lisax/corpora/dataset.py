@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lisax.corpora.reading import Watch
-from lisax.records import Claim, DataError, Document, Graph, Question, Table
+from lisax.records import Claim, DataError, DataText, Document, Graph, Question, Table
 
 SPLITS = ("train", "dev", "test")
 
@@ -69,6 +69,14 @@ class Dataset(ABC):
     def questions(self, split: str, watch: Watch | None = None) -> Iterator[Question]:
         return iter(())
 
+    @property
+    def data_text_splits(self) -> tuple[str, ...]:
+        """The splits that have data with texts that say it."""
+        return ()
+
+    def data_texts(self, split: str, watch: Watch | None = None) -> Iterator[DataText]:
+        return iter(())
+
     @functools.cached_property
     def _original_pages(self) -> dict[str, str]:
         return {document.id: document.original_id for document in self.documents(Watch(keep_going=True))
@@ -112,3 +120,16 @@ class QuestionDataset(TableDataset):
 
     @abstractmethod
     def questions(self, split, watch=None): ...
+
+
+class StructureDataset(Dataset):
+    """A layout without claims and pages: data with texts, questions, tables or graphs."""
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, {})
+
+    def claims(self, split, watch=None):
+        self.claim_file(split)  # raises: there are none
+
+    def documents(self, watch=None):
+        return iter(())

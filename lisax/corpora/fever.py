@@ -166,24 +166,36 @@ def _sentence_texts(row: Row, lines: str) -> list[str]:
 
 def write_predictions(path, verdicts: Iterable[Verdict], claims: dict[str, Claim],
                       original_page: Callable[[str], str]) -> int:
-    """Writes a FEVER submission with our fields beside; ids and pages are the owners'. Returns its length."""
+    """Writes a FEVER submission with our fields beside; ids and pages are the owners'. Returns its length.
+
+    Evidence that is no sentence (a row, an edge) is none to FEVER: `evidence_units` then has the ids of all of it."""
     def rows() -> Iterator[dict]:
         for verdict in verdicts:
             if verdict.claim_id not in claims:
                 raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims",
                                 path=path)
             claim = claims[verdict.claim_id]
-            evidence = [split_sentence_id(unit) for unit in verdict.evidence]
+            units = {unit: place for unit in verdict.evidence if (place := _sentence_of(unit)) is not None}
             row = {
                 "id": claim.id if claim.original_id is None else claim.original_id,
                 "predicted_label": str(verdict.label),
-                "predicted_evidence": [[original_page(page), number] for page, number in evidence],
+                "predicted_evidence": [[original_page(page), number] for page, number in units.values()],
             }
             if not any(map(math.isnan, verdict.probabilities)):
                 row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
-            row["evidence_scores"] = list(verdict.evidence_scores)
+            scores = [score for unit, score in zip(verdict.evidence, verdict.evidence_scores) if unit in units]
+            row["evidence_scores"] = scores
+            if len(units) < len(verdict.evidence):
+                row["evidence_units"] = list(verdict.evidence)
             yield row if verdict.temporal is None else row | {"temporal": verdict.temporal}
     return write_json_lines(path, rows())
+
+
+def _sentence_of(unit: str) -> tuple[str, int] | None:
+    try:
+        return split_sentence_id(unit)
+    except DataError:
+        return None
 
 
 def read_predictions(path, watch: Watch | None = None) -> Iterator[Verdict]:

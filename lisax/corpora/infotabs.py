@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import csv
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import Watch, parse_json, told
+from lisax.corpora.reading import Watch, parse_json, parsed_files, told
 from lisax.records import Claim, DataError, Label, Table, check_id, read_lines
 
 LABELS = {"E": Label.SUPPORTS, "C": Label.REFUTES, "N": Label.NOT_ENOUGH_INFO}
@@ -100,17 +101,8 @@ def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> t
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
     """The info-boxes of a folder by name, or of an archive in its order."""
-    try:
-        for file, content in archives.read_folder(path, ".json"):
-            try:
-                table = parse_table(file.stem, content, Place(file, None, watch))
-            except DataError as error:
-                watch.problem(error)
-                continue
-            watch.where = (file, 1)
-            yield table
-    except DataError as error:
-        watch.problem(error)
+    return parsed_files(((file, functools.partial(parse_table, file.stem, content, Place(file, None, watch)))
+                         for file, content in archives.read_folder(path, ".json")), watch)
 
 
 def parse_table(name: str, content: bytes, place: Place) -> Table:

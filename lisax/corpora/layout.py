@@ -6,8 +6,8 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, plain, tabfact, table_files, tabmcq, wice, wikisql,
-                           wtq)
+from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, plain, structures, tabfact, table_files, tabmcq, wice,
+                           wikisql, wtq)
 from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.reading import Watch
 from lisax.records import Claim, DataError, read_json_lines
@@ -159,6 +159,8 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         return Fever(folder)
     if (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file():
         return Beir(folder)
+    if (found := structures.find(folder)) is not None:
+        return found
     files = _split_files(folder)
     for path in files.values():
         _, first = next(read_json_lines(path))
@@ -175,8 +177,9 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
                     "qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), TabFact (data/all_csv/, "
                     "tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), WikiTableQuestions "
                     "(data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
-                    "NQ-tables (interactions/, tables/tables.jsonl), a folder of tables (*.csv, *.html, WikiTables' "
-                    "*.jsonl)", path=folder)
+                    "NQ-tables (interactions/, tables/tables.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
+                    "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of tables (*.csv, *.html, "
+                    "WikiTables' *.jsonl)", path=folder)
 
 
 def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:

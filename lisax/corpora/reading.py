@@ -183,6 +183,47 @@ def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,
         watch.problem(error)
 
 
+def read_entries(path: Path, parse: Callable[[Row], Record], watch: Watch) -> Iterator[Record]:
+    """What `parse` makes of each object of a JSON array; what is wrong in one is told and the object left out."""
+    try:
+        entries = read_json(path, list)
+    except DataError as error:
+        watch.problem(error)
+        return
+    for number, entry in enumerate(entries, start=1):
+        try:
+            if not isinstance(entry, dict):
+                raise DataError(f"expected an object, found {entry!r:.80}", path=path, field=f"[{number - 1}]")
+            record = parse(Row(entry, path, number, watch))
+        except DataError as error:
+            watch.problem(error)
+            continue
+        watch.where = (path, number)
+        yield record
+
+
+def parsed_files(members: Iterable[tuple[Path, Callable[[], Record]]], watch: Watch, *,
+                 nothing: DataError | None = None) -> Iterator[Record]:
+    """What is made of each file; a file that is wrong is told and left out, as are `members` that end in an error.
+
+    `nothing` is told where there is no file at all."""
+    count = 0
+    try:
+        for file, parse in members:
+            count += 1
+            try:
+                record = parse()
+            except DataError as error:
+                watch.problem(error)
+                continue
+            watch.where = (file, 1)
+            yield record
+    except DataError as error:
+        watch.problem(error)
+    if not count and nothing is not None:
+        watch.problem(nothing)
+
+
 def told(read: Callable[[Watch], Iterator[Record]], watch: Watch | None) -> Iterator[Record]:
     """`read(watch)`; without a caller's watch, warnings are logged when the stream ends."""
     if watch is not None:

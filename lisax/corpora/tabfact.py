@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.reading import Row, Watch, read_json, read_records, told
+from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told
 from lisax.records import Claim, DataError, Label, LisaxError, Table, check_id
 
 WORDINGS = ("lemmatised", "written")
@@ -229,21 +229,9 @@ def _told_claims(path: Path, table: str, entry: Any, kind: str | None, watch: Wa
 
 def read_tables(path: Path, captions: dict[str, str], pages: dict[str, Any], watch: Watch) -> Iterator[Table]:
     """The tables of `all_csv/` by name, or of `all_csv.tar.gz` in its order, one in memory at a time."""
-    count = 0
-    try:
-        for file, content in archives.read_folder(path, ".csv"):
-            count += 1
-            try:
-                table = parse_table(file, content, captions.get(file.name, ""), pages.get(file.name), watch)
-            except DataError as error:
-                watch.problem(error)
-                continue
-            watch.where = (file, 1)
-            yield table
-    except DataError as error:
-        watch.problem(error)
-    if not count:
-        watch.problem(DataError("no table: expected files *.csv", path=path))
+    members = ((file, functools.partial(parse_table, file, content, captions.get(file.name, ""), pages.get(file.name), watch))
+               for file, content in archives.read_folder(path, ".csv"))
+    return parsed_files(members, watch, nothing=DataError("no table: expected files *.csv", path=path))
 
 
 def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watch) -> Table:

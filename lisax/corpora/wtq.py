@@ -28,7 +28,7 @@ from pathlib import Path
 from lisax.corpora import answer_cells, archives, titles
 from lisax.corpora.dataset import QuestionDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import Row, Watch, read_json, read_records, told
+from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told
 from lisax.records import DataError, Question, Table, check_id, read_lines
 
 PLACES = ("", "data")
@@ -151,21 +151,12 @@ def parse_e2e(row: Row) -> tuple[Question, str]:
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
     """The tables of csv/ by path, or of csv.tar.gz in its order; ids are as `csv/204-csv/590.csv`."""
-    count = 0
-    try:
-        for name, file, content in _csv_files(path):
-            count += 1
-            try:
-                table = parse_table(name, content, Place(file, None, watch), page_title(path, name))
-            except DataError as error:
-                watch.problem(error)
-                continue
-            watch.where = (file, 1)
-            yield table
-    except DataError as error:
-        watch.problem(error)
-    if not count:
-        watch.problem(DataError("no table: expected files *-csv/*.csv", path=path))
+    def parse(name: str, file: Path, content: bytes) -> Table:
+        return parse_table(name, content, Place(file, None, watch), page_title(path, name))
+
+    members = ((file, functools.partial(parse, name, file, content)) for name, file, content in _csv_files(path))
+    return parsed_files(members, watch, nothing=DataError("no table: expected files *-csv/*.csv", path=path))
+
 
 
 def _csv_files(path: Path) -> Iterator[tuple[str, Path, bytes]]:

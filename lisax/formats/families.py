@@ -25,6 +25,7 @@ class Family(enum.StrEnum):
     TABLES = "tables"
     TABLE_FUSION = "table_fusion"
     TABLE_PARTS = "table_parts"
+    VERBALIZE = "verbalize"
     POINT_DOCUMENTS = "point_documents"
     POINT_SENTENCES = "point_sentences"
 
@@ -106,6 +107,8 @@ def encode(example: ExampleLike | TableExampleLike | PartExampleLike, family: Fa
     TABLE_FUSION a claim has as many inputs as tables, and of the pointer families as candidates: see
     `encode_each_table` and `encode_each_candidate`.
     """
+    if family is Family.VERBALIZE:
+        raise LisaxError(f"the format '{family}' writes sentences: `formats.verbalizing.Encoder` gives its inputs")
     budget = {"preset": preset, "max_tokens": max_tokens, "count_tokens": count_tokens}
     if family.points:
         raise LisaxError(f"the format '{family}' has an input for each candidate: `encode_each_candidate` gives them")

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from lisax.formats.reading import Places
 from lisax.records import DataError, LisaxError, atomic_write
 
 PAD_ID, EOS_ID, UNK_ID = 0, 1, 2
@@ -62,6 +63,12 @@ class Vocabulary:
     def count(self, text: str) -> int:
         """Number of pieces, without EOS."""
         return len(self._processor.EncodeAsIds(text))
+
+    def encode_with_places(self, text: str) -> tuple[list[int], Places]:
+        """Piece ids as `encode` gives them, with the characters of the text that each stands for."""
+        found = self._processor.EncodeAsOffsetMapping(text)
+        begins, ends = zip(*found["offsets"]) if found["ids"] else ((), ())
+        return list(found["ids"]), Places(list(begins), list(ends))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids up to the first EOS; sentinels are written `<extra_id_n>`."""

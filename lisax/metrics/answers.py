@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lisax.corpora.answer_cells import value_of
 from lisax.corpora.answer_predictions import RankedAnswers
+from lisax.metrics.open_qa import exact_match
 from lisax.records import DataError, Question, is_cell
 
 
@@ -21,19 +22,24 @@ def first_right(ranked: Sequence[str], right: Callable[[str], bool]) -> int | No
 
 def evaluate(questions: Mapping[str, Question], answers: Mapping[str, RankedAnswers]) -> dict:
     """`mrr`, `hit@1` and the number of `questions`, by text and, below `cells`, by cell: each over the questions that
-    have gold answers of that sort, where `answers` has such at all. A question without an answer counts as wrong.
+    have gold answers of that sort, where `answers` has such at all. `exact_match` is that of the first text, as SQuAD
+    normalises it (`open_qa`). A question without an answer counts as wrong.
     Raises DataError where there is nothing to count or an answer is to no question."""
     if unknown := answers.keys() - questions.keys():
         raise DataError(f"answers to a question that is not asked: '{min(unknown)}'")
     by_text: list[int | None] = []
+    exact: list[bool] = []
     by_cell: list[int | None] = []
     for name, question in questions.items():
         _, texts, cells = answers.get(name, RankedAnswers(name))
         if accepted := set(map(value_of, question.answers)):
             by_text.append(first_right(texts, lambda text: value_of(text) in accepted))
+            exact.append(bool(texts) and exact_match(texts[0], question.answers))
         if gold := set(filter(is_cell, question.evidence)):
             by_cell.append(first_right(cells, gold.__contains__))
-    figures = _figures(by_text) if by_text and any(ranked.texts for ranked in answers.values()) else {}
+    figures = {}
+    if by_text and any(ranked.texts for ranked in answers.values()):
+        figures = _figures(by_text) | {"exact_match": sum(exact) / len(exact)}
     if by_cell and any(ranked.cells for ranked in answers.values()):
         figures["cells"] = _figures(by_cell)
     if not figures:

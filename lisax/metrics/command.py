@@ -1,4 +1,4 @@
-"""`lisax evaluate fever | ranking | tables | answers | potency`. Light to import; this verb is where files meet the measures."""
+"""`lisax evaluate fever | ranking | tables | answers | potency | text`. Light to import; here files meet the measures."""
 
 from __future__ import annotations
 
@@ -49,13 +49,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     potency.add_argument("--decisions", type=Path, metavar="FILE",
                          help="what `lisax attack review` wrote: adds the correct rate and adjusted potency (without "
                               "it, the `annotation` of a FEVER 2.0 file counts)")
-    for verb in (fever, ranking, tables, answers, potency):
+    text = verbs.add_parser("text", help="generated sentences: BLEU, chrF, TER, ROUGE, answer coverage, faithfulness")
+    text.add_argument("--gold", type=Path, required=True, metavar="PATH",
+                      help='JSON Lines {"id", "texts"} with "title", "pairs", "answers" where they are known, or a folder '
+                           "that `lisax data check` reads")
+    text.add_argument("--split", default="dev", help="of a folder (default: dev)")
+    text.add_argument("--predictions", type=Path, required=True, metavar="FILE",
+                      help='JSON Lines {"id", "text"}, as `lisax verbalize` writes them')
+    text.add_argument("--measure", action="append", default=[], choices=["meteor", "bertscore"],
+                      help="an optional measure that must be there; repeatable (METEOR is given wherever its data is)")
+    for verb in (fever, ranking, tables, answers, potency, text):
         verb.add_argument("--json", action="store_true", help="print one JSON object, named as metrics.json is")
 
 
 def main(args: argparse.Namespace) -> int:
     figures = {"fever": _fever, "ranking": _ranking, "tables": _tables, "answers": _answers,
-               "potency": _potency}[args.evaluate_verb](args)
+               "potency": _potency, "text": _text}[args.evaluate_verb](args)
     if args.json:
         print(json.dumps(figures, ensure_ascii=False, indent=2))
     else:
@@ -182,6 +191,30 @@ def _potency(args: argparse.Namespace) -> dict:
             fever.check_pairs(claims, verdicts)
         systems[path.stem if path.stem not in systems else str(path)] = verdicts
     return {"potency": potency.potency(claims, systems, accepted_ids(args.gold, args.decisions))}
+
+
+def _text(args: argparse.Namespace) -> dict:
+    from lisax.metrics import text
+    from lisax.metrics.text_files import read_gold_texts, read_texts
+
+    gold, predictions = read_gold_texts(args.gold, args.split), read_texts(args.predictions)
+    if missing := gold.keys() - predictions.keys():
+        raise DataError(f"{len(missing)} of the {len(gold)} gold ids have no prediction, for example '{min(missing)}'",
+                        path=args.predictions)
+    figures: dict = {}
+    with _naming(args.gold):
+        if any(row.texts for row in gold.values()):
+            compared = [(row.texts, predictions[i]) for i, row in gold.items() if row.texts]
+            figures |= text.overlap(*map(list, zip(*compared)), extra=args.measure)
+    structured = [(row, predictions[i]) for i, row in gold.items() if row.triples is not None]
+    if structured:
+        figures["faithfulness"] = text.faithfulness((row.triples, prediction) for row, prediction in structured)
+    if any(row.answers for row, _ in structured):
+        figures["coverage"] = text.answer_coverage(
+            (row.answers, row.raw, prediction) for row, prediction in structured if row.answers)
+    if not figures:
+        raise DataError("nothing to compare with: no line has `texts`, or `pairs`", path=args.gold)
+    return {"text": figures}
 
 
 def _check_queries(run: Mapping, gold: Mapping, run_path: Path, gold_path: Path) -> None:

@@ -15,6 +15,7 @@ LOGICAL_AXES = {
     ("hidden", "kernel"): ("embed", "mlp"), ("classes", "kernel"): ("mlp", "classes"),
     **{(name, "kernel"): ("embed", "mlp") for name in
        ("lstm_input", "lstm_state", "keys", "hop", "pointer_keys", "pointer_state")},
+    ("span", "kernel"): ("embed", "ends"),  # of the pointing reader
 }
 
 

@@ -2,7 +2,8 @@
 
 Beam search follows Hugging Face transformers: 2 * beams candidates a step, hypotheses ranked by log-likelihood
 divided by length**length_penalty (EOS counts), and its three ways of stopping early. A row's result does not
-depend on the rows beside it. Beams of a row share the keys and values of its encoded input.
+depend on the rows beside it. Beams of a row share the keys and values of its encoded input; those of its past stay where
+they were written, and a beam knows its ancestor of each step.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from lisax.models.attention import ENCODED, PAST
-from lisax.models.t5 import T5Config, Transformer
+from lisax.models.architectures import Model
 from lisax.records import LisaxError
 
 EOS_ID = 1
@@ -65,7 +66,7 @@ class Generated(NamedTuple):
     scores: Array  # float32 [rows, beams]: log-likelihood / length**length_penalty
 
 
-def generate(model: T5Config, parameters: Any, inputs: Array, numbers: Array, length: int,
+def generate(model: Model, parameters: Any, inputs: Array, numbers: Array, length: int,
              decoding: Decoding) -> Generated:
     """Targets of at most `length` tokens for `inputs` [rows, input length]; rows of zeros only are passed over.
 
@@ -77,24 +78,25 @@ def generate(model: T5Config, parameters: Any, inputs: Array, numbers: Array, le
     return _one_by_one(next_logits, past, inputs, numbers, length, decoding)
 
 
-NextLogits = Callable[[Any, Array, Array], tuple[Array, Any]]
+NextLogits = Callable[..., tuple[Array, Any]]
 
 
-def _begin(model: T5Config, parameters: Any, inputs: Array, length: int, beams: int) -> tuple[NextLogits, Any]:
-    """(past, tokens [rows, beams], their position) -> (logits [rows, beams, vocab], past); and an empty past."""
-    transformer = Transformer(model)
-    encoded = transformer.apply({"params": parameters}, inputs, method=Transformer.encode)
+def _begin(model: Model, parameters: Any, inputs: Array, length: int, beams: int) -> tuple[NextLogits, Any]:
+    """(past, tokens [rows, beams], their position, ancestors) -> (logits [rows, beams, vocab], past); and an empty
+    past."""
+    transformer = model.network()
+    encoded = transformer.apply({"params": parameters}, inputs, method="encode")
 
-    def step(collections, tokens, position, mutable):
+    def step(collections, tokens, position, ancestors, mutable):
         return transformer.apply({"params": parameters, **collections}, encoded, inputs, tokens, position, length,
-                                 method=Transformer.next_logits, mutable=mutable)
+                                 ancestors, method="next_logits", mutable=mutable)
 
     # Of this step only the keys and values of the inputs are used; the compiler leaves the rest out.
     start = jnp.zeros((inputs.shape[0], beams), jnp.int32)
-    _, kept = step({}, start, jnp.int32(0), [PAST, ENCODED])
+    _, kept = step({}, start, jnp.int32(0), None, [PAST, ENCODED])
 
-    def next_logits(past, tokens, position):
-        logits, updated = step({PAST: past, ENCODED: kept[ENCODED]}, tokens, position, [PAST])
+    def next_logits(past, tokens, position, ancestors=None):
+        logits, updated = step({PAST: past, ENCODED: kept[ENCODED]}, tokens, position, ancestors, [PAST])
         return logits, updated[PAST]
 
     return next_logits, jax.tree.map(jnp.zeros_like, kept[PAST])
@@ -166,6 +168,7 @@ class _Beams(NamedTuple):
 
     position: Array
     tokens: Array
+    ancestors: Array  # int32 [rows, beams, length]: whose place a beam had at each step so far
     scores: Array  # log-likelihoods
     ended_tokens: Array
     ended_scores: Array  # with the length penalty; IMPOSSIBLE where no hypothesis has ended yet
@@ -179,7 +182,8 @@ def _beam_search(next_logits: NextLogits, past: Any, inputs: Array, length: int,
 
     def extend(state: _Beams) -> _Beams:
         last = jnp.where(state.position == 0, 0, state.tokens[:, :, state.position - 1])
-        logits, past = next_logits(state.past, last, state.position)
+        logits, past = next_logits(state.past, last, state.position, state.ancestors)
+        ancestors = state.ancestors.at[:, :, state.position].set(jnp.arange(beams))
         totals = jax.nn.log_softmax(logits) + state.scores[:, :, None]  # [rows, beams, vocab]
         # Twice the beams, so that as many go on even if all of the first half end here.
         scores, flat = jax.lax.top_k(totals.reshape(rows, -1), 2 * beams)
@@ -195,15 +199,14 @@ def _beam_search(next_logits: NextLogits, past: Any, inputs: Array, length: int,
         ended_scores, best = jax.lax.top_k(jnp.concatenate([state.ended_scores, penalised], 1), beams)
         has_ended = _take(jnp.concatenate([state.has_ended, ends], 1), best)
         return _Beams(
-            generated, _take(tokens, kept), open_scores,
+            generated, _take(tokens, kept), _take(ancestors, _take(origins, kept)), open_scores,
             _take(jnp.concatenate([state.ended_tokens, tokens], 1), best), ended_scores, has_ended,
-            state.active & _may_improve(open_scores, ended_scores, has_ended, generated, length, decoding),
-            jax.tree.map(lambda leaf: _take_past(leaf, _take(origins, kept)), past))
+            state.active & _may_improve(open_scores, ended_scores, has_ended, generated, length, decoding), past)
 
     tokens = jnp.zeros((rows, beams, length), jnp.int32)
     impossible = jnp.full((rows, beams), IMPOSSIBLE)
     # All beams begin alike, so that only the first may be extended.
-    start = _Beams(jnp.int32(0), tokens, impossible.at[:, 0].set(0.0), tokens, impossible,
+    start = _Beams(jnp.int32(0), tokens, tokens, impossible.at[:, 0].set(0.0), tokens, impossible,
                    jnp.zeros((rows, beams), bool), ~_unused(inputs), past)
     end = jax.lax.while_loop(lambda state: (state.position < length) & jnp.any(state.active), extend, start)
     return Generated(end.ended_tokens, end.ended_scores)
@@ -227,9 +230,3 @@ def _length_factor(generated: Array | int, decoding: Decoding) -> Array:
 def _take(array: Array, beams: Array) -> Array:
     """array [rows, candidates, …], beams [rows, kept] -> [rows, kept, …]."""
     return jnp.take_along_axis(array, beams.reshape(beams.shape + (1,) * (array.ndim - 2)), axis=1)
-
-
-def _take_past(leaf: Array, beams: Array) -> Array:
-    """Keys or values [(layers,) rows, beams, steps, heads, head_dim] of the beams that each beam came from."""
-    return jnp.take_along_axis(leaf, beams[..., None, None, None], axis=-4) if leaf.ndim == 5 else \
-        jnp.take_along_axis(leaf, beams[None, ..., None, None, None], axis=-4)

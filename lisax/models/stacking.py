@@ -15,7 +15,7 @@ LAYER = re.compile(r"layers_(\d+)")
 
 def stack(parameters: dict[str, Any]) -> dict[str, Any]:
     """`encoder/layers_0/…` [in, out], … -> `encoder/encoder/…` [in, layers, out]; numpy stays numpy."""
-    stacked = dict(parameters)
+    stacked = {name: stack(tree) if _holds_stack(name, tree) else tree for name, tree in parameters.items()}
     for name in STACKS & parameters.keys():
         layers = {int(match[1]): tree for key, tree in parameters[name].items() if (match := LAYER.fullmatch(key))}
         rest = {key: tree for key, tree in parameters[name].items() if not LAYER.fullmatch(key)}
@@ -26,13 +26,18 @@ def stack(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def unstack(parameters: dict[str, Any]) -> dict[str, Any]:
     """The inverse of `stack`; numpy's slices share memory with the stack."""
-    separate = dict(parameters)
+    separate = {name: unstack(tree) if _holds_stack(name, tree) else tree for name, tree in parameters.items()}
     for name in STACKS & parameters.keys():
         tree = dict(parameters[name])
         whole = tree.pop(name)
         count = jax.tree.leaves(whole)[0].shape[1]
         separate[name] = tree | {f"layers_{i}": jax.tree.map(lambda leaf, i=i: leaf[:, i], whole) for i in range(count)}
     return separate
+
+
+def _holds_stack(name: str, tree: Any) -> bool:
+    """Whether a part of a model that is no stack itself has one, as a second encoder has."""
+    return name not in STACKS and isinstance(tree, dict) and bool(STACKS & tree.keys())
 
 
 def _numpy_of(leaf: Any) -> Any:

@@ -228,9 +228,12 @@ class Decoder(nn.Module):
                  position: Array | None = None) -> Array:
         """x [batch, length, emb], encoded [batch, keys, emb] -> hidden states [batch, length, emb].
 
-        Where `position` is given, x [batch, beams, emb] are tokens of that position only."""
+        Where `position` is given, x [batch, beams, emb] are tokens of that position only, and the keys are those of all
+        beams of each step."""
         config = self.config
-        bias = self.relpos_bias(self_mask.shape[-1], self_mask.shape[-1], position)
+        beams = 1 if position is None else x.shape[1]
+        steps = self_mask.shape[-1] // beams
+        bias = jnp.repeat(self.relpos_bias(steps, steps, position), beams, axis=-1)
         x = self.input_dropout(x.astype(config.dtype), deterministic=not dropout)
         layers = self.decoder if config.scan_layers else self.layers
         x = _run_layers(config, layers, config.num_decoder_layers, x, encoded, self_mask, cross_mask, bias,
@@ -302,13 +305,18 @@ class Transformer(nn.Module):
         return self.decoder.logits(hidden, self.token_embedder.embedding, pieces)
 
     def next_logits(self, encoded: Array, encoder_input_tokens: Array, tokens: Array, position: Array,
-                    steps: int) -> Array:
+                    steps: int, ancestors: Array | None = None) -> Array:
         """Logits float32 [batch, beams, vocab] after `tokens` [batch, beams], which stand at `position` of `steps`.
 
         Attends to the positions before through the collection PAST, which is extended, and to the inputs through
-        ENCODED if it is there: `decoding.py` says how they begin.
+        ENCODED if it is there: `decoding.py` says how they begin. `ancestors` int32 [batch, beams, steps]: which beam of
+        each earlier step a beam goes on from; None: always the one in its own place.
         """
-        past = (jnp.arange(steps) <= position)[None, None, None, :]
+        beams = jnp.arange(tokens.shape[1])
+        came_from = jnp.zeros((1, 1, steps), jnp.int32) + beams[:, None] if ancestors is None else ancestors
+        came_from = jnp.where(jnp.arange(steps) == position, beams[:, None], came_from)
+        past = (came_from[..., None] == beams) & (jnp.arange(steps) <= position)[:, None]  # [batch, beams, steps, beams]
+        past = past.reshape(past.shape[0], 1, tokens.shape[1], -1)
         hidden = self.decoder(self.token_embedder(tokens), encoded, past, encoder_input_tokens[:, None, None, :] > 0,
                               dropout=False, position=position)
         return self.decoder.logits(hidden, self.token_embedder.embedding, None)

@@ -64,3 +64,25 @@ CLTR_ANSWERS = tuple(ResultRow(name, values, published=True) for name, values in
     ("gold table, WikiTableQuestions", (.776, .702)), ("gold table, WikiSQL", (.973, .958)),
     ("gold table, TabMCQ", (.741, .661)),
 ))
+# UDT-QA. Its Table 1: BLEU, METEOR, TER on DART's test set, answer coverage on NQ-table-Q, of T5 large.
+VERBALIZER = tuple(ResultRow(name, values, published=True) for name, values in (
+    ("T (DART)", (.5105, .40, .43, .954)), ("T-F (filtered)", (.5104, .41, .43, .960)),
+    ("T-F + ID-T (iterated)", (.5059, .41, .44, .984)),
+))
+# Answer coverage on WebQ-KB-Q (section 5).
+VERBALIZED_GRAPHS = tuple(ResultRow(name, values, published=True) for name, values in (
+    ("T-F + ID-T", (.996,)), ("KELM's verbalizer", (.978,))))
+# Its Table 8: R@20, R@100 and exact match on NQ's test set, models trained on each index.
+MIXED_NQ = tuple(ResultRow(name, values, published=True) for name, values in (
+    ("text", (.813, .873, .518)),
+    ("+ NQ-tables, raw", (.860, .912, .548)), ("+ NQ-tables, verbalized", (.862, .910, .542)),
+    ("+ all tables, raw", (.869, .919, .547)), ("+ all tables, verbalized", (.870, .917, .552)),
+))
+MIXED_WEBQ = tuple(ResultRow(name, values, published=True) for name, values in (
+    ("text", (.732, .814, .480)), ("+ WD-graphs of WebQ, raw", (.802, .858, .515)),
+    ("+ WD-graphs of WebQ, verbalized", (.797, .853, .526)), ("+ WD-graphs, raw", (.788, .851, .514)),
+    ("+ WD-graphs, verbalized", (.785, .855, .520)),
+))
+# Hot-swap: exact match on NQ of models trained on text, tables added to the index.
+HOT_SWAP_NQ = (ResultRow("+ tables, raw", (.517,), published=True),
+               ResultRow("+ tables, verbalized", (.527,), published=True))

@@ -40,6 +40,7 @@ class Pipeline(ABC):
 
     indexed: str  # the stage after which the corpus can be read
     read_recipe: Callable[[Sequence[str]], Any]
+    asked = "claims"
     world_shares: Mapping[str, Mapping[str, float]] = {}  # kinds of claims in its generated worlds, as `world.write` takes them
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Any, *, until: str | None = None):
@@ -48,9 +49,9 @@ class Pipeline(ABC):
             raise LisaxError(f"this recipe has no stage '{until}'; its stages are {', '.join(self.stage_names)}")
         self.stages = Stages(self.out, until)
         self.preset = presets.get(recipe.preset)
-        self.reported_split = "test" if any(claim.label for claim in self._claims_if_there("test")) else "dev"
+        self.reported_split = "test" if any(map(self.has_gold, self._claims_if_there("test"))) else "dev"
         if "train" not in self.claim_splits or self.reported_split not in self.claim_splits:
-            raise LisaxError(f"{data.folder}: claims for train and dev are needed, found "
+            raise LisaxError(f"{data.folder}: {self.asked} for train and dev are needed, found "
                              f"{', '.join(self.claim_splits) or 'none'}")
 
     # --- What a pipeline says -----------------------------------------------------------------
@@ -63,6 +64,10 @@ class Pipeline(ABC):
     @property
     def claim_splits(self) -> Sequence[str]:
         return self.data.splits
+
+    def has_gold(self, claim: Any) -> bool:
+        """Whether a claim (or what a pipeline is asked instead) has what it can be learned or judged by."""
+        return claim.label is not None
 
     def read_claims(self, split: str) -> Iterable[Claim]:
         return self.data.claims(split)
@@ -126,8 +131,8 @@ class Pipeline(ABC):
         held = dict(itertools.islice(held.items(), self.recipe.validation_claims))
         reported = dict(itertools.islice(reported.items(), self.recipe.report_claims))
         for role, claims in ((TRAIN, train), (VALIDATION, held), (REPORT, reported)):
-            if not any(claim.label for claim in claims.values()):
-                raise LisaxError(f"{self.data.folder}: there are no labelled claims for '{role}'")
+            if not any(map(self.has_gold, claims.values())):
+                raise LisaxError(f"{self.data.folder}: there are no labelled {self.asked} for '{role}'")
         return {TRAIN: train, VALIDATION: held, REPORT: reported}
 
     @functools.cached_property
@@ -180,10 +185,12 @@ class Pipeline(ABC):
         self.stages.run(WARM_UP, work, outputs=models, after=["world", "vocabulary"],
                         settings=dataclasses.asdict(recipe) | {"vocabulary": None, "gin": gin_text(self.recipe.warm_up)})
 
-    def train_model(self, model: str, task: str, after: Sequence[str], *, lengths: Mapping[str, int] | None) -> None:
+    def train_model(self, model: str, task: str, after: Sequence[str], *, lengths: Mapping[str, int] | None,
+                    data: Path | None = None) -> None:
         """Trains one model by its gin file, from what the recipe says it starts from.
 
-        `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file."""
+        `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file. `data` holds its `examples`; None for the
+        run's folder."""
         from lisax.runtime.gin_files import bindings_of, run_gin
 
         recipe, folder = self.recipe, self.model_dir(model)
@@ -202,7 +209,8 @@ class Pipeline(ABC):
             values["TASK_FEATURE_LENGTHS"] = dict(lengths)
         if initial is not None:
             values["INITIAL_CHECKPOINT_PATH"] = initial
-        bindings = [*bindings_of(values), *bindings_of({"lisax_locations.data": self.out.resolve(),
+        bindings = [*bindings_of(values), *bindings_of({"lisax_locations.data": (data or self.out).resolve(),
+                                                        "lisax_locations.vocabulary": self.vocabulary_file.resolve(),
                                                         "lisax_format.preset": self.preset.name})]
 
         def work() -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
     from lisax.pipelines.text_model import TextModel
 
-DEMO_PAGES, RUN_PAGES = 12_000, {"open-tables": 30_000, "cltr": 12_000, "deseption": 12_000}
+DEMO_PAGES = 12_000
+RUN_PAGES = {"open-tables": 30_000, "cltr": 12_000, "deseption": 12_000, "udt-qa": 3_000}
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +85,7 @@ def run_main(args: argparse.Namespace) -> int:
     for flag in ("model", "column_model", "folds"):
         if getattr(args, flag) is not None:
             raise LisaxError(f"--{flag.replace('_', '-')} belongs to `lisax run cltr`")
-    if args.attacks and args.pipeline == "open-tables":
+    if args.attacks and args.pipeline not in ("list5", "deseption"):
         raise LisaxError("--attacks belongs to `lisax run list5`: attacks are of claims over text")
     if args.pipeline == "open-tables":
         from lisax.pipelines.open_tables import OpenTables
@@ -96,6 +97,11 @@ def run_main(args: argparse.Namespace) -> int:
         from lisax.pipelines.deseption_report import finish
 
         return _run_or_world(Deseption, finish, args, "experiments/deseption")
+    if args.pipeline == "udt-qa":
+        from lisax.pipelines.udt_qa import UdtQa
+        from lisax.pipelines.udt_qa_report import finish
+
+        return _run_or_world(UdtQa, finish, args, "experiments/udt_qa", scratch="world.gin")
     if args.data is None:
         raise LisaxError(f"`lisax run {args.pipeline}` needs --data DIR; `lisax demo` makes a world of its own")
     bindings = [*(["Recipe.attacks = True"] if args.attacks else []), *args.gin_bindings]
@@ -103,9 +109,9 @@ def run_main(args: argparse.Namespace) -> int:
 
 
 def _run_or_world(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.Namespace,
-                  recipes: str) -> int:
-    """A run over the given data, or over a generated world."""
-    data, recipe = args.data, f"{recipes}/scratch.gin"
+                  recipes: str, scratch: str = "scratch.gin") -> int:
+    """A run over the given data by the recipe `scratch`, or over a generated world."""
+    data, recipe = args.data, f"{recipes}/{scratch}"
     if data is None:
         data, recipe = args.out / "world", f"{recipes}/world.gin"
         _write_world(pipeline, data, args.pages or RUN_PAGES[args.pipeline], 0)
@@ -201,8 +207,8 @@ def rerank_main(args: argparse.Namespace) -> int:
         raise DataError(f"nothing in it has text in {args.index}", path=args.run)
     with counting(sum(min(len(units), args.depth) for units in candidates.values()), "sentences") as advance:
         rank_to_file(model, claims, candidates, sentences.lookup, args.out, depth=args.depth,
-                     spot=default_spotter(sentences.index.titles).spot, tag=str(model.family), progress=advance,
-                     made_from=json.dumps([args.depth, *map(fingerprint, (args.checkpoint, args.claims, args.run,
+                     spot=default_spotter(getattr(sentences.index, "titles", None)).spot, tag=str(model.family),
+                     progress=advance, made_from=json.dumps([args.depth, *map(fingerprint, (args.checkpoint, args.claims, args.run,
                                                                           args.index))]))
     return 0
 
@@ -288,6 +294,13 @@ def _claims(path: Path) -> list:
 
 
 def _sentences(index: Path):
+    from lisax.retrieval.folder import read_components
+
+    if any(name.startswith("passages-") for name in read_components(index)):
+        from lisax.pipelines.mixed_evidence import MixedEvidence
+        from lisax.retrieval.mixed import MixedIndex
+
+        return MixedEvidence(MixedIndex.open(index))
     from lisax.pipelines.sentences import Sentences
     from lisax.retrieval.documents import DocumentIndex
 

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from lisax.formats.families import Family
-from lisax.records import DataError
+from lisax.formats.reading import Reads
+from lisax.records import DataError, LisaxError
 from lisax.runtime.checkpoints import read_card, resolve_checkpoint
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ def open_model(path: str | os.PathLike) -> TextModel | FusionModel | PointerMode
         from lisax.pipelines.pointer_model import PointerModel
 
         return PointerModel(folder)
+    if family in tuple(Reads):
+        raise LisaxError(f"{folder} is a model of the family '{family}', which checks no claims: `lisax index vectors` "
+                         "and `lisax answer` use it, and in Python `lisax.pipelines.retriever` and `reader`")
     if family == Family.TABLE_FUSION:
         from lisax.pipelines.fusion_model import FusionModel
 

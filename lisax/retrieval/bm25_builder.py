@@ -6,7 +6,7 @@ See `bm25.py` for what a shard holds. Memory: the vocabulary, plus about 40 byte
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +27,12 @@ COUNTS = "counts.npy"
 class Bm25Builder:
     """Takes documents one at a time; `finish` gives the manifest to commit.
 
-    With `extend`, the documents join those that the component has, at its k1 and b.
+    With `extend`, the documents join those that the component has, at its k1 and b; `keep` names the parts of it
+    that stay (None: all).
     """
 
     def __init__(self, state: Writing, name: str = "bm25", *, k1: float = K1, b: float = B,
-                 shard_documents: int = SHARD_DOCUMENTS, extend: bool = False):
+                 shard_documents: int = SHARD_DOCUMENTS, extend: bool = False, keep: Collection[str] | None = None):
         if not k1 >= 0 or not 0 <= b <= 1 or k1 == float("inf"):
             raise LisaxError(f"BM25 needs a finite k1 >= 0 and 0 <= b <= 1; found k1 = {k1}, b = {b}")
         self._state, self._name, self._shard_documents = state, name, shard_documents
@@ -41,7 +42,7 @@ class Bm25Builder:
         if extend:
             manifest = open_component(state.folder, name)
             self._settings = manifest["settings"] | {"revision": manifest["settings"]["revision"] + 1}
-            self._parts = [state.folder / part for part in manifest["parts"]]
+            self._parts = [state.folder / part for part in manifest["parts"] if keep is None or part in keep]
             vocabulary = StringTable(state.folder / manifest["vocabulary"] / "terms")
         self._vocabulary: dict[str, int] = {term: number for number, term in enumerate(vocabulary)}
         self._terms = Terms(lambda stem: self._vocabulary.setdefault(stem, len(self._vocabulary)))
@@ -60,14 +61,21 @@ class Bm25Builder:
         self._numbers.extend(numbers)
         self._lengths.append(len(numbers))
         if len(self._lengths) >= self._shard_documents or len(self._numbers) >= SHARD_TERMS:
-            self._write_shard()
+            self.end_part()
 
     def add_all(self, documents: Iterable[tuple[str, str]]) -> None:
         for document_id, text in documents:
             self.add(document_id, text)
 
-    def _write_shard(self) -> None:
-        """Inverts the collected documents: their term numbers, term by term."""
+    @property
+    def parts(self) -> list[str]:
+        """Names of the parts so far."""
+        return [part.relative_to(self._state.folder).as_posix() for part in self._parts]
+
+    def end_part(self) -> None:
+        """What is added from now on stands in other parts than what was added before.
+
+        Inverts the collected documents: their term numbers, term by term."""
         if self._ids is None:
             return
         self._ids.close()
@@ -91,7 +99,7 @@ class Bm25Builder:
         self._parts.append(self._part)
 
     def finish(self) -> dict:
-        self._write_shard()
+        self.end_part()
         if not self._parts:
             raise DataError("there are no documents to index", path=self._state.folder)
         duplicate = first_duplicate([StringTable(part / "ids") for part in self._parts])
@@ -107,7 +115,7 @@ class Bm25Builder:
         files = [file for part in self._parts for file in self._state.names(part)
                  if "/scores-" not in file or file.endswith("/" + current)]
         return {"settings": self._settings, "vocabulary": folder.relative_to(self._state.folder).as_posix(),
-                "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+                "parts": self.parts,
                 "files": files + self._state.names(folder)}
 
     def _score(self) -> None:

@@ -1,4 +1,4 @@
-"""`lisax index documents|bm25|titles|cells|tables|check` and `lisax retrieve`; for questions see `table_command.py`."""
+"""`lisax index documents|bm25|titles|cells|tables|mixed|vectors|check` and `lisax retrieve`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lisax.corpora import open_folder, read_claims
 from lisax.records import LisaxError, write_json
+from lisax.retrieval.mixed_command import add_mixed_arguments, mixed_main, retrieve_passages
 
 if TYPE_CHECKING:
     from lisax.retrieval.documents import DocumentIndex, TitleSearch
@@ -24,9 +25,10 @@ STRATEGIES = ("entity-char-2-3", "entity-char-1-2-3", "entity-word", "entity-exa
 
 
 def add_index_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("documents", "bm25", "titles", "cells", "tables", "check"),
+    parser.add_argument("kind", choices=("documents", "bm25", "titles", "cells", "tables", "mixed", "vectors", "check"),
                         help="documents: BM25, titles and pages in one pass; cells: the cells of tables; tables: BM25 "
-                        "over whole tables as text; check: compare files with checksums")
+                        "over whole tables as text; mixed: passages of text, tables and graphs; vectors: those of a "
+                        "mixed index by a retriever; check: compare files with checksums")
     parser.add_argument("--corpus", type=Path, metavar="DIR",
                         help="folder in any layout that `lisax data check` reads")
     parser.add_argument("--out", type=Path, metavar="INDEX", help="the index folder")
@@ -38,7 +40,9 @@ def add_index_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--b", type=float, help="BM25's b (default: 0.5, of tables 0.75)")
     parser.add_argument("--strategy", choices=STRATEGIES, help="with cells: what is matched and by which features "
                         f"(default: {STRATEGIES[0]})")
-    parser.add_argument("--add", action="store_true", help="add the corpus's documents or tables to the index")
+    parser.add_argument("--add", action="store_true", help="add the corpus's documents, tables or, with mixed, sources "
+                        "to the index")
+    add_mixed_arguments(parser)
 
 
 def index_main(args: argparse.Namespace) -> int:
@@ -51,6 +55,10 @@ def index_main(args: argparse.Namespace) -> int:
         from lisax.retrieval.folder import check
         print(f"{args.out}: {check(args.out)} files, all as they were written")
         return 0
+    if args.kind in ("mixed", "vectors"):
+        return mixed_main(args)
+    if args.sources or args.remove or args.verbalized or args.retriever:
+        raise LisaxError("--sources, --remove, --verbalized and --retriever are for `lisax index mixed` and `vectors`")
     if args.corpus is None:
         raise LisaxError(f"`lisax index {args.kind}` needs --corpus DIR")
     if args.add and (args.k1 is not None or args.b is not None):
@@ -133,8 +141,11 @@ def retrieve_main(args: argparse.Namespace) -> int:
         return retrieve_tables(args)
     if args.split is not None:
         raise LisaxError("--split is one of --questions' folder")
-    if "cells" in read_components(args.index):
+    components = read_components(args.index)
+    if "cells" in components:
         return _retrieve_tables(args)
+    if any(name.startswith("passages-") for name in components):
+        return retrieve_passages(args)
     if args.mode is not None:
         raise LisaxError(f"{args.index} is no index of cells: leave --mode out")
     args.k, args.method = 100 if args.k is None else args.k, args.method or "both"

@@ -15,7 +15,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from lisax.records import DataError, LisaxError, write_json
@@ -93,13 +93,15 @@ class Writing:
         part.mkdir(parents=True)
         return part
 
-    def commit(self, changed: dict[str, dict]) -> None:
-        """Makes components as given the index, atomically.
+    def commit(self, changed: dict[str, dict], removed: Collection[str] = ()) -> None:
+        """Makes components as given the index, atomically, without those named by `removed`.
 
         A component is `{"settings": …, "parts": [folder names], "files": [names]}`, the names relative to the
         index. Sizes and SHA-256 of files are added; those of files already committed are carried over.
         """
         known = {name: entry for manifest in self.components.values() for name, entry in manifest["files"].items()}
+        for name in removed:
+            self.components.pop(name, None)
         for name, manifest in changed.items():
             files = {file: known.get(file) or _describe(self.folder / file) for file in manifest["files"]}
             sums = [entry["sha256"] for entry in files.values()]

@@ -159,7 +159,9 @@ def _check_required(gin: Any) -> None:
 def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
     from lisax.models.decoding import Decoding
+    from lisax.models.dual_encoder import DualEncoderConfig
     from lisax.models.evidence_pointer import PointerConfig
+    from lisax.models.reader import ReaderConfig, SpanReaderConfig
     from lisax.models.t5 import T5Config
     from lisax.models.table_fusion import FusionConfig
     from lisax.runtime import checkpoints, data, inference, objectives, optimizers, partitioning, schedules, train
@@ -170,6 +172,9 @@ def register_configurables() -> None:
     register("network", "T5Config", T5Config)
     register("table_fusion", "FusionConfig", FusionConfig)
     register("evidence_pointer", "PointerConfig", PointerConfig)
+    register("dual_encoder", "DualEncoderConfig", DualEncoderConfig)
+    register("reader", "ReaderConfig", ReaderConfig)
+    register("reader", "SpanReaderConfig", SpanReaderConfig)
     register("decoding", "Decoding", Decoding)
     register("losses", "Loss", objectives.Loss)
     register("utils", "DatasetConfig", data.DatasetConfig)

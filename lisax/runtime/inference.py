@@ -25,6 +25,8 @@ from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
 from lisax.models.evidence_pointer import PointerConfig
 from lisax.models.pointer_loss import COLUMNS
 from lisax.models.t5 import T5Config
+from lisax.models.dual_encoder import DualEncoderConfig
+from lisax.models.reader import ReaderConfig
 from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError, write_json
 from lisax.runtime import data
@@ -110,6 +112,9 @@ class _Loaded:
     """A checked configuration with its parameters on the devices and its compiled functions."""
 
     def __init__(self, config: EvalConfig | InferConfig):
+        if isinstance(config.model, (DualEncoderConfig, ReaderConfig)):
+            raise LisaxError("dual encoders and readers are used by `lisax index vectors` and `lisax answer`; their "
+                             "losses and accuracies are those of training's evaluation")
         self.partitioner = Partitioner.over_all_devices()
         self.folder = resolve_checkpoint(config.restore.path, config.restore.mode)
         self.partitioner.check_batch_size(config.dataset.batch_size, 1)

@@ -14,11 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models import pointer_loss, table_fusion, table_truth
+from lisax.models import dual_encoder, pointer_loss, table_fusion, table_truth
 from lisax.models.architectures import Model
+from lisax.models.dual_encoder import NO_PASSAGE, POSITIVE, DualEncoderConfig
 from lisax.models.evidence_pointer import LABEL_COUNT, PointerConfig
 from lisax.models.pointer_loss import COLUMNS
-from lisax.models.t5 import T5Config, Transformer
+from lisax.models.reader import ReaderConfig, SpanReaderConfig, span_log_likelihood
+from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import NO_TABLE, TRUE, FusionConfig
 from lisax.records import LisaxError
 
@@ -85,7 +87,7 @@ class Objective(Protocol):
     def check(self, model: Any, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         """Raises where the model cannot learn from such batches or by such a loss."""
 
-    def text_length(self, lengths: Mapping[str, int]) -> int:
+    def text_length(self, model: Any, lengths: Mapping[str, int]) -> int:
         """Tokens of a text that is encoded, given TASK_FEATURE_LENGTHS."""
 
 
@@ -106,7 +108,7 @@ class TextToText:
     def check(self, model: T5Config, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         pass
 
-    def text_length(self, lengths: Mapping[str, int]) -> int:
+    def text_length(self, model: T5Config, lengths: Mapping[str, int]) -> int:
         return lengths["inputs"]
 
 
@@ -153,7 +155,7 @@ class Fusion:
             raise LisaxError("table fusion has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0, as "
                              "models/table_fusion.gin does when it comes after the T5's file")
 
-    def text_length(self, lengths: Mapping[str, int]) -> int:
+    def text_length(self, model: FusionConfig, lengths: Mapping[str, int]) -> int:
         return lengths["inputs"] // lengths["targets"]
 
 
@@ -199,17 +201,108 @@ class Pointer:
         if rest or not candidates or lengths["inputs"] % candidates:
             raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: 'targets' has {COLUMNS} numbers of each of a "
                              "claim's candidates, and their number must divide 'inputs', their texts end to end")
-        if pack:
-            raise LisaxError("PACK is True, but candidates cannot be packed: set PACK=False")
-        if loss.z_loss or loss.label_smoothing:
-            raise LisaxError("the evidence pointer has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0, as "
-                             "models/evidence_pointer.gin does when it comes after the T5's file")
+        _check_plain("the evidence pointer", loss, pack)
 
-    def text_length(self, lengths: Mapping[str, int]) -> int:
+    def text_length(self, model: PointerConfig, lengths: Mapping[str, int]) -> int:
         return lengths["inputs"] // (lengths["targets"] // COLUMNS)
 
 
-_OBJECTIVES: dict[type, Objective] = {T5Config: TextToText(), FusionConfig: Fusion(), PointerConfig: Pointer()}
+class Contrast:
+    """The dual encoder's: each question's positive passage among the passages of the whole batch, on all devices
+    (of a microbatch, where there are several). `targets` are the classes of `dual_encoder`, the positive first."""
+
+    metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
+
+    def weights(self, model: DualEncoderConfig, batch: Batch) -> Array:
+        return (batch["decoder_target_tokens"][:, 0] == POSITIVE).astype(jnp.float32)
+
+    def __call__(self, model: DualEncoderConfig, parameters: Any, batch: Batch, loss: Loss,
+                 dropout_key: Array | None) -> dict[str, Array]:
+        targets = batch["decoder_target_tokens"]
+        texts = dual_encoder.split(batch["encoder_input_tokens"], targets.shape[1])
+        flat = texts.passages.reshape(-1, texts.passages.shape[-1])
+        vectors = model.network().apply({"params": parameters}, texts.questions, flat,
+                                        enable_dropout=dropout_key is not None,
+                                        rngs={} if dropout_key is None else {"dropout": dropout_key})
+        shares = dual_encoder.contrast(*vectors, texts.passages, targets)
+        own = jnp.arange(len(targets)) * targets.shape[1]
+        weights = self.weights(model, batch)
+        return {name: jnp.sum(value).astype(jnp.float32) for name, value in {
+            "loss": -jnp.take_along_axis(shares, own[:, None], axis=1)[:, 0] * weights, "learned": weights,
+            "right": (jnp.argmax(shares, axis=1) == own) * weights,
+            "input_tokens": batch["encoder_input_tokens"] > 0, "target_tokens": targets != NO_PASSAGE,
+            "examples": weights}.items()}
+
+    def check(self, model: DualEncoderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
+        if lengths["inputs"] % (2 * lengths["targets"] + 1):
+            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: the length of 'targets' is the number of "
+                             "passages, n, and 2 n + 1 must divide that of 'inputs': a question with its passages, "
+                             "each with twice its room")
+        _check_plain("a dual encoder", loss, pack)
+
+    def text_length(self, model: DualEncoderConfig, lengths: Mapping[str, int]) -> int:
+        return 2 * dual_encoder.question_room(lengths["inputs"], lengths["targets"])
+
+
+class Reading(TextToText):
+    """The generating reader's: a T5's, whose inputs are the texts of its passages end to end."""
+
+    def check(self, model: ReaderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
+        _check_passages(model, lengths, pack)
+
+    def text_length(self, model: ReaderConfig, lengths: Mapping[str, int]) -> int:
+        return lengths["inputs"] // model.passages
+
+
+class Pointing:
+    """The pointing reader's: any of the places of the answer, which are `targets`, first and last in turn."""
+
+    metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
+
+    def weights(self, model: SpanReaderConfig, batch: Batch) -> Array:
+        return jnp.any(batch["decoder_target_tokens"] > 0, axis=-1).astype(jnp.float32)
+
+    def __call__(self, model: SpanReaderConfig, parameters: Any, batch: Batch, loss: Loss,
+                 dropout_key: Array | None) -> dict[str, Array]:
+        tokens, targets = batch["encoder_input_tokens"], batch["decoder_target_tokens"]
+        logits = model.network().apply({"params": parameters}, tokens, enable_dropout=dropout_key is not None,
+                                       rngs={} if dropout_key is None else {"dropout": dropout_key})
+        spans, weights = targets.reshape(len(targets), -1, 2), self.weights(model, batch)
+        best = jnp.argmax(logits, axis=1)  # [rows, 2]
+        right = jnp.any(jnp.all(spans == best[:, None], axis=-1), axis=-1)
+        return {name: jnp.sum(value).astype(jnp.float32) for name, value in {
+            "loss": jnp.where(weights > 0, -span_log_likelihood(logits, spans), 0.0), "learned": weights,
+            "right": right * weights, "input_tokens": tokens > 0, "target_tokens": targets > 0,
+            "examples": jnp.any(tokens > 0, axis=-1)}.items()}
+
+    def check(self, model: SpanReaderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
+        _check_passages(model, lengths, pack)
+        if lengths["targets"] % 2:
+            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: 'targets' are pairs of places, an even number")
+        _check_plain("a pointing reader", loss, pack)
+
+    def text_length(self, model: SpanReaderConfig, lengths: Mapping[str, int]) -> int:
+        return lengths["inputs"] // model.passages
+
+
+def _check_passages(model: ReaderConfig, lengths: Mapping[str, int], pack: bool) -> None:
+    if lengths["inputs"] % model.passages:
+        raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: PASSAGES, which is {model.passages}, must divide "
+                         "the length of 'inputs', the texts of the passages end to end")
+    if pack:
+        raise LisaxError("PACK is True, but texts of many passages cannot be packed: set PACK=False")
+
+
+def _check_plain(what: str, loss: Loss, pack: bool) -> None:
+    if pack:
+        raise LisaxError(f"PACK is True, but batches of {what} cannot be packed: set PACK=False")
+    if loss.z_loss or loss.label_smoothing:
+        raise LisaxError(f"{what} has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0")
+
+
+_OBJECTIVES: dict[type, Objective] = {
+    T5Config: TextToText(), FusionConfig: Fusion(), PointerConfig: Pointer(), DualEncoderConfig: Contrast(),
+    ReaderConfig: Reading(), SpanReaderConfig: Pointing()}
 
 
 def objective_of(model: Model) -> Objective:
@@ -219,11 +312,12 @@ def objective_of(model: Model) -> Objective:
 # --- Text to text --------------------------------------------------------------------------
 
 
-def apply_model(model: T5Config, parameters: Any, batch: Batch, dropout_key: Array | None = None) -> Array:
+def apply_model(model: T5Config | ReaderConfig, parameters: Any, batch: Batch,
+                dropout_key: Array | None = None) -> Array:
     """Teacher-forced logits float32 [rows, target length, vocab]; dropout only where a key is given."""
     features = {name: batch[name] for name in MODEL_FEATURES if name in batch}
-    return Transformer(model).apply({"params": parameters}, **features, enable_dropout=dropout_key is not None,
-                                    rngs={} if dropout_key is None else {"dropout": dropout_key})
+    return model.network().apply({"params": parameters}, **features, enable_dropout=dropout_key is not None,
+                                 rngs={} if dropout_key is None else {"dropout": dropout_key})
 
 
 def sums(loss: Array, logits: Array, batch: Batch) -> dict[str, Array]:

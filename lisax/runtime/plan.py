@@ -17,6 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lisax.models.dual_encoder import DualEncoderConfig
+from lisax.models.reader import ReaderConfig
 from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError
@@ -162,7 +164,7 @@ def search(config: TrainConfig, devices: list[Any], tell: Callable[[Setting, Pla
 
 def _settings(config: TrainConfig, devices: int) -> Iterator[Setting]:
     """From the fastest when there is room to the smallest. Deep models are scanned, or they compile for minutes."""
-    length = objective_of(config.model).text_length(config.train_data.task_feature_lengths)
+    length = objective_of(config.model).text_length(config.model, config.train_data.task_feature_lengths)
     scan = config.model.t5.num_encoder_layers > 12
     shards = devices // config.partitioner.num_partitions
     rows = _batch_size(config) // shards
@@ -194,6 +196,8 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
         targets = {name: tokens(lengths["targets"]) for name in
                    ("decoder_input_tokens", "decoder_target_tokens", "decoder_loss_weights")}
         return step.lower(placed, {"encoder_input_tokens": tokens(lengths["inputs"]), **targets}).compile()
+    if program != "train" and isinstance(config.model, (DualEncoderConfig, ReaderConfig)):
+        raise LisaxError("of dual encoders and readers training alone is planned: plan --program=train")
     if not isinstance(config.model, T5Config):
         kind = "table fusion" if isinstance(config.model, FusionConfig) else "the evidence pointer"
         if program == "generate":
@@ -202,7 +206,7 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
         from lisax.runtime.pointer_scoring import compiled_search
 
         compiled = compiled_fusion if isinstance(config.model, FusionConfig) else compiled_search
-        length = objective_of(config.model).text_length(lengths)
+        length = objective_of(config.model).text_length(config.model, lengths)
         texts = jax.ShapeDtypeStruct((rows, lengths["inputs"] // length, length), jnp.int32, sharding=partitioner.batch)
         return compiled(config.model, partitioner).lower(placed, texts).compile()
     if program == "score":

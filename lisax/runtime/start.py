@@ -55,10 +55,15 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
     if own := expected.parameters.keys() - state.parameters.keys():
         def draw():
             parameters = initialize(config.model, config.random_seed or 0)
-            return {name: parameters[name] for name in own}
+            return {name: parameters[name] for name in own if name not in copies}
 
-        say(f"{folder} is a plain T5: {', '.join(own)} begins fresh")
-        state = state._replace(parameters=state.parameters | partitioner.place_state(jax.jit(draw)()))
+        copies = getattr(config.model, "copies", {})
+        copied = {name: {inner: state.parameters[part]} for name, (inner, part) in copies.items() if name in own}
+        fresh = sorted(own - copied.keys())
+        say(f"{folder} is a plain T5: " + "; ".join([*(f"{name} begins fresh" for name in fresh), *(
+            f"{name} begins as its {copies[name][1]}" for name in copied)]))
+        drawn = partitioner.place_state(jax.jit(draw)()) if fresh else {}
+        state = state._replace(parameters=state.parameters | drawn | jax.tree.map(jnp.copy, copied))
     step = int(state.step) if restore.restore_step else 0
     slots_first_step = step
     if with_slots:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.corpora import beir, fever, fm2, nq_tables, plain, tabfact, wice, wikisql, wikitables, wtq
+from lisax.corpora import (beir, fever, fm2, kelm, nq_tables, open_questions, ottqa, plain, tabfact, totto, wice, wikisql,
+                           wikitables, wtq)
 from lisax.corpora.reading import Row, Watch
 from lisax.records import DataError, Table, parse_json_object
 
@@ -50,6 +51,13 @@ PARSERS = {
     "nq question": (lambda row: nq_tables.parse_interaction(row, {}, set()), {
         "id": "1", "table": {"tableId": "T", "columns": [{}], "rows": [{"cells": [{"text": "a"}]}]},
         "questions": [{"id": "1", "originalText": "q", "answer": {"answerTexts": ["a"]}}]}),
+    "totto": (totto.parse_totto, {
+        "example_id": 1, "table_page_title": "t", "table_section_title": "s", "table": [[{"value": "a"}]],
+        "highlighted_cells": [[0, 0]], "sentence_annotations": [{"final_sentence": "f"}]}),
+    "kelm": (lambda row: kelm.parse_kelm(json.dumps(row.value), "train", row.path, row.line, row.watch), {
+        "triples": [["a", "b", "c"]], "sentence": "s"}),
+    "open question": (lambda row: open_questions.parse_question(row, "dev"), {"question": "q", "answer": ["a"]}),
+    "ottqa question": (ottqa.parse_question, {"question_id": "1", "question": "q", "table_id": "T", "answer-text": "a"}),
     "query": (beir.parse_query, {"_id": "q", "text": "x"}),
 }
 

@@ -39,7 +39,7 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(model, size)
         assert float(config.trainer.learning_rate_fn(1000)) == pytest.approx(0.01) and config.patience == 100
         assert (config.model.hidden, config.model.hops, config.model.beam_size, config.model.steps) == (200, 3, 5, 5)
         assert not config.model.train_encoder and config.model.pointer_weight == 1
-        assert objective.text_length(lengths) == (64 if model == "documents" else 128)
+        assert objective.text_length(config.model, lengths) == (64 if model == "documents" else 128)
 
 
 @pytest.mark.parametrize("name", ["world", "scratch", "paper_base"])

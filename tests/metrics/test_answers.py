@@ -24,10 +24,11 @@ def test_the_first_right_answer_counts():
                "d": RankedAnswers("d", ("x",), ("t#r0c1",))}
     assert evaluate(QUESTIONS, answers) == {
         "mrr": pytest.approx((1 / 2 + 1 + 0) / 3), "hit@1": pytest.approx(1 / 3), "questions": 3,
+        "exact_match": pytest.approx(1 / 3),
         "cells": {"mrr": pytest.approx((1 / 2 + 1 / 3 + 1) / 3), "hit@1": pytest.approx(1 / 3), "questions": 3}}
     only_texts = {"a": RankedAnswers("a", ("1921",))}
     assert evaluate(QUESTIONS, only_texts) == {"mrr": pytest.approx(1 / 3), "hit@1": pytest.approx(1 / 3),
-                                               "questions": 3}
+                                               "questions": 3, "exact_match": pytest.approx(1 / 3)}
 
 
 def test_nothing_to_count_is_told():
@@ -65,11 +66,11 @@ def figures(capsys, *args):
 
 def test_evaluate_answers(folder, capsys):
     by_text = figures(capsys, "--gold", folder / "questions.dev.jsonl", "--predictions", folder / "predictions.jsonl")
-    assert by_text == {"mrr": 0.75, "hit@1": 0.5, "questions": 2}
+    assert by_text == {"mrr": 0.75, "hit@1": 0.5, "questions": 2, "exact_match": 0.5}
     assert figures(capsys, "--gold", folder, "--predictions", folder / "predictions.jsonl") == by_text
     # Cells of a run have the texts of a folder's tables.
     by_cell = {"mrr": 0.75, "hit@1": 0.5, "questions": 2}
-    assert figures(capsys, "--gold", folder, "--predictions", folder / "cells.trec") == by_cell | {"cells": by_cell}
+    assert figures(capsys, "--gold", folder, "--predictions", folder / "cells.trec") == by_cell | {"exact_match": 0.5, "cells": by_cell}
     assert figures(capsys, "--gold", folder / "questions.dev.jsonl", "--predictions", folder / "cells.trec") == {
         "cells": by_cell}
 

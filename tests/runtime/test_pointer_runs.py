@@ -107,7 +107,7 @@ def test_searching_is_the_forward_pass_of_training_in_any_order(learned, tmp_pat
 @pytest.mark.parametrize(("lengths", "pack", "loss", "message"), [
     ({"inputs": 20, "targets": 30}, False, Loss(z_loss=0.0), "8 numbers of each"),
     ({"inputs": 21, "targets": 32}, False, Loss(z_loss=0.0), "must divide 'inputs'"),
-    ({"inputs": 20, "targets": 32}, True, Loss(z_loss=0.0), "candidates cannot be packed"),
+    ({"inputs": 20, "targets": 32}, True, Loss(z_loss=0.0), "batches of the evidence pointer cannot be packed"),
     ({"inputs": 20, "targets": 32}, False, Loss(), "neither Z_LOSS nor LABEL_SMOOTHING"),
 ])
 def test_mistakes_are_sentences(lengths, pack, loss, message):

@@ -1,0 +1,77 @@
+"""Questions with answers and nothing else: NQ-open and WebQuestions, in the owners' layouts.
+
+    NQ-open.{train,dev,test}.jsonl              {"question", "answer": ["…"]}
+    webquestions-{train,val,test}.json          [{"qId", "qText", "answers": ["…"]}]
+    webquestions.examples.{train,test}.json     [{"utterance", "targetValue": "(list (description …) …)"}]
+
+A folder with both sets has the splits `nq_train`, …, `webquestions_train`, …; one with a single set has `train`, `dev`,
+`test`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.corpora import titles
+from lisax.corpora.dataset import StructureDataset
+from lisax.corpora.reading import Row, Watch, read_entries, read_records, told
+from lisax.records import Question
+
+_FILE = re.compile(r"(nq-open|webquestions)(?:\.examples)?[.-](train|dev|val|test)\.(jsonl?)", re.IGNORECASE)
+_DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]*))\)')
+SETS = {"nq-open": "nq", "webquestions": "webquestions"}
+
+
+class OpenQuestions(StructureDataset):
+    layout = "open questions"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        self.question_files = question_files(folder)
+
+    @property
+    def question_splits(self):
+        return tuple(self.question_files)
+
+    def questions(self, split, watch=None):
+        if split not in self.question_files:
+            return iter(())
+        return told(lambda w: read_questions(self.question_files[split], split, w), watch)
+
+
+def question_files(folder: Path) -> dict[str, Path]:
+    """Split -> its file; the name of the set comes first where there are both."""
+    order = ("train", "dev", "val", "test")
+    found = [(SETS[match[1].lower()], order.index(match[2].lower()), path) for path in folder.iterdir()
+             if (match := _FILE.fullmatch(path.name))]
+    both = len({name for name, _, _ in found}) > 1
+    names = ("train", "dev", "dev", "test")
+    return {f"{name}_{names[i]}" if both else names[i]: path for name, i, path in sorted(found)}
+
+
+def read_questions(path: Path, split: str, watch: Watch) -> Iterator[Question]:
+    """The questions of one file; where the owner gives no id it is `{split}:{n}`, n counted from 1."""
+    if path.suffix == ".jsonl":
+        return read_records(path, lambda row: parse_question(row, split), watch)
+    return read_entries(path, lambda row: parse_question(row, split), watch)
+
+
+def parse_question(row: Row, split: str) -> Question:
+    if "utterance" in row.value:
+        text, answers = row.text("utterance"), descriptions(row.get("targetValue", str))
+    elif "qText" in row.value:
+        text, answers = row.text("qText"), row.strings("answers")
+    else:
+        text, answers = row.text("question"), row.strings("answer")
+    key = row.id("qId")[0] if "qId" in row.value else f"{split}:{row.line}"
+    answers = tuple(dict.fromkeys(filter(None, map(titles.one_line, answers))))
+    if not answers:
+        row.warn("questions without an answer")
+    return Question(key, text, answers)
+
+
+def descriptions(target: str) -> tuple[str, ...]:
+    """`(list (description "Jazmyn Bieber") (description Rome))` as its answers."""
+    return tuple((quoted or bare).replace('\\"', '"') for quoted, bare in _DESCRIPTION.findall(target))

@@ -1,0 +1,110 @@
+"""OTT-QA: questions over tables of Wikipedia and the pages that their cells link to, in the owners' layout.
+
+    {train,dev,test}.json            [{"question_id", "question", "table_id", "answer-text"}]; also in `released_data/`
+    traindev_tables_tok.tar.gz       a JSON file a table: {"title", "header": [[text, links], …], "data": [[[text, links]]],
+    or traindev_tables_tok/*.json    "section_title"?, "uid"?}; the id is the file's name
+    all_plain_tables.json            {id: table}, all tables of the open setting; read where the others are not there
+
+Texts of the tables are tokenised; so that they match answers and pages, blanks before punctuation and within brackets
+are taken out. A question's evidence is its table: the owners publish no cell.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lisax.corpora import archives, titles
+from lisax.corpora.dataset import SPLITS, StructureDataset
+from lisax.corpora.grid import Place, make_table
+from lisax.corpora.reading import Row, Watch, parse_json, parsed_files, read_entries, read_json, told
+from lisax.records import DataError, Question, Table, check_id
+
+TABLES = ("traindev_tables_tok.tar.gz", "traindev_tables_tok", "all_plain_tables.json")
+_BEFORE, _WITHIN = re.compile(r" (?=[,.;:!?%)\]])"), re.compile(r"(?<=[(\[]) ")
+
+
+class OttQa(StructureDataset):
+    layout = "ottqa"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        self.question_files = {split: path for split in SPLITS for place in ("released_data", "")
+                               if (path := folder / place / f"{split}.json").is_file()}
+        self.tables_path = tables_path(folder)
+
+    @property
+    def question_splits(self):
+        return tuple(self.question_files)
+
+    def tables(self, watch=None):
+        return told(lambda w: read_tables(self.tables_path, w), watch)
+
+    def questions(self, split, watch=None):
+        if split not in self.question_files:
+            return iter(())
+        return told(lambda w: read_questions(self.question_files[split], w), watch)
+
+
+def tables_path(folder: Path) -> Path | None:
+    return next((path for name in TABLES for place in ("", "data") if (path := folder / place / name).exists()), None)
+
+
+def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
+    """The tables of a folder by name, or of an archive in its order; a table that cannot be read is a problem."""
+    def members() -> Iterator[tuple[str, Path, Any]]:
+        if path.name.endswith("tables.json"):
+            yield from ((name, path, value) for name, value in read_json(path, dict).items())
+        else:
+            yield from ((file.stem, file, content) for file, content in archives.read_folder(path, ".json"))
+
+    def parse(name: str, file: Path, content: Any) -> Table:
+        value = parse_json(content, dict, file) if isinstance(content, bytes) else content
+        return parse_table(name, value, Place(file, None, watch))
+
+    return parsed_files(((member[1], functools.partial(parse, *member)) for member in members()), watch)
+
+
+def parse_table(name: str, value: Any, place: Place) -> Table:
+    def wrong(field: str, found: Any) -> DataError:
+        return DataError(f"expected a cell as [text, links] or a text, found {found!r:.80}", path=place.path, field=field)
+
+    def text(cell: Any, field: str) -> str:
+        cell = cell[0] if isinstance(cell, list) and cell else cell
+        if not isinstance(cell, str):
+            raise wrong(field, cell)
+        return untokenised(cell)
+
+    if not isinstance(value, dict):
+        raise DataError(f"expected an object for table {name!r}, found {value!r:.80}", path=place.path)
+    header, data, title = value.get("header"), value.get("data"), value.get("title", "")
+    if not isinstance(header, list) or not isinstance(data, list) or not all(isinstance(row, list) for row in data):
+        raise DataError("expected `header` and `data` as lists", path=place.path)
+    section = value.get("section_title") or ""
+    if not isinstance(title, str) or not isinstance(section, str):
+        raise DataError("expected `title` and `section_title` as texts", path=place.path)
+    rows = [[text(cell, f"data[{i}][{j}]") for j, cell in enumerate(row)] for i, row in enumerate(data)]
+    return make_table(name, title, [text(cell, f"header[{j}]") for j, cell in enumerate(header)], rows, place,
+                      untokenised(section), titles.title_to_id(title) or None)
+
+
+def untokenised(text: str) -> str:
+    """`Anaconda , Montana ( 1911 )` as `Anaconda, Montana (1911)`."""
+    return _WITHIN.sub("", _BEFORE.sub("", titles.one_line(text)))
+
+
+def read_questions(path: Path, watch: Watch) -> Iterator[Question]:
+    return read_entries(path, parse_question, watch)
+
+
+def parse_question(row: Row) -> Question:
+    """`answer-text` and `table_id` are missing in the owners' test set."""
+    key, original = row.id("question_id")
+    answer = titles.one_line(row.get("answer-text", str, ""))
+    table = row.get("table_id", str, "")
+    evidence = (check_id(titles.page_id(table), path=row.path, line=row.line, field="table_id"),) if table else ()
+    return Question(key, untokenised(row.text("question")), (answer,) if answer else (), evidence,
+                    None if original == key else original)

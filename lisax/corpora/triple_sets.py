@@ -1,0 +1,223 @@
+"""Sets of triples with texts: DART and WebNLG in the owners' JSON and XML, triples made pairs with the title first.
+
+    dart-v1.1.1-full-{train,dev,test}.{json,xml}     DART; of a split with both, the JSON is read
+    {train,dev,test}/{n}triples/*.xml                WebNLG, also in `webnlg*.tar.gz` as it is packed
+
+UDT-QA (section 3.1) gives the verbalizer pairs, not triples. The title is the object of DART's triple
+`[TABLECONTEXT] | [TITLE] | title`, else the first subject that is no triple's object. Every other triple leaves (name,
+object), its subject being the title or another pair's value; a subject that is neither comes before its first triple
+as ("subject", subject). An entry without a text is left out and told.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from lisax.corpora import archives, titles
+from lisax.corpora.dataset import SPLITS, StructureDataset
+from lisax.corpora.reading import Watch, read_json, told
+from lisax.records import DataError, DataText
+
+TABLE, TITLE = "[TABLECONTEXT]", "[TITLE]"
+Triple = tuple[str, str, str]
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_DART = re.compile(r"dart-.*-(train|dev|test)\.(json|xml)")
+
+
+class Dart(StructureDataset):
+    layout = "dart"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        self.text_files = dart_files(folder)
+
+    @property
+    def data_text_splits(self):
+        return tuple(self.text_files)
+
+    def data_texts(self, split, watch=None):
+        path = self.text_files[split]
+        read = read_dart_json if path.suffix == ".json" else read_dart_xml
+        return told(lambda w: read(path, split, w), watch)
+
+
+class WebNlg(StructureDataset):
+    layout = "webnlg"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        self.files_of = webnlg_files(folder)
+
+    @property
+    def data_text_splits(self):
+        return tuple(split for split in SPLITS if split in self.files_of)
+
+    def data_texts(self, split, watch=None):
+        return told(lambda w: read_webnlg(self.files_of[split], split, w), watch)
+
+
+def dart_files(folder: Path) -> dict[str, Path]:
+    """Split -> its file, train first."""
+    found = {}
+    for path in sorted(folder.glob("dart-*"), reverse=True):
+        if match := _DART.fullmatch(path.name):
+            found[match[1]] = path
+    return {split: found[split] for split in SPLITS if split in found}
+
+
+def webnlg_files(folder: Path) -> dict[str, list[Path]]:
+    """Split -> the archive, or its XML files by path; a file's split is the folder of that name it lies in."""
+    if packed := sorted(folder.glob("webnlg*.tar.gz")):
+        names = {_split_of(name) for name, _ in archives.read_folder(packed[0], ".xml")}
+        return {split: packed[:1] for split in names & set(SPLITS)}
+    files: dict[str, list[Path]] = {}
+    for path in sorted(folder.glob("**/*triples/*.xml")):
+        files.setdefault(_split_of(path.relative_to(folder)), []).append(path)
+    return {split: files[split] for split in SPLITS if split in files}
+
+
+def _split_of(path: Path) -> str:
+    return next((part for part in path.parts if part in SPLITS), "")
+
+
+def to_pairs(triples: Sequence[Triple]) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """(title, pairs) of a set of triples; names are words, `NUMBER_OF_STUDENTS` is `number of students`."""
+    title = next((value for subject, name, value in triples if subject == TABLE and name.upper() == TITLE), None)
+    inner = [triple for triple in triples if not (triple[0] == TABLE and triple[1].upper() == TITLE)]
+    values = {value for _, _, value in inner}
+    if title is None:
+        subjects = [subject for subject, _, _ in inner if subject != TABLE]
+        title = next((subject for subject in subjects if subject not in values), subjects[0] if subjects else "")
+    pairs, told_of = [], {title, TABLE, *values}
+    for subject, name, value in inner:
+        if subject not in told_of:
+            told_of.add(subject)
+            pairs.append(("subject", subject))
+        pairs.append((words(name), value))
+    return title, tuple(pair for pair in pairs if pair[1])
+
+
+def words(name: str) -> str:
+    """A relation's name as words, in small letters."""
+    return titles.one_line(_CAMEL.sub(" ", name.replace("_", " "))).lower()
+
+
+def _record(key: str, triples: Sequence[Triple], texts: Iterable[str], source: str, watch: Watch,
+            path: Path, line: int | None) -> DataText | None:
+    title, pairs = to_pairs([tuple(map(titles.one_line, triple)) for triple in triples])
+    texts = tuple(dict.fromkeys(filter(None, map(titles.one_line, texts))))
+    if not texts or not pairs:
+        watch.warn("sets of triples without a text or a triple (left out)", path, line)
+        return None
+    watch.where = (path, line)
+    return DataText(key, title, pairs, texts, source)
+
+
+# --- DART's JSON ----------------------------------------------------------------------------
+
+
+def read_dart_json(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
+    """One record an entry, its id `dart:{split}:{number}`; `source` is that of its first text."""
+    try:
+        entries = read_json(path, list)
+    except DataError as error:
+        watch.problem(error)
+        return
+    for number, entry in enumerate(entries):
+        try:
+            triples, texts, source = parse_dart(entry, path, number)
+        except DataError as error:
+            watch.problem(error)
+            continue
+        if record := _record(f"dart:{split}:{number}", triples, texts, source, watch, path, None):
+            yield record
+
+
+def parse_dart(entry, path: Path, number: int) -> tuple[list[Triple], list[str], str]:
+    """(triples, texts, source of the first text) of one member of the file's list."""
+    def wrong(field: str, expected: str, found) -> DataError:
+        return DataError(f"expected {expected}, found {found!r:.80}", path=path, field=f"[{number}]{field}")
+
+    if not isinstance(entry, dict):
+        raise wrong("", "an object", entry)
+    for field in ("tripleset", "annotations"):
+        if not isinstance(entry.get(field), list):
+            raise wrong(f".{field}", "a list", entry.get(field))
+    for i, triple in enumerate(entry["tripleset"]):
+        if not (isinstance(triple, list) and len(triple) == 3 and all(isinstance(part, str) for part in triple)):
+            raise wrong(f".tripleset[{i}]", "three strings", triple)
+    for i, text in enumerate(entry["annotations"]):
+        if not (isinstance(text, dict) and isinstance(text.get("text"), str)
+                and isinstance(text.get("source", ""), str)):
+            raise wrong(f".annotations[{i}]", "an object with a text", text)
+    texts = entry["annotations"]
+    return ([tuple(triple) for triple in entry["tripleset"]], [text["text"] for text in texts],
+            texts[0].get("source", "") if texts else "")
+
+
+# --- XML ------------------------------------------------------------------------------------
+
+
+def read_dart_xml(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
+    """DART's XML: as WebNLG's, but blanks are written as such and a text's comment is its source."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        watch.problem(DataError(f"cannot be read: {error.strerror}", path=path))
+        return
+    for number, (triples, texts, _) in enumerate(_entries(content, path, watch)):
+        source = texts[0][0] if texts else ""
+        if record := _record(f"dart:{split}:{number}", triples, [text for _, text in texts], source, watch, path, None):
+            yield record
+
+
+def read_webnlg(places: Sequence[Path], split: str, watch: Watch) -> Iterator[DataText]:
+    """The entries of all files of a split, by path; an id is `{split}/{file}:{eid}`."""
+    try:
+        for path, content in _contents(places, split):
+            for triples, texts, eid in _entries(content, path, watch):
+                triples = [(_entity(subject), name, _entity(value)) for subject, name, value in triples]
+                key = titles.page_id(f"webnlg:{split}:{path.stem}:{eid}")
+                if record := _record(key, triples, [text for _, text in texts], "webnlg", watch, path, None):
+                    yield record
+    except DataError as error:
+        watch.problem(error)
+
+
+def _contents(places: Sequence[Path], split: str) -> Iterator[tuple[Path, bytes]]:
+    if places[0].suffix == ".gz":
+        # By path, as an unpacked folder is read.
+        files = [(path, content) for path, content in archives.read_folder(places[0], ".xml") if _split_of(path) == split]
+        yield from sorted(files)
+        return
+    for path in places:
+        yield path, path.read_bytes()
+
+
+def _entity(text: str) -> str:
+    """`"Aarhus_Airport"` as `Aarhus Airport`."""
+    return text.strip().strip('"').replace("_", " ")
+
+
+def _entries(content: bytes, path: Path, watch: Watch) -> Iterator[tuple[list[Triple], list[tuple[str, str]], str]]:
+    """(triples, [(comment, English text)], eid) of each entry of a benchmark file, streamed."""
+    try:
+        for _, node in ElementTree.iterparse(io.BytesIO(content)):
+            if node.tag != "entry":
+                continue
+            texts = [(lex.get("comment", ""), lex.findtext("text") or lex.text or "") for lex in node.iter("lex")
+                     if lex.get("lang", "") in ("", "en")]
+            found = [(triple.text or "").split(" | ") for triple in node.iter("mtriple")]
+            eid = node.get("eid", "")
+            if all(len(triple) == 3 for triple in found):
+                yield [tuple(triple) for triple in found], texts, eid
+            else:
+                watch.problem(DataError(f"entry {eid!r}: expected `subject | name | object`", path=path,
+                                        field="mtriple"))
+            node.clear()
+    except ElementTree.ParseError as error:
+        raise DataError(f"not well-formed XML: {error}", path=path, line=error.position[0]) from None

@@ -1,0 +1,28 @@
+"""Text in small letters without accents: what the verbalizer reads and writes, and what names are compared by."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+
+# Letters that Unicode does not take apart, and punctuation that few vocabularies have.
+_SINGLE = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i", "–": "-", "—": "-",
+           "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"', "…": "..."}
+RUN = re.compile(r"[^\W_]+")  # letters and digits
+
+
+def fold(text: str) -> str:
+    """`Ana María Beldaña` as `ana maria beldana`; letters of other scripts stay, but for their case."""
+    return text.lower() if text.isascii() else "".join(map(_folded, text.lower()))
+
+
+@functools.lru_cache(maxsize=4096)
+def _folded(character: str) -> str:
+    if character in _SINGLE:
+        return _SINGLE[character]
+    parts = unicodedata.normalize("NFKD", character)
+    if parts[0].isascii() and parts[0].isalnum():
+        return "".join(part for part in parts if not unicodedata.combining(part)).lower()
+    # A mark on its own, left by lower() or by text that is not composed.
+    return "" if unicodedata.category(character) == "Mn" and "COMBINING" in unicodedata.name(character, "") else character

@@ -1,0 +1,87 @@
+"""Case, accents and punctuation of a verbalizer's folded output, taken from its input.
+
+Where the words of the title or of a value stand in the output, they are written as there; then single words of them;
+then numbers that say the same (`3,800` for `3800.0`), where the input writes them in one way only. Names of values
+(headers, relations) are common words, and stay small.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from lisax.formats.budget import squeeze
+from lisax.formats.faithfulness import FUNCTION_WORDS, NUMBER
+from lisax.formats.folding import RUN, fold
+from lisax.formats.triples import Triples
+
+# These after a full stop begin a sentence; another word may stand after an abbreviation.
+_SENTENCE = re.compile(r"(?<=[.!?] )(?:the|an?|this|these|it|its|s?he|his|her|they|their|there)\b")
+
+
+class Restorer:
+    """Restores the texts of one input."""
+
+    def __init__(self, triples: Triples):
+        surfaces = dict.fromkeys([triples.title, *(value for _, value in triples.pairs)])
+        self._phrases: dict[tuple[str, ...], str] = {}
+        for surface in surfaces:
+            if words := tuple(_words(surface)):
+                self._phrases.setdefault(words, surface)
+        self._longest = max(map(len, self._phrases), default=0)
+        self._words: dict[str, str] = {}
+        for run in (run for surface in surfaces for run in RUN.findall(surface)):
+            self._words.setdefault(fold(run), run)
+        written: dict[str, set[str]] = defaultdict(set)
+        for text in (*surfaces, *(name for name, _ in triples.pairs)):
+            for number in NUMBER.findall(text):
+                written[_value(number)].add(number)
+        self._numbers = {value: next(iter(ways)) for value, ways in written.items() if len(ways) == 1}
+
+    def restore(self, text: str) -> str:
+        """`text` with the input's way of writing, its sentences beginning with capitals."""
+        parts, end = [], 0
+        for start, stop, surface in self._replacements(text):
+            parts += [text[end:start], surface]
+            end = stop
+        text = squeeze("".join([*parts, text[end:]]))
+        text = NUMBER.sub(lambda match: self._numbers.get(_value(match[0]), match[0]), text)
+        text = _SENTENCE.sub(lambda match: match[0].capitalize(), text)
+        return text[:1].upper() + text[1:]
+
+    def _replacements(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """(start, end, what stands there), from left to right, the longest phrase first."""
+        runs = list(RUN.finditer(text))
+        words = [fold(run[0]) for run in runs]
+        at = 0
+        while at < len(runs):
+            length = next((n for n in range(min(self._longest, len(runs) - at), 0, -1)
+                           if tuple(words[at:at + n]) in self._phrases), 0)
+            phrase = tuple(words[at:at + length])
+            if length > 1 or length and words[at] not in FUNCTION_WORDS:
+                yield _fitted(text, runs[at].start(), runs[at + length - 1].end(), self._phrases[phrase])
+            elif (word := self._words.get(words[at])) and words[at] not in FUNCTION_WORDS:
+                yield runs[at].start(), runs[at].end(), word
+            at += max(length, 1)
+
+
+def _words(text: str) -> list[str]:
+    return [fold(run) for run in RUN.findall(text)]
+
+
+def _fitted(text: str, start: int, end: int, surface: str) -> tuple[int, int, str]:
+    """The place of a phrase with as much of the punctuation around it as the surface brings along."""
+    runs = list(RUN.finditer(surface))
+    before, after = fold(surface[:runs[0].start()]), fold(surface[runs[-1].end():])
+    if before and text[:start].endswith(before):
+        start -= len(before)
+    if after and text.startswith(after, end):
+        end += len(after)
+    return start, end, surface
+
+
+def _value(number: str) -> str:
+    """`3,800` and `3800.0` as `3800`; what has several points stays."""
+    plain = number.replace(",", "")
+    return re.sub(r"\.?0+$", "", plain) if plain.count(".") == 1 else plain

@@ -1,0 +1,129 @@
+"""A T5 encoder that brings questions and passages to vectors whose dot product says how well they belong together
+(Karpukhin et al. 2020, with T5 in BERT's place).
+
+Parameters are T5X's of the encoder and the embedding, so that a T5 checkpoint starts them. With towers that are not
+tied, questions have an encoder of their own (`question`), which begins as the other does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from lisax.models.attention import constrain
+from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
+
+POOLINGS = ("mean", "first")
+# Classes of a passage in `targets`; NO_PASSAGE is that of a place without one.
+NO_PASSAGE, NEGATIVE, POSITIVE = range(3)
+
+
+@dataclasses.dataclass(frozen=True)
+class DualEncoderConfig:
+    """Architecture: a T5, whose decoder is not used. `pooling`: one vector of a text is the mean of its tokens' or
+    that of the first token. `tied`: questions and passages share their encoder; the embedding they always do."""
+
+    t5: T5Config
+    pooling: str = "mean"
+    tied: bool = True
+
+    def __post_init__(self):
+        if isinstance(self.t5, dict):  # as it stands in `model.json`
+            object.__setattr__(self, "t5", T5Config(**self.t5))
+        if self.pooling not in POOLINGS:
+            raise ValueError(f"pooling must be {', '.join(map(repr, POOLINGS))}, found '{self.pooling}'")
+
+    @property
+    def copies(self) -> dict[str, tuple[str, str]]:
+        """Part of the parameters -> (its name there, the part of a plain T5 that it begins as)."""
+        return {} if self.tied else {"question": ("encoder", "encoder")}
+
+    def replaced(self, **fields: Any) -> DualEncoderConfig:
+        """The same model with other fields of its T5."""
+        return dataclasses.replace(self, t5=self.t5.replaced(**fields))
+
+    def for_inference(self) -> DualEncoderConfig:
+        return dataclasses.replace(self, t5=self.t5.for_inference())
+
+    def network(self) -> DualEncoder:
+        return DualEncoder(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return jax.ShapeDtypeStruct((1, 2), jnp.int32), jax.ShapeDtypeStruct((1, 2), jnp.int32)
+
+
+class DualEncoder(nn.Module):
+    """Vectors float32 [texts, emb] of token ids [texts, length]; token 0 is padding."""
+
+    config: DualEncoderConfig
+
+    def setup(self):
+        self.token_embedder = TokenEmbedder(self.config.t5)
+        self.encoder = Encoder(self.config.t5)
+        if not self.config.tied:
+            self.question = _Tower(self.config.t5)
+
+    def questions(self, tokens: Array, *, enable_dropout: bool = False) -> Array:
+        return self._vectors(self.encoder if self.config.tied else self.question, tokens, enable_dropout)
+
+    def passages(self, tokens: Array, *, enable_dropout: bool = False) -> Array:
+        return self._vectors(self.encoder, tokens, enable_dropout)
+
+    def __call__(self, questions: Array, passages: Array, *, enable_dropout: bool = False) -> tuple[Array, Array]:
+        return (self.questions(questions, enable_dropout=enable_dropout),
+                self.passages(passages, enable_dropout=enable_dropout))
+
+    def _vectors(self, encoder: nn.Module, tokens: Array, dropout: bool) -> Array:
+        valid = constrain(tokens, "batch", "length") > 0
+        encoded = encoder(self.token_embedder(tokens), pair_mask(valid, valid), dropout=dropout).astype(jnp.float32)
+        if self.config.pooling == "first":
+            pooled = encoded[:, 0]
+        else:
+            count = jnp.maximum(jnp.sum(valid, axis=-1, keepdims=True), 1)
+            pooled = jnp.einsum("tl,tle->te", valid.astype(jnp.float32), encoded) / count
+        # The dot product of two vectors is then scaled as attention's logits are.
+        return pooled * pooled.shape[-1] ** -0.25
+
+
+class _Tower(nn.Module):
+    config: T5Config
+
+    @nn.compact
+    def __call__(self, x: Array, mask: Array, *, dropout: bool) -> Array:
+        return Encoder(self.config, name="encoder")(x, mask, dropout=dropout)
+
+
+# --- Batches and losses --------------------------------------------------------------------
+
+
+class Texts(NamedTuple):
+    questions: Array  # [rows, room]
+    passages: Array  # [rows, passages, 2 * room]
+
+
+def split(inputs: Array, passages: int) -> Texts:
+    """A batch's inputs: the question, then its passages, each with twice the question's room, all end to end."""
+    room = question_room(inputs.shape[-1], passages)
+    return Texts(inputs[:, :room], inputs[:, room:].reshape(inputs.shape[0], passages, 2 * room))
+
+
+def question_room(inputs: int, passages: int) -> int:
+    return inputs // (2 * passages + 1)
+
+
+def contrast(questions: Array, passages: Array, tokens: Array, targets: Array) -> Array:
+    """Log-probabilities float32 [rows, rows * passages] of each question's passages among those of all rows.
+
+    questions [rows, emb], passages [rows * passages, emb], tokens [rows, passages, length], targets [rows, passages].
+    Passages that are not there have none, nor has another row's copy of a question's positive."""
+    rows, count = targets.shape
+    flat, own = tokens.reshape(rows * count, -1), jnp.arange(rows) * count
+    copies = jnp.all(flat[None] == tokens[:, :1], axis=-1) & (jnp.arange(rows * count)[None] != own[:, None])
+    left_out = copies | (targets.reshape(1, -1) == NO_PASSAGE)
+    scores = constrain(questions, "batch", "embed") @ passages.T
+    return jax.nn.log_softmax(jnp.where(left_out, -1e9, scores))

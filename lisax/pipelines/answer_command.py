@@ -1,0 +1,55 @@
+"""`lisax answer`: questions to answers with the sentence, row or edge that each was read in. Light to import."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from lisax.records import LisaxError, write_json_lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--index", type=Path, required=True, metavar="INDEX", help="made by `lisax index mixed`")
+    parser.add_argument("--reader", type=Path, required=True, metavar="DIR",
+                        help="a MODEL_DIR, a checkpoint or a bundle")
+    parser.add_argument("--questions", type=Path, required=True, metavar="FILE",
+                        help="questions as JSON Lines: id, question, answers where they are known")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--retriever", type=Path, metavar="DIR", help="a dual encoder, with whose vectors `lisax index "
+                        "vectors` filled the index")
+    parser.add_argument("--method", choices=("bm25", "dense", "fused"),
+                        help="default: fused with a retriever, else bm25")
+    parser.add_argument("--approximate", action="store_true", help="search the index's inverted file")
+    parser.add_argument("--k", type=int, default=100, help="passages retrieved for a question (default: 100)")
+
+
+def main(args: argparse.Namespace) -> int:
+    from lisax.corpora.plain import read_questions
+    from lisax.metrics import open_qa
+    from lisax.pipelines.reader import Reader
+    from lisax.pipelines.retriever import Retriever, retrieve
+    from lisax.pipelines.stages import counting
+    from lisax.retrieval.mixed import MixedIndex
+
+    method = args.method or ("fused" if args.retriever else "bm25")
+    if (method != "bm25") != (args.retriever is not None):
+        raise LisaxError(f"the method '{method}' " + ("needs --retriever DIR" if args.retriever is None else
+                                                      "uses no retriever: leave --retriever out"))
+    questions, reader = {question.id: question for question in read_questions(args.questions)}, Reader.open(args.reader)
+    retriever = None if args.retriever is None else Retriever.open(args.retriever)
+    runs = retrieve(args.index, {i: question.text for i, question in questions.items()}, args.k, method=method,
+                    retriever=retriever, exact=not args.approximate)
+    index = MixedIndex.open(args.index)
+    read = [(question.text, [index.passage(hit) for hit, _ in runs[i][:reader.passages]])
+            for i, question in questions.items()]
+    with counting(sum(len(passages) for _, passages in read), "passages") as advance:
+        answers = reader.read(read, progress=advance)
+    write_json_lines(args.out, ({"id": i, "question": question.text, "answers": [answer.text for answer in found],
+                                 "found": [answer.row() for answer in found]}
+                                for (i, question), found in zip(questions.items(), answers, strict=True)))
+    gold = {i: question.answers for i, question in questions.items() if question.answers}
+    if gold:
+        said = {i: found[0].text for i, found in zip(questions, answers) if found}
+        figures = open_qa.answered(gold, said)
+        print(f"exact match {figures['exact_match']:.4f} of {figures['questions']:,} questions with answers")
+    return 0

@@ -1,0 +1,106 @@
+"""Claims checked against one index of text, tables and graphs by LisT5's models, which have learned from sentences.
+
+None of the five papers does this. Where the text of some pages is withheld, what it said stands in tables and graphs
+alone, and some claims need a page and a table or graph together ("split").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lisax.corpora.fever import read_predictions, write_predictions
+from lisax.formats.families import Family
+from lisax.pipelines.base import WARM_UP, gin_text
+from lisax.pipelines.inference import rank_to_file, verify
+from lisax.pipelines.mixed_evidence import MixedEvidence
+from lisax.pipelines.text_model import TextModel
+from lisax.records import Claim, DataError, Label, split_sentence_id
+from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.mixed import MixedIndex
+from lisax.retrieval.runs import read_run
+
+if TYPE_CHECKING:
+    from lisax.pipelines.udt_qa import UdtQa
+
+RANKER = "rank_entities"
+AT_HAND, SPLIT, WITHHELD, TABLES = "pages at hand", "split", "pages withheld", "tables"
+
+
+class ClaimChecks:
+    """The stages of a run that check claims, in its folder `claims`."""
+
+    def __init__(self, run: UdtQa):
+        from lisax.pipelines.list5 import List5
+
+        self._run, self.folder = run, run.out / "claims"
+        recipe = List5.read_recipe([run.recipe.claims])
+        self.recipe = dataclasses.replace(recipe, seed=run.recipe.seed)
+        self.labeller = self.recipe.labellers[-1]
+        self._pipeline = functools.partial(List5, run.data, self.folder / "list5", self.recipe)
+
+    def verdicts_file(self, index: str) -> Path:
+        return self.folder / f"{index}.jsonl"
+
+    def run(self) -> None:
+        models = [self.folder / "list5" / "models" / model for model in self.recipe.train]
+        self._run.stages.run("claims.train", lambda: self._pipeline().train_models(), outputs=models,
+                             settings={"recipe": dataclasses.asdict(self.recipe), "data": self._run.data_print,
+                                       "gin": gin_text(self._run.recipe.claims), "of": WARM_UP})
+        for index in self._run.recipe.indexes:
+            self._run.stages.run(f"claims.{index}", functools.partial(self._check, index),
+                                 outputs=[self.verdicts_file(index)], after=["claims.train", f"index.{index}"],
+                                 settings={"claims": self._run.recipe.checked_claims,
+                                           "passages": self._run.recipe.claim_passages})
+
+    def _check(self, index: str) -> None:
+        claims, models = list(self.claims.values()), self.folder / "list5" / "models"
+        evidence = MixedEvidence(MixedIndex.open(self._run.index_folder(index, index)))
+        ranked = self.folder / f"{index}.trec"
+        candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
+        rank_to_file(TextModel.open(models / RANKER), claims, candidates, evidence.lookup, ranked, depth=self.recipe.candidates, tag=RANKER,
+                     spot=default_spotter(self._pipeline().index.titles).spot, made_from=json.dumps(
+                         [index, evidence.index.bm25.digest, self._run.recipe.checked_claims]))
+        labeller = TextModel.open(models / self.labeller)
+        aggregate = "any" if labeller.family is Family.LABEL_POINTWISE else "max"
+        verdicts = verify(labeller, claims, read_run(ranked), evidence.lookup, aggregate=aggregate)
+        write_predictions(self.verdicts_file(index), verdicts, self.claims, evidence.original_page)
+
+    @functools.cached_property
+    def claims(self) -> dict[str, Claim]:
+        """Claims of the reported split that are true or false: of one without enough information on the pages, tables
+        and graphs may have it."""
+        data, split, limit = self._run.data, self._run.reported_split, self._run.recipe.checked_claims
+        of_pages = data.claims(split) if split in data.splits else ()
+        of_tables = data.table_claims(split) if split in data.table_claim_splits else ()
+        return {claim.id: claim for claims in (of_pages, of_tables) for claim in itertools.islice(
+            (claim for claim in claims if claim.label in (Label.SUPPORTS, Label.REFUTES)), limit)}
+
+    def group(self, claim: Claim) -> str:
+        """Where the evidence of a claim can be found: its best set."""
+        groups = []
+        for evidence in claim.evidence_sets:
+            try:
+                kept = [self._run.is_kept(split_sentence_id(unit)[0]) for unit in evidence]
+            except DataError:  # a table's id
+                return TABLES
+            groups.append(AT_HAND if all(kept) else SPLIT if any(kept) else WITHHELD)
+        return min(groups, key=(AT_HAND, SPLIT, WITHHELD).index, default=WITHHELD)
+
+    def figures(self) -> dict[str, dict[str, Mapping[str, float | int]]]:
+        """{index: {group: {accuracy, claims}}}"""
+        groups: dict[str, list[Claim]] = {}
+        for claim in self.claims.values():
+            groups.setdefault(self.group(claim), []).append(claim)
+        found = {}
+        for index in self._run.recipe.indexes:
+            labels = {verdict.claim_id: verdict.label for verdict in read_predictions(self.verdicts_file(index))}
+            found[index] = {group: {"accuracy": sum(labels[claim.id] is claim.label for claim in groups[group])
+                                    / len(groups[group]), "claims": len(groups[group])}
+                            for group in (AT_HAND, SPLIT, WITHHELD, TABLES) if group in groups}
+        return found

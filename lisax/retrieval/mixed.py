@@ -1,0 +1,136 @@
+"""One index over text, tables and graphs, whose sources come and go without a rebuild (UDT-QA, section 6).
+
+Each source's passages are a component of the folder, and shards of their own in one BM25 component. What a shard
+holds of its source (terms, counts, lengths) never changes; idf and the average length are those of all passages
+that the index has, so scores of different sources are comparable. Adding a source reads its texts only, removing
+one reads no text at all: either way the scores of all shards are computed again from their counts (seconds a million
+passages), and the result is what a full build gives, to the last bit and whatever was added and removed before.
+
+Vectors of the same passages stand beside, a component a source too: see `dense.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from lisax.records import DataError, LisaxError
+from lisax.retrieval import bm25
+from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.bm25_builder import B, K1, Bm25Builder
+from lisax.retrieval.folder import Writing, read_components, writing
+from lisax.retrieval.passage_store import PassagesBuilder, PassageStore, component
+from lisax.retrieval.passages import Passage, Source, source_of
+
+Hits = list[tuple[str, float]]
+PASSAGES_KEPT = 1 << 16
+
+
+def indexed_text(passage: Passage) -> str:
+    return f"{passage.title} {passage.text}"
+
+
+def build_index(sources: Mapping[Source, Iterable[Passage]], out: str | os.PathLike, *, form: str = "raw",
+                k1: float = K1, b: float = B) -> MixedIndex:
+    """Indexes passages by source into the folder `out`, atomically; a former index there is replaced at the end.
+
+    `form` is noted of tables and graphs: "raw" or "verbalized"."""
+    with writing(out) as state:
+        removed = set(state.components)
+        _change(state, sources, form, Bm25Builder(state, k1=k1, b=b), {}, removed)
+    return MixedIndex(Path(out))
+
+
+def add_sources(sources: Mapping[Source, Iterable[Passage]], folder: str | os.PathLike, *,
+                form: str = "raw") -> MixedIndex:
+    """Adds sources that the index does not have, all or nothing. k1 and b are the index's."""
+    with writing(folder) as state:
+        parts = _parts(state)
+        if there := [source for source in sources if source in parts]:
+            raise LisaxError(f"{folder} has passages of '{there[0]}' already: remove the source first")
+        _change(state, sources, form, Bm25Builder(state, extend=True), parts)
+    return MixedIndex(Path(folder))
+
+
+def remove_source(source: Source, folder: str | os.PathLike) -> MixedIndex:
+    """Removes a source with its vectors; no text is read."""
+    with writing(folder) as state:
+        parts = _parts(state)
+        if source not in parts:
+            raise LisaxError(f"{folder} has no passages of '{source}'; it has {', '.join(parts)}")
+        del parts[source]
+        if not parts:
+            raise LisaxError(f"{folder} has no passages but those of '{source}': an index cannot be empty")
+        kept = {part for of_source in parts.values() for part in of_source}
+        _change(state, {}, "", Bm25Builder(state, extend=True, keep=kept), parts,
+                [name for name in state.components if name.endswith(f"-{source}")])
+    return MixedIndex(Path(folder))
+
+
+def _parts(state: Writing) -> dict[Source, list[str]]:
+    """BM25's parts by source."""
+    if "sources" not in state.components.get(bm25.NAME, {}):
+        raise DataError("this is no index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
+                        path=state.folder)
+    return {Source(name): parts for name, parts in state.components[bm25.NAME]["sources"].items()}
+
+
+def _change(state: Writing, sources: Mapping[Source, Iterable[Passage]], form: str, texts: Bm25Builder,
+            parts: dict[Source, list[str]], removed: Iterable[str] = ()) -> None:
+    """Commits what the index is with `sources` added; `parts` are those of the sources that stay."""
+    changed: dict[str, dict] = {}
+    for source, passages in sources.items():
+        store = PassagesBuilder(state, source, {"form": "text" if source is Source.TEXT else form})
+        before = len(texts.parts)
+        for passage in passages:
+            texts.add(passage.id, indexed_text(passage))
+            store.add(passage)
+        texts.end_part()
+        if len(texts.parts) == before:
+            raise DataError(f"the corpus has nothing for the source '{source}'", path=state.folder)
+        changed |= store.finish()
+        parts = parts | {source: texts.parts[before:]}
+    manifest = texts.finish()
+    # In the order of sources, whatever came first: of equal scores the earlier passage is first.
+    manifest["sources"] = {source: parts[source] for source in Source if source in parts}
+    manifest["parts"] = [part for of_source in manifest["sources"].values() for part in of_source]
+    state.commit(changed | {bm25.NAME: manifest}, [name for name in removed if name not in changed])
+
+
+class MixedIndex:
+    """An open index of passages: `search`, `passage(id)`, `sources`."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.bm25 = folder, Bm25Index.open(folder)
+        manifests = read_components(folder)
+        if "sources" not in manifests[bm25.NAME]:
+            raise DataError("this is no index of passages; build one with `lisax index mixed --corpus DIR --out "
+                            "INDEX`", path=folder)
+        self.stores = {Source(name): PassageStore(folder, Source(name)) for name in manifests[bm25.NAME]["sources"]}
+        self.passage = functools.lru_cache(PASSAGES_KEPT)(self._passage)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike) -> MixedIndex:
+        return cls(Path(folder))
+
+    def __len__(self) -> int:
+        return len(self.bm25)
+
+    @property
+    def sources(self) -> dict[Source, dict]:
+        """Of each source {"form": "text", "raw" or "verbalized", "passages": their number}."""
+        return {source: store.settings for source, store in self.stores.items()}
+
+    def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[Hits]:
+        """Up to `k` (passage id, BM25 score) a query; `passages.source_of(id)` is where a hit comes from."""
+        return self.bm25.search(queries, k, threads=threads)
+
+    def _passage(self, passage_id: str) -> Passage | None:
+        """The passage of an id; None where the index has none."""
+        try:
+            store = self.stores.get(source_of(passage_id))
+        except ValueError:  # no id of a passage
+            return None
+        return store and store.get(passage_id)

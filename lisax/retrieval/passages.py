@@ -1,0 +1,169 @@
+"""Text, tables and graphs as passages of about 100 words (UDT-QA, section 4.2), each with the way back to its units.
+
+A unit is a sentence, a row of a table, an edge of a graph, or a whole sub-graph once it is verbalized. Units stay
+whole and in order; a passage holds as many of one page, table or sub-graph as there is room for, and a unit that
+is longer than a passage is cut.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import itertools
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from lisax.formats.budget import squeeze
+from lisax.formats.triples import graph_triples, raw_table, raw_text, row_triples, table_triples
+from lisax.records import DataError, Document, Graph, Table
+
+WORDS = 100
+BETWEEN = " | "  # rows and edges in their raw form
+
+
+class Source(enum.StrEnum):
+    """Where a passage comes from; in the order in which an index holds them."""
+
+    TEXT = "text"
+    TABLE = "table"
+    GRAPH = "graph"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Passage:
+    """`provenance`: ids of the units that its text is made of; the i-th begins at character `starts[i]`.
+
+    Its id is `{source}:{id of the page, table or graph}:{number}`. Before the first start stands what belongs to no
+    unit: the header of a raw table.
+    """
+
+    id: str
+    title: str
+    text: str
+    provenance: tuple[str, ...]
+    starts: tuple[int, ...]
+
+    @property
+    def source(self) -> Source:
+        return source_of(self.id)
+
+    def unit_at(self, place: int) -> str:
+        """The unit that holds character `place` of the text; of a header the first."""
+        return self.provenance[max(0, bisect_right(self.starts, place) - 1)]
+
+    def unit_text(self, unit: str) -> str:
+        """What the passage says of a unit, after the header that all of its units share."""
+        i = self.provenance.index(unit)
+        end = self.starts[i + 1] if i + 1 < len(self.starts) else len(self.text)
+        text = self.text[:self.starts[0]] + self.text[self.starts[i]:end]
+        return text.removesuffix(BETWEEN).strip()
+
+
+def source_of(passage_id: str) -> Source:
+    return Source(passage_id.partition(":")[0])
+
+
+def of_document(page: Document) -> Iterator[Passage]:
+    """Sentences, packed."""
+    units = [(sentence.id, squeeze(sentence.text)) for sentence in page.sentences]
+    return _packed(Source.TEXT, page.id, page.title, units, " ")
+
+
+def of_table(table: Table) -> Iterator[Passage]:
+    """Raw rows, packed; each passage begins with the header."""
+    rows = [(unit.id, raw_table(table.rows[number], ())) for number in range(len(table.rows))
+            if (unit := row_triples(table, number)).pairs]
+    header = raw_table(table.header, ())
+    return _packed(Source.TABLE, table.id, table_title(table), rows, BETWEEN, f"{header}{BETWEEN}" if header else "")
+
+
+def of_graph(graph: Graph) -> Iterator[Passage]:
+    """Raw edges, packed; the i-th edge is the unit `{graph}#e{i}`."""
+    units = []
+    for i, edge in enumerate(graph.edges):
+        units.append((f"{graph.id}#e{i}", raw_text(graph_triples(dataclasses.replace(graph, edges=(edge,))))))
+    return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), units, BETWEEN)
+
+
+def of_verbalized_table(table: Table, texts: Callable[[str], str]) -> Iterator[Passage]:
+    """Verbalized rows, packed; `texts` gives the text of a row by its id."""
+    units = [(unit.id, squeeze(texts(unit.id))) for unit in table_triples(table)]
+    return _packed(Source.TABLE, table.id, table_title(table), units, " ")
+
+
+def of_verbalized_graph(graph: Graph, texts: Callable[[str], str]) -> Iterator[Passage]:
+    """A verbalized sub-graph, which is one unit."""
+    if not graph_triples(graph).pairs:
+        return iter(())
+    return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), [(graph.id, squeeze(texts(graph.id)))], " ")
+
+
+def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[str], str]:
+    """A look-up of verbalized texts by id that reads the file of `lisax verbalize` once, as it is asked.
+
+    Ids must be asked in the file's order, which is that of the corpus; ids of the file that are not asked for are
+    passed over. One that does not come any more is an error."""
+    rows = iter(rows)
+
+    def text_of(unit: str) -> str:
+        for line, row in rows:
+            if row.get("id") == unit:
+                if not isinstance(row.get("text"), str):
+                    raise DataError("expected the text of the unit", path=path, line=line, field="text")
+                return row["text"]
+        raise DataError(f"there is no text for '{unit}', or not in the corpus's order; write the file with "
+                        "`lisax verbalize` from this corpus", path=path)
+
+    return text_of
+
+
+def table_title(table: Table) -> str:
+    """What a reader needs to know what a row is about: the page's title, and the caption where it says more."""
+    title, caption = squeeze(table.title), squeeze(table.caption)
+    return " . ".join(dict.fromkeys(filter(None, (title, caption))))
+
+
+# --- Packing -------------------------------------------------------------------------------
+
+
+def _packed(source: Source, owner: str, title: str, units: Sequence[tuple[str, str]], between: str,
+            before: str = "") -> Iterator[Passage]:
+    units = [unit for unit in units if unit[1]]
+    room = max(1, WORDS - _words(before))
+    numbers = itertools.count()
+    for group in _groups([_words(text) for _, text in units], room):
+        text, starts = before, []
+        for i in group:
+            starts.append(len(text))
+            text += units[i][1] + (between if i < group[-1] else "")
+        provenance = tuple(units[i][0] for i in group)
+        for piece, skipped in _pieces(text) if len(group) == 1 else [(text, 0)]:
+            begins = tuple(max(0, start - skipped) for start in starts)
+            yield Passage(f"{source}:{owner}:{next(numbers)}", title, piece, provenance, begins)
+
+
+def _groups(lengths: Sequence[int], room: int) -> Iterator[range]:
+    """Runs of units that are at most `room` words together; a longer one stands alone."""
+    start, total = 0, 0
+    for i, length in enumerate(lengths):
+        if i > start and total + length > room:
+            yield range(start, i)
+            start, total = i, 0
+        total += length
+    if start < len(lengths):
+        yield range(start, len(lengths))
+
+
+def _pieces(text: str) -> Iterator[tuple[str, int]]:
+    """The text in pieces of at most `WORDS` words, about equally long, with the characters before each."""
+    words = text.split(" ")
+    count = -(-len(words) // WORDS)
+    size, skipped = -(-len(words) // count), 0
+    for start in range(0, len(words), size):
+        piece = " ".join(words[start:start + size])
+        yield piece, skipped
+        skipped += len(piece) + 1
+
+
+def _words(text: str) -> int:
+    return len(text.split())

@@ -1,0 +1,152 @@
+"""Questions with their passages, as retrievers and readers learn from them.
+
+A passage is gold where an answer stands in a unit that the question names as its evidence (a sentence, a row, a
+sub-graph); of questions without evidence, as those of Natural Questions, wherever an answer stands: gold passages made
+from answer rows (UDT-QA, section 4.1).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from lisax.metrics.open_qa import answer_spans
+from lisax.records import DataError, Question, get_field, read_json_lines, write_json_lines
+from lisax.retrieval.mixed import MixedIndex
+from lisax.retrieval.passages import Passage
+
+_CELL = re.compile(r"(#r\d+)c\d+$")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PassageView:
+    """A passage of a question; `spans`: characters of its text where an answer stands that may be learned."""
+
+    id: str
+    title: str
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QuestionExample:
+    """A question with its passages. In training of a retriever the first one is gold and the others are not."""
+
+    question_id: str
+    question: str
+    answers: tuple[str, ...]
+    passages: tuple[PassageView, ...]
+
+    def row(self) -> dict:
+        return {"question_id": self.question_id, "question": self.question, "answers": list(self.answers),
+                "passages": [[view.id, view.title, view.text, [list(span) for span in view.spans]]
+                             for view in self.passages]}
+
+    @staticmethod
+    def from_row(row: dict, *, path=None, line=None) -> QuestionExample:
+        def get(field: str, kind: type):
+            return get_field(row, field, kind, path=path, line=line or 0)
+
+        try:
+            views = tuple(PassageView(i, title, text, tuple((int(first), int(last)) for first, last in spans))
+                          for i, title, text, spans in get("passages", list))
+        except (TypeError, ValueError):
+            raise DataError("expected [id, title, text, [[begin, end], …]]", path=path, line=line,
+                            field="passages") from None
+        return QuestionExample(get("question_id", str), get("question", str), tuple(get("answers", list)), views)
+
+
+def read(path: str | os.PathLike) -> Iterator[QuestionExample]:
+    for line, row in read_json_lines(path):
+        yield QuestionExample.from_row(row, path=path, line=line)
+
+
+def write(path: str | os.PathLike, examples: Iterable[QuestionExample]) -> int:
+    return write_json_lines(path, (example.row() for example in examples))
+
+
+class Evidence:
+    """Where a question's answers may be learned from."""
+
+    def __init__(self, question: Question):
+        self.question = question
+        self.units = {_CELL.sub(r"\1", unit) for unit in question.evidence}
+
+    def view(self, passage: Passage) -> PassageView:
+        spans = answer_spans(passage.text, self.question.answers)
+        if self.units:
+            spans = [span for span in spans if self._names(passage.unit_at(span[0]))]
+        return PassageView(passage.id, passage.title, passage.text, tuple(spans))
+
+    def _names(self, unit: str) -> bool:
+        # A question may name a whole sub-graph, whose edges are units of a raw passage.
+        return unit in self.units or unit.partition("#e")[0] in self.units
+
+
+def gold_passages(index: MixedIndex, questions: Iterable[Question]) -> dict[str, list[str]]:
+    """Ids of the passages that hold the evidence of questions that name any, in the index's order; one pass."""
+    wanted: dict[str, list[Evidence]] = {}
+    for question in questions:
+        evidence = Evidence(question)
+        for unit in evidence.units:
+            wanted.setdefault(unit, []).append(evidence)
+    found: dict[str, dict[str, None]] = {}
+    for store in index.stores.values():
+        for passage in store:
+            for unit in {name for unit in passage.provenance for name in (unit, unit.partition("#e")[0])}:
+                for evidence in wanted.get(unit, ()):
+                    if evidence.view(passage).spans:
+                        found.setdefault(evidence.question.id, {})[passage.id] = None
+    return {i: list(passages) for i, passages in found.items()}
+
+
+def for_retriever(index: MixedIndex, questions: Iterable[Question], ranked: Mapping[str, Sequence[str]],
+                  gold: Mapping[str, Sequence[str]], *, negatives: int,
+                  skipped: Counter | None = None) -> Iterator[QuestionExample]:
+    """Each gold passage with the best ranked ones that hold no answer: hard negatives, of BM25 or of a first model.
+
+    Gold are those of `gold`; of a question without evidence the first ranked one that holds an answer."""
+    skipped = Counter() if skipped is None else skipped
+    for question in questions:
+        evidence = Evidence(question)
+        passages = [passage for i in ranked.get(question.id, ()) if (passage := index.passage(i)) is not None]
+        if evidence.units:
+            positives = [evidence.view(index.passage(i)) for i in gold.get(question.id, ())]
+        else:
+            positives = [view for passage in passages if (view := evidence.view(passage)).spans][:1]
+        hard = [PassageView(passage.id, passage.title, passage.text) for passage in passages
+                if not answer_spans(passage.text, question.answers)]
+        if not positives:
+            skipped["questions without a gold passage in the index"] += 1
+        for number, positive in enumerate(positives):
+            chosen = [hard[(number * negatives + i) % len(hard)] for i in range(min(negatives, len(hard)))]
+            yield QuestionExample(question.id, question.text, question.answers, (positive, *chosen))
+
+
+def for_reader(index: MixedIndex, questions: Iterable[Question], ranked: Mapping[str, Sequence[str]], *, passages: int,
+               gold: Mapping[str, Sequence[str]] | None = None,
+               skipped: Counter | None = None) -> Iterator[QuestionExample]:
+    """The first `passages` ranked of each question.
+
+    In training (`gold` given) a question whose ranked passages teach nothing gets its first gold one in the place of
+    the last; one without is left out."""
+    skipped = Counter() if skipped is None else skipped
+    for question in questions:
+        evidence = Evidence(question)
+        found = [passage for i in ranked.get(question.id, ())[:passages] if (passage := index.passage(i)) is not None]
+        views = [evidence.view(passage) for passage in found]
+        if gold is not None and not any(view.spans for view in views):
+            own = gold.get(question.id, ())
+            if not own:
+                skipped["questions without an answer in any of their passages"] += 1
+                continue
+            views = [*views[:passages - 1], evidence.view(index.passage(own[0]))]
+        yield QuestionExample(question.id, question.text, question.answers, tuple(views))
+
+
+def file_name(name: str, split: str) -> Path:
+    return Path("examples") / f"{name}.{split}.jsonl"

@@ -1,0 +1,66 @@
+"""Examples for the verbalizer (UDT-QA, section 3.2): pairs of a unit and its text; the filter; a sample of outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+
+from lisax.formats.overlap import Overlap
+from lisax.formats.triples import Triples
+from lisax.records import DataError, DataText, get_field
+from lisax.sampling.files import hashed_share
+
+T, T_F, T_F_ID_T = STEMS = ("verbalize_t", "verbalize_t_f", "verbalize_t_f_id_t")
+CURVE = tuple(i / 20 for i in range(21))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerbalExample:
+    """`text` is learned; `texts` are all references, `text` among them."""
+
+    triples: Triples
+    text: str
+    texts: tuple[str, ...]
+
+    def to_row(self) -> dict:
+        row = self.triples.to_row() | {"text": self.text}
+        return row if self.texts == (self.text,) else row | {"texts": list(self.texts)}
+
+    @staticmethod
+    def from_row(row: dict) -> VerbalExample:
+        text = get_field(row, "text", str, path=None, line=None)
+        texts = get_field(row, "texts", list, path=None, line=None, default=[text])
+        if not texts or not all(isinstance(other, str) for other in texts):
+            raise DataError(f"expected a list of texts, found {texts!r:.80}", field="texts")
+        return VerbalExample(Triples.from_row(row), text, tuple(texts))
+
+
+def training_examples(records: Iterable[DataText]) -> Iterator[VerbalExample]:
+    """An example for every text of every record."""
+    for record in records:
+        triples = Triples(record.id, record.title, record.pairs)
+        yield from (VerbalExample(triples, text, (text,)) for text in record.texts)
+
+
+def dev_examples(records: Iterable[DataText]) -> Iterator[VerbalExample]:
+    """An example for every record that has a text; all of its texts are references."""
+    for record in records:
+        if record.texts:
+            yield VerbalExample(Triples(record.id, record.title, record.pairs), record.texts[0], record.texts)
+
+
+def rouge_of(example: VerbalExample) -> float:
+    """ROUGE-1 between an example's input and its text."""
+    return Overlap.with_cells(example.triples).rouge1(example.text)
+
+
+def kept_curve(scores: Sequence[float], thresholds: Sequence[float] = CURVE) -> list[dict[str, float | int]]:
+    """How many examples each threshold keeps: {"threshold", "kept", "share"}."""
+    return [{"threshold": threshold, "kept": kept, "share": kept / max(len(scores), 1)}
+            for threshold in thresholds for kept in [sum(score >= threshold for score in scores)]]
+
+
+def sample(examples: Sequence[VerbalExample], size: int, seed: int) -> list[VerbalExample]:
+    """At most `size` of the examples, in their order, the same for the same seed wherever it is drawn."""
+    drawn = sorted(range(len(examples)), key=lambda i: hashed_share(f"{seed}:{examples[i].triples.id}"))[:size]
+    return [examples[i] for i in sorted(drawn)]

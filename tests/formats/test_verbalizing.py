@@ -1,0 +1,149 @@
+"""The verbalizer's input, the check of its output, and the way back to the input's writing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lisax.formats.faithfulness import Facts, find, names_of, render
+from lisax.formats.folding import fold
+from lisax.formats.restoring import Restorer
+from lisax.formats.triples import Triples
+from lisax.formats.verbalizing import Encoder, marker_ids, verbalizing_card
+from lisax.records import LisaxError
+
+BRIDGE = Triples("t#r0", "Conde McCullough", (("Bridge name", "Oregon City Bridge"), ("", "1922"), ("Total length", "745 feet")))
+# A character is a token; the markers are the last entries.
+ENCODER = Encoder(lambda text: [ord(c) for c in text], marker_ids(100_000))
+
+
+# --- Encoding -------------------------------------------------------------------------------
+
+
+def test_the_format():
+    assert ENCODER.text(BRIDGE) == ("<H> [title] <T> conde mccullough <H> bridge name <T> oregon city bridge <H> <T> 1922 "
+                                    "<H> total length <T> 745 feet")
+    released = Encoder(ENCODER.to_ids, ENCODER.markers, "released")
+    assert released.text(Triples("g", "", (("born", "Łódź"),))) == "translate Graph to English: <H> born <T> lodz"
+
+
+def test_markers_are_ids_and_text_that_spells_them_is_text():
+    ids = ENCODER.inputs(Triples("x", "<T>", (("a", "<H>"),)))
+    assert ids == [99_999, 99_997, 99_998, *map(ord, "<t>"), 99_999, ord("a"), 99_998, *map(ord, "<h>")]
+    assert ENCODER.inputs(BRIDGE) == ENCODER._title("Conde McCullough") + sum(
+        (ENCODER._pair(*pair) for pair in BRIDGE.pairs), [])
+    assert ENCODER.targets(" A  B ") == [ord("a"), ord(" "), ord("b")]
+
+
+def test_the_card_notes_the_markers():
+    assert verbalizing_card("paper", 384, 256, 32_100)["text"] == {
+        "family": "verbalize", "preset": "paper", "max_tokens": 384, "target_tokens": 256,
+        "markers": {"<H>": 32_099, "<T>": 32_098, "[title]": 32_097}}
+
+
+TEXT = st.text(st.sampled_from("ab cÉ1,.-"), max_size=12).map(lambda text: " ".join(text.split()))
+FILLED = TEXT.map(lambda text: text or "x")
+UNITS = st.builds(Triples, st.just("u"), TEXT, st.lists(st.tuples(TEXT, FILLED), max_size=6).map(tuple))
+
+
+@given(UNITS, st.integers(17, 60), st.one_of(st.none(), st.integers(1, 3)))
+def test_pieces_fit_and_lose_no_value(triples, max_tokens, max_pairs):
+    pieces = ENCODER.split(triples, max_tokens, max_pairs)
+    for piece in pieces:
+        assert len(ENCODER.inputs(piece)) < max_tokens
+        assert len(piece.pairs) <= (max_pairs or 6 * 12)
+    said = "".join(value for piece in pieces for _, value in piece.pairs)
+    assert said.replace(" ", "") == "".join(value for _, value in triples.pairs).replace(" ", "")
+
+
+def test_a_row_that_fits_stays_whole_and_pieces_keep_the_title():
+    assert ENCODER.split(BRIDGE, 200) == [BRIDGE]
+    assert [piece.title for piece in ENCODER.split(BRIDGE, 60)] == [BRIDGE.title] * 2
+    with pytest.raises(LisaxError, match="too few for the verbalizer's input"):
+        ENCODER.split(BRIDGE, 10)
+
+
+# --- Faithfulness ---------------------------------------------------------------------------
+
+
+def lost(pairs, text, title="", words=None):
+    judgement = Facts(Triples("x", title, tuple(("n", value) for value in pairs))).judge(text, words)
+    return judgement.lost, judgement.invented
+
+
+@pytest.mark.parametrize("values, text, expected", [
+    (["5", "7"], "5 of 7.", ((), ())),
+    (["5", "7"], "5 of 8.", (("7",), ("8",))),
+    (["25"], "2.5 or 125", (("25",), ("2.5", "125"))),
+    (["1,234.50"], "it is 1,234.50.", ((), ())),
+    (["1932-03-15"], "born on March 15th, 1932", ((), ())),
+    (["1932-03-15"], "born on the 15th of Mar. 1932", ((), ())),
+    (["March 15, 1932"], "born 1932-03-15", ((), ())),
+    (["March 15, 1932"], "born in March 1932", (("1932-3-15",), ())),
+    (["1932"], "born on March 15, 1932", ((), ("15", "1932-3-15"))),
+    (["15", "March", "1932"], "on 15 March 1932", ((), ())),
+    (["Ana María Beldaña"], "ana maria beldana won", ((), ())),
+    (["Ana María Beldaña"], "ana won", (("beldana", "maria"), ())),
+    (["The Who"], "who is it", ((), ())),
+])
+def test_what_is_lost_and_what_is_invented(values, text, expected):
+    assert lost(values, text) == expected
+
+
+def test_a_number_of_two_values_is_said_twice():
+    triples = Triples("x", "2010 final", (("home", "2"), ("away", "2"), ("year", "2010")))
+    assert Facts(triples).judge("In 2010 it ended 2-2.").faithful
+    assert Facts(triples).judge("In 2010 it ended with 2.").lost == ("2",)
+
+
+def test_words_that_no_text_may_use_are_invented():
+    assert lost(["Rome"], "rome lies in italy", words={"lies"}) == ((), ("italy",))
+    assert lost(["Rome"], "rome lies in italy") == ((), ())
+
+
+def test_names_are_words_with_capitals():
+    assert names_of("The Battle of Łódź on 3 May 1999, A B52 東京") == {"battle", "lodz", "東京"}
+    assert find("b52 and 1932-13-45").dates == {}
+
+
+PIECES = st.sampled_from(["5", "1,234", "25.0", "007", "1932-03-15", "March 15, 1932", "15", "March", "1932", "Of", "May",
+                          "Łódź", "İz", "½", "東京", "the", "goals", ",", ".", ";", ":", "-", "is", "1st", "B52", "'s", "U.S."])
+WORDS = st.lists(PIECES, max_size=4).map(" ".join)
+ANY = st.one_of(WORDS, st.text(max_size=10)).map(lambda text: " ".join(text.split()))
+STRUCTURES = st.builds(Triples, st.just("u"), ANY, st.lists(st.tuples(ANY, ANY), max_size=5).map(
+    lambda pairs: tuple(pair for pair in pairs if pair[1])))
+
+
+@settings(max_examples=400, deadline=None)
+@given(STRUCTURES)
+def test_the_rule_says_everything(triples):
+    text = render(triples)
+    assert Facts(triples).judge(text, plain_words=()).faithful
+    for part in (triples.title, *(part for pair in triples.pairs for part in pair)):
+        for number in re.findall(r"\d+", part):
+            assert number in text
+
+
+# --- Restoring ------------------------------------------------------------------------------
+
+
+def test_the_inputs_writing_comes_back():
+    triples = Triples("x", "Lamar Hunt U.S. Open Cup", (
+        ("Player", "Paulo Jr."), ("Team", "Miami FC (1999)"), ("Born", "Łódź"), ("Goals", "1,500.0")))
+    said = "in the lamar hunt us cup, paulo jr. of miami fc 1999 scored 1500 goals. he is from lodz."
+    assert Restorer(triples).restore(said) == (
+        "In the Lamar Hunt us Cup, Paulo Jr. of Miami FC (1999) scored 1,500.0 goals. He is from Łódź.")
+
+
+def test_function_words_stay_small():
+    triples = Triples("x", "The Of", (("name", "In"),))
+    assert Restorer(triples).restore("the man in the of is in it") == "The man in The Of is in it"
+
+
+@settings(max_examples=200, deadline=None)
+@given(STRUCTURES)
+def test_restoring_the_rule_changes_no_fact(triples):
+    assert Facts(triples).judge(Restorer(triples).restore(fold(render(triples)))).lost == ()

@@ -1,0 +1,81 @@
+"""The claims of a run of UDT-QA: their groups, their stages, their figures, with counters of words as models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lisax import world
+from lisax.corpora import open_folder
+from lisax.formats.families import Family
+from lisax.pipelines import mixed_claims
+from lisax.pipelines.list5 import List5
+from lisax.pipelines.question_recipe import QuestionRecipe
+from lisax.pipelines.stages import Stopped
+from lisax.pipelines.udt_qa import UdtQa
+from lisax.pipelines.udt_qa_report import _claims_table
+from lisax.records import Claim, Label
+
+
+class Words:
+    """Relevance is the share of the claim's words that a text has; a text with most of them supports."""
+
+    def __init__(self, path):
+        self.family = Family.RANK if "rank" in path.name else Family.LABEL_POINTWISE
+
+    def probabilities(self, examples, progress=None):
+        shares = []
+        for example in examples:
+            words = set(example.claim.lower().strip(".").split())
+            text = f"{example.sentences[0].title} {example.sentences[0].text}".lower()
+            shares.append(sum(word in text for word in words) / len(words))
+        if self.family is Family.RANK:
+            return np.array([[share, 1 - share] for share in shares])
+        return np.array([[0.9, 0.05, 0.05] if share > 0.7 else [0.05, 0.05, 0.9] for share in shares])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("claims")
+    world.write(folder / "world", 150)
+    recipe = QuestionRecipe(train={"reader": "experiments/udt_qa/span_reader_micro.gin"}, method="bm25", passages=5,
+                            withheld_pages=0.4, claims="experiments/list5/demo.gin", checked_claims=40)
+    return UdtQa(open_folder(folder / "world"), folder / "out", recipe)
+
+
+def test_claims_are_grouped_by_where_their_evidence_is(run):
+    pages = [document.id for document in run.data.documents()]
+    kept, held = next(p for p in pages if run.is_kept(p)), next(p for p in pages if not run.is_kept(p))
+
+    def group(*sets):
+        return run.claim_checks.group(Claim("c", "c", Label.SUPPORTS, sets))
+
+    assert group((f"{kept}_0",)) == mixed_claims.AT_HAND and group((f"{held}_0",)) == mixed_claims.WITHHELD
+    assert group((f"{kept}_0", f"{held}_1")) == mixed_claims.SPLIT
+    assert group((f"{held}_0",), (f"{kept}_0",)) == mixed_claims.AT_HAND
+    assert group((f"{kept}:towns",)) == mixed_claims.TABLES
+
+
+def test_claims_are_checked_against_every_index(run, monkeypatch):
+    def trained(self):
+        self.build_index()
+        for model in self.recipe.train:
+            self.model_dir(model).mkdir(parents=True, exist_ok=True)
+
+    monkeypatch.setattr(List5, "train_models", trained)
+    monkeypatch.setattr(mixed_claims.TextModel, "open", staticmethod(Words))
+    run.verbalize()
+    run.build_indexes()
+    run.claim_checks.run()
+    figures = run.claim_checks.figures()
+    assert list(figures) == ["text", "raw", "verbalized"]
+    assert {claim.label for claim in run.claim_checks.claims.values()} == {Label.SUPPORTS, Label.REFUTES}
+    for of in figures.values():
+        assert sum(group["claims"] for group in of.values()) == len(run.claim_checks.claims)
+    text, raw = figures["text"][mixed_claims.TABLES], figures["raw"][mixed_claims.TABLES]
+    assert text["accuracy"] < raw["accuracy"]  # what no sentence says, rows do
+    (table,) = _claims_table({"claims": figures, "withheld_pages": 0.4})
+    assert "40% of the pages" in table.explanation and len(table.rows) == 3
+    with pytest.raises(Stopped):
+        run.stages.until = "claims.raw"
+        run.claim_checks.run()  # done before, up to the stage asked for

@@ -1,0 +1,105 @@
+"""Vectors beside an index: exact search against numpy, swapped sources, interruption, fusion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lisax.records import DataError, LisaxError
+from lisax.retrieval import dense, mixed
+from lisax.retrieval.passages import Passage, Source
+
+RNG = np.random.default_rng(0)
+
+
+class Made:
+    """Vectors by the length of texts: what a model would be."""
+
+    def __init__(self, digest="m", fails_after=None):
+        self.digest, self._left = digest, fails_after
+
+    def questions(self, texts):
+        return np.array([self._vector(text) for text in texts], np.float32)
+
+    def passages(self, passages):
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                raise KeyboardInterrupt
+        return self.questions([passage.text for passage in passages])
+
+    @staticmethod
+    def _vector(text):
+        return np.random.default_rng(sum(map(ord, text))).normal(size=8)
+
+
+def made(source, count):
+    return [Passage(f"{source}:p{i}:0", "", f"{source} number {i * 7}", (f"p{i}",), (0,)) for i in range(count)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return mixed.build_index({Source.TEXT: made(Source.TEXT, 50), Source.TABLE: made(Source.TABLE, 30)},
+                             tmp_path / "index").folder
+
+
+def expected(passages, queries, k):
+    scores = Made().questions(queries) @ Made().questions([passage.text for passage in passages]).T
+    return [[passages[j].id for j in np.argsort(-row, kind="stable")[:k]] for row in scores]
+
+
+def test_exact_search_is_the_greatest_dot_products_of_all_sources(folder, monkeypatch):
+    monkeypatch.setattr(dense, "BLOCK", 16)
+    monkeypatch.setattr(dense, "SEARCHED", 10)
+    with pytest.raises(DataError, match="have no vectors"):
+        dense.DenseIndex.open(folder)
+    told = []
+    assert dense.encode_index(folder, Made(), told.append) == sum(told) == 80
+    queries, index = ["a", "bb", "ccc"], dense.DenseIndex.open(folder)
+    found = index.search(Made().questions(queries), 7)
+    every = made(Source.TEXT, 50) + made(Source.TABLE, 30)
+    assert [[hit for hit, _ in hits] for hits in found] == expected(every, queries, 7)
+    assert len(index.search(Made().questions(["a"]), 500)[0]) == 80
+
+
+def test_sources_are_swapped_with_their_vectors(folder):
+    dense.encode_index(folder, Made())
+    mixed.remove_source(Source.TABLE, folder)
+    queries = ["a", "bb"]
+    found = dense.DenseIndex.open(folder).search(Made().questions(queries), 5)
+    assert [[hit for hit, _ in hits] for hits in found] == expected(made(Source.TEXT, 50), queries, 5)
+    mixed.add_sources({Source.TABLE: made(Source.TABLE, 20)}, folder)
+    with pytest.raises(DataError, match="'table' have no vectors"):
+        dense.DenseIndex.open(folder)
+    told = []
+    assert dense.encode_index(folder, Made(), told.append) == 70 and sum(told) == 20  # the text's stay
+    assert dense.encode_index(folder, Made("other")) == 70
+    assert dense.DenseIndex.open(folder).models == {"other"}
+
+
+def test_an_interrupted_encoding_goes_on_where_it_was(folder, monkeypatch):
+    monkeypatch.setattr(dense, "BLOCK", 16)
+    with pytest.raises(KeyboardInterrupt):
+        dense.encode_index(folder, Made(fails_after=2))
+    told = []
+    dense.encode_index(folder, Made(), told.append)
+    assert sum(told) == 80 - 32
+    assert [hit for hit, _ in dense.DenseIndex.open(folder).search(Made().questions(["a"]), 3)[0]] == \
+        expected(made(Source.TEXT, 50) + made(Source.TABLE, 30), ["a"], 3)[0]
+
+
+def test_the_inverted_file_finds_nearly_what_exact_search_does(folder):
+    dense.encode_index(folder, Made())
+    with pytest.raises(LisaxError, match="--approximate"):
+        dense.DenseIndex.open(folder).search(Made().questions(["a"]), 3, exact=False)
+    dense.approximate(folder)
+    index, vectors = dense.DenseIndex.open(folder), Made().questions([f"q{i}" for i in range(20)])
+    exact, near = index.search(vectors, 5), index.search(vectors, 5, exact=False)
+    shared = [len({hit for hit, _ in a} & {hit for hit, _ in b}) for a, b in zip(exact, near)]
+    assert sum(shared) >= 0.9 * 100  # 64 probes reach every list here: only one byte a dimension differs
+
+
+def test_reciprocal_rank_fusion():
+    found = dense.fused([{"q": ["a", "b", "c"]}, {"q": ["c", "a"], "r": ["z"]}], 2)
+    assert [hit for hit, _ in found["q"]] == ["a", "c"] and found["q"][0][1] == pytest.approx(1 / 61 + 1 / 62)
+    assert found["r"] == [("z", 1 / 61)]

@@ -1,0 +1,116 @@
+"""One index over sources that come and go: always what a full build gives."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lisax import cli
+from lisax.corpora import open_folder
+from lisax.records import DataError, LisaxError
+from lisax.retrieval import mixed
+from lisax.retrieval.folder import check
+from lisax.retrieval.mixed_command import passages_of
+from lisax.retrieval.passages import Passage, Source, source_of
+from lisax.world import write
+
+WORDS = ("amber", "bell", "castle", "dawn", "echo", "flame", "goal", "harbor")
+texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join), min_size=1, max_size=6)
+steps = st.lists(st.tuples(st.sampled_from(list(Source)), texts), min_size=1, max_size=6)
+
+
+def made(source, of_source):
+    return [Passage(f"{source}:x:{i}", "", text, (f"x{i}",), (0,)) for i, text in enumerate(of_source)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(texts, steps)
+def test_whatever_was_added_and_removed_the_index_is_what_a_full_build_gives(first, steps):
+    with tempfile.TemporaryDirectory() as folder:
+        held = {Source.TEXT: first}
+        swapped = mixed.build_index({Source.TEXT: made(Source.TEXT, first)}, Path(folder) / "swapped")
+        for source, of_source in steps:
+            if source not in held:
+                held[source] = of_source
+                swapped = mixed.add_sources({source: made(source, of_source)}, swapped.folder)
+            elif len(held) > 1:
+                del held[source]
+                swapped = mixed.remove_source(source, swapped.folder)
+        whole = mixed.build_index({source: made(source, held[source]) for source in Source if source in held},
+                                  Path(folder) / "whole")
+        assert list(swapped.sources) == list(whole.sources) and len(swapped) == len(whole)
+        queries = [*WORDS, " ".join(WORDS), "castle castle dawn"]
+        assert swapped.search(queries, 5, threads=1) == whole.search(queries, 5, threads=1)
+        check(swapped.folder)
+        for source, of_source in held.items():
+            assert [swapped.passage(passage.id) for passage in made(source, of_source)] == made(source, of_source)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mixed") / "world"
+    write(folder, 60)
+    return folder
+
+
+def run(*arguments) -> int:
+    return cli.main(["index", "mixed", *map(str, arguments)])
+
+
+def test_sources_are_added_and_removed_from_the_command_line(world, tmp_path, capsys):
+    index = tmp_path / "index"
+    assert run("--corpus", world, "--sources", "text", "--out", index) == 0
+    assert run("--corpus", world, "--sources", "tables,graphs", "--out", index, "--add") == 0
+    assert "of table (raw)" in capsys.readouterr().out
+    found = mixed.MixedIndex.open(index)
+    assert list(found.sources) == list(Source)
+    table = next(iter(open_folder(world).tables()))
+    (hits,) = found.search([f"{table.title} {table.caption} {' '.join(table.rows[0])}"], 5)
+    assert source_of(hits[0][0]) in (Source.TABLE, Source.GRAPH)
+    assert any(unit.startswith(table.id) for hit, _ in hits for unit in found.passage(hit).provenance)
+    before = found.search(["goals points"], 20)
+    assert run("--out", index, "--remove", "tables") == 0
+    assert Source.TABLE not in mixed.MixedIndex.open(index).sources
+    assert not list((index / "passages-table").glob("*"))
+    assert run("--corpus", world, "--sources", "tables", "--out", index, "--add") == 0
+    assert mixed.MixedIndex.open(index).search(["goals points"], 20) == before
+
+
+def test_verbalized_rows_take_the_place_of_raw_ones(world, tmp_path):
+    from lisax.formats.triples import graph_triples, table_triples
+    from lisax.records import write_json_lines
+
+    corpus = open_folder(world)
+    units = [unit for table in corpus.tables() for unit in table_triples(table)]
+    units += [graph_triples(graph) for graph in corpus.graphs()]
+    write_json_lines(tmp_path / "made.jsonl", ({"id": unit.id, "text": f"said of {unit.id}"} for unit in units))
+    assert run("--corpus", world, "--verbalized", tmp_path / "made.jsonl", "--out", tmp_path / "index") == 0
+    found = mixed.MixedIndex.open(tmp_path / "index")
+    assert found.sources[Source.TABLE]["form"] == found.sources[Source.GRAPH]["form"] == "verbalized"
+    assert {unit for passage in found.stores[Source.TABLE] for unit in passage.provenance} \
+        == {unit.id for unit in units if "#r" in unit.id}
+    for passage in found.stores[Source.GRAPH]:
+        assert [f"said of {unit}" for unit in passage.provenance] == [passage.text]
+
+
+def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
+    index = tmp_path / "index"
+    assert run("--out", index) == 1 and "--corpus DIR" in capsys.readouterr().err
+    assert run("--corpus", world, "--sources", "text,pictures", "--out", index) == 1
+    assert "found 'pictures'" in capsys.readouterr().err
+    assert run("--corpus", world, "--sources", "text", "--out", index) == 0
+    assert run("--corpus", world, "--sources", "text", "--out", index, "--add") == 1
+    assert "passages of 'text' already" in capsys.readouterr().err
+    assert run("--out", index, "--remove", "text") == 1
+    assert "cannot be empty" in capsys.readouterr().err
+    with pytest.raises(DataError, match="made.jsonl"):
+        (tmp_path / "made.jsonl").write_text('{"id": "x", "text": "y"}\n', encoding="utf-8")
+        mixed.add_sources(passages_of(open_folder(world), ["tables"], tmp_path / "made.jsonl"), index)
+    assert list(mixed.MixedIndex.open(index).sources) == [Source.TEXT]
+    assert cli.main(["index", "documents", "--corpus", str(world), "--out", str(tmp_path / "pages")]) == 0
+    with pytest.raises(LisaxError, match="no index of passages"):
+        mixed.MixedIndex.open(tmp_path / "pages")

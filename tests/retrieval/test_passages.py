@@ -1,0 +1,87 @@
+"""Passages of about 100 words: what they hold, and the way back to their units."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lisax.records import DataError, Document, Graph, Sentence, Table
+from lisax.retrieval import passages
+from lisax.retrieval.passages import WORDS, Source
+
+TABLE = Table("Tarn:seasons", "Tarn United", ("year", "goals"), (("1971", "40"), ("", ""), ("1972", "")),
+              "Seasons of Tarn United")
+GRAPH = Graph("Tarn:graph", "Tarn", (("kind", "town"), ("river", ""), ("people", "5,000")))
+
+
+def page(*texts: str) -> Document:
+    return Document("p", "Page", tuple(Sentence("p", i, text) for i, text in enumerate(texts)))
+
+
+def test_a_raw_table_is_the_papers_form_with_its_rows_as_units():
+    (passage,) = passages.of_table(TABLE)
+    assert passage.text == "year, goals | 1971, 40 | 1972, empty"
+    assert passage.title == "Tarn United . Seasons of Tarn United"
+    assert (passage.id, passage.source) == ("table:Tarn:seasons:0", Source.TABLE)
+    assert passage.provenance == ("Tarn:seasons#r0", "Tarn:seasons#r2")
+    assert passage.unit_at(passage.text.index("1971")) == "Tarn:seasons#r0"
+    assert passage.unit_at(passage.text.index("1972")) == "Tarn:seasons#r2"
+    assert passage.unit_at(0) == "Tarn:seasons#r0"
+    assert [passage.unit_text(unit) for unit in passage.provenance] == ["year, goals | 1971, 40",
+                                                                        "year, goals | 1972, empty"]
+
+
+def test_a_raw_graph_has_its_edges_as_units():
+    (passage,) = passages.of_graph(GRAPH)
+    assert passage.text == "kind, town | people, 5,000" and passage.title == "Tarn"
+    assert passage.provenance == ("Tarn:graph#e0", "Tarn:graph#e2")
+    assert passage.unit_at(passage.text.index("5,000")) == "Tarn:graph#e2"
+
+
+def test_every_passage_of_a_long_table_begins_with_its_header():
+    rows = tuple((f"name {i}", "word " * 20) for i in range(30))
+    made = list(passages.of_table(Table("t", "T", ("name", "text"), rows)))
+    assert len(made) > 5 and all(passage.text.startswith("name, text | name ") for passage in made)
+    assert [unit for passage in made for unit in passage.provenance] == [f"t#r{i}" for i in range(30)]
+
+
+def test_verbalized_rows_and_graphs_stand_in_the_place_of_raw_ones():
+    texts = {"Tarn:seasons#r0": "In 1971 it scored 40.", "Tarn:seasons#r2": "Then came 1972.",
+             "Tarn:graph": "Tarn is a town."}
+    (table,) = passages.of_verbalized_table(TABLE, texts.__getitem__)
+    assert table.text == "In 1971 it scored 40. Then came 1972." and table.unit_at(22) == "Tarn:seasons#r2"
+    (graph,) = passages.of_verbalized_graph(GRAPH, texts.__getitem__)
+    assert (graph.text, graph.provenance) == ("Tarn is a town.", ("Tarn:graph",))
+
+
+def test_verbalized_texts_are_read_once_in_the_corpus_order():
+    rows = [(n, {"id": name, "text": name.upper()}) for n, name in enumerate("abcd", start=1)]
+    text_of = passages.texts_in_order(rows, "made.jsonl")
+    assert [text_of(name) for name in "bd"] == ["B", "D"]
+    with pytest.raises(DataError, match="made.jsonl: there is no text for 'c'"):
+        text_of("c")
+    with pytest.raises(DataError, match="made.jsonl:7: field 'text'"):
+        passages.texts_in_order([(7, {"id": "x", "text": 3})], "made.jsonl")("x")
+
+
+@given(st.lists(st.integers(0, 250), max_size=12))
+def test_passages_hold_every_word_of_a_page_once_and_lead_back_to_it(lengths):
+    texts = [" ".join(f"w{i}x{j}" for j in range(length)) for i, length in enumerate(lengths)]
+    made = list(passages.of_document(page(*texts)))
+    assert " ".join(passage.text for passage in made) == " ".join(filter(None, texts))
+    assert all(0 < len(passage.text.split()) <= WORDS for passage in made)
+    assert [passage.id for passage in made] == [f"text:p:{n}" for n in range(len(made))]
+    for passage in made:
+        place = 0
+        for word in passage.text.split(" "):
+            assert passage.unit_at(place) == f"p_{word[1:word.index('x')]}"
+            place += len(word) + 1
+
+
+@given(st.lists(st.integers(1, 60), max_size=30))
+def test_no_two_neighbours_would_have_fitted_into_one_passage(lengths):
+    made = list(passages.of_document(page(*("word " * length for length in lengths))))
+    for first, second in zip(made, made[1:]):
+        size = len(second.text.split()) if len(second.provenance) == 1 else lengths[int(second.provenance[0][2:])]
+        assert len(first.text.split()) + size > WORDS

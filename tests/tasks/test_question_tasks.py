@@ -1,0 +1,100 @@
+"""The tasks over questions: what a batch of the retriever and of the readers holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import seqio
+
+import tasks.questions
+from lisax.formats.reading import Reads
+from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
+from lisax.models import dual_encoder
+from lisax.records import LisaxError
+from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches, model_card
+from lisax.sampling import question_examples as sampling
+from lisax.sampling.question_examples import PassageView, QuestionExample
+from tasks.vocabularies import SentencePieces
+
+TEXT = "Tarn has 18 inns and 5,000 dwellers, of whom 18 are smiths."
+SPANS = ((9, 11), (45, 47))
+EXAMPLES = [QuestionExample(f"q{i}", "How many inns has Tarn?", ("18", "eighteen"), (
+    PassageView("text:Tarn:0", "Tarn", TEXT, SPANS), PassageView("text:Orm:0", "Orm", "Orm is a town.")))
+            for i in range(3)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("questions")
+    train_vocabulary([f"question: How many inns has Tarn? title: Tarn context: {TEXT} Orm is a town"] * 20,
+                     folder / "spiece.model", 150)
+    sampling.write(folder / "examples.jsonl", EXAMPLES)
+    vocabulary = SentencePieces(folder / "spiece.model")
+    for name, kind, encode, k in (
+            ("made_retrieve", Reads.RETRIEVE, tasks.questions.retriever_batch, 0),
+            ("made_point_top2", Reads.POINT, _row(Reads.POINT), 2),
+            ("made_read_top2", Reads.READ, _row(Reads.READ), 2)):
+        tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, vocabulary=vocabulary)
+    yield folder
+    for name in ("made_retrieve", "made_point_top2", "made_read_top2"):
+        seqio.TaskRegistry.remove(name)
+
+
+def _row(kind):
+    return lambda example, vocabulary, lengths: tasks.questions.reader_row(example, vocabulary, lengths, kind=kind, k=2)
+
+
+def batch(name, inputs, targets):
+    config = DatasetConfig(name, {"inputs": inputs, "targets": targets}, "dev", 3)
+    check_dataset(config, 512, "dev")
+    (found,) = eval_batches(config)
+    return found
+
+
+def test_a_retrievers_row_is_a_question_and_its_passages(folder):
+    vocabulary = Vocabulary(folder / "spiece.model")
+    found = batch("made_retrieve", 5 * 24, 2)
+    questions, passages = dual_encoder.split(found["encoder_input_tokens"], 2)
+    assert vocabulary.decode(questions[0]) == "How many inns has Tarn?"
+    assert [vocabulary.decode(row) for row in passages[0]] == [f"Tarn . {TEXT}", "Orm . Orm is a town."]
+    np.testing.assert_array_equal(found["decoder_target_tokens"], [[2, 1]] * 3)
+    config = DatasetConfig("made_retrieve", {"inputs": 120, "targets": 2}, "train", 3)
+    assert model_card(config)["text"] == {"family": "retrieve", "max_tokens": 48, "question_tokens": 24}
+
+
+def test_a_pointing_readers_targets_are_the_places_of_the_answers(folder):
+    vocabulary, room = Vocabulary(folder / "spiece.model"), 96
+    found = batch("made_point_top2", 2 * room, 6)
+    inputs, targets = found["encoder_input_tokens"][0], found["decoder_target_tokens"][0]
+    assert vocabulary.decode(inputs[:room]) == f"question: How many inns has Tarn? title: Tarn context: {TEXT}"
+    spans = targets.reshape(-1, 2)
+    assert [vocabulary.decode(inputs[begin:end + 1]) for begin, end in spans[:2]] == ["18", "18"]
+    assert spans[2].tolist() == [0, 0] and spans[0, 0] < spans[1, 0]
+    # Where the text is cut, an answer after the cut is none.
+    short = next(n for n in range(20, 90) if batch_room(n, vocabulary) == 1)
+    found = batch("made_point_top2", 2 * short, 6)
+    assert (found["decoder_target_tokens"][0].reshape(-1, 2)[1:] == 0).all()
+
+
+def batch_room(room, vocabulary):
+    _, targets = tasks.questions.reader_row(EXAMPLES[0], vocabulary, {"inputs": 2 * room, "targets": 6},
+                                            kind=Reads.POINT, k=2)
+    return int((targets.reshape(-1, 2)[:, 0] > 0).sum())
+
+
+def test_a_generating_readers_target_is_the_first_answer(folder):
+    vocabulary = Vocabulary(folder / "spiece.model")
+    found = batch("made_read_top2", 2 * 96, 6)
+    assert vocabulary.decode(found["decoder_target_tokens"][0]) == "18" and EOS_ID in found["decoder_target_tokens"][0]
+    with pytest.raises(LisaxError, match="TASK_FEATURE_LENGTHS"):
+        next(eval_batches(DatasetConfig("made_read_top2", {"inputs": 192, "targets": 0}, "dev", 3)))
+
+
+def test_places_of_pieces_are_those_of_the_text(folder):
+    vocabulary = Vocabulary(folder / "spiece.model")
+    text = "Tarn has  5,000 ínns"
+    ids, places = vocabulary.encode_with_places(text)
+    assert ids == vocabulary.encode(text) and places.ends[-1] == len(text)
+    first, last = places.tokens_of(10, 15)
+    assert text[places.begins[first]:places.ends[last]].strip() == "5,000"
+    assert places.tokens_of(16, 99) is None and vocabulary.encode_with_places("")[0] == []
