@@ -8,14 +8,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
+    from lisax.pipelines.pointer_model import PointerModel
     from lisax.pipelines.text_model import TextModel
 
 
-def load(path: str) -> TextModel | FusionModel:
+def load(path: str) -> TextModel | FusionModel | PointerModel:
     """The verifier exported to the folder `path` (see `lisax export`).
 
-    `load(path).verify("claim", evidence)` of a labeller, `load(path).rank(query, texts)` of a ranker and
-    `load(path).verify("claim", tables)` of table fusion are a line each.
+    `load(path).verify("claim", evidence)` of a labeller or an evidence pointer, `load(path).rank(query, texts)` of a
+    ranker or a pointer and `load(path).verify("claim", tables)` of table fusion are a line each.
     """
     # Imported here so that `import lisax` costs nothing until a model is wanted.
     from lisax.pipelines.opening import open_model

@@ -9,7 +9,7 @@ import os
 
 import seqio
 
-from tasks import labelling, msmarco, parts, pretraining, questions, ranking, tables, verbalizing
+from tasks import labelling, msmarco, parts, pointer, pretraining, questions, ranking, tables, verbalizing
 
 ranking.add_all()
 labelling.add_all()
@@ -19,6 +19,7 @@ tables.add_all()
 parts.add_all()
 verbalizing.add_all()
 questions.add_all()
+pointer.add_all()
 
 # Both tasks on one sentence at once, for other models to start from: each is learned faster so than alone.
 seqio.MixtureRegistry.add("list5_base", ["list5_rank_entities", "list5_label_candidates"], default_rate=1.0)

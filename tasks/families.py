@@ -85,14 +85,14 @@ def add(name: str, family: Family, file_of: locations.FileOf, *, splits: Sequenc
 
 def described(task: seqio.Task, family: Family, preset: presets.Preset | None,
               max_tokens: Callable[[Mapping[str, int]], int],
-              tables: int | Callable[[Mapping[str, int]], int] = 0) -> seqio.Task:
+              depth: int | Callable[[Mapping[str, int]], int] = 0) -> seqio.Task:
     """The task with `model_card`: what the engine writes of its texts into the `model.json` of a model trained on it."""
 
     def model_card(lengths: Mapping[str, int]) -> dict:
         if is_bytes(task.output_features["inputs"].vocabulary):
             return {}  # inference reads with SentencePiece
-        depth = tables(lengths) if callable(tables) else tables
-        return text_card(family, preset or chosen_preset(), max_tokens(lengths), depth)
+        return text_card(family, preset or chosen_preset(), max_tokens(lengths),
+                         depth(lengths) if callable(depth) else depth)
 
     task.model_card = model_card
     return task
@@ -145,7 +145,7 @@ def wording_of(output_features: Mapping[str, seqio.Feature], preset: presets.Pre
     wording = preset or chosen_preset()
     if is_bytes(vocabulary):
         wording = wording.with_initials()
-    if family is not Family.TABLE_FUSION:  # which answers in classes, not in words
+    if family.answers_in_words:
         single_pieces(wording.ranking_words if family.ranks else wording.label_words, to_ids)
     return wording, to_ids
 

@@ -58,6 +58,13 @@ def fusion_accuracy(targets: Sequence[Mapping], predictions: Sequence[np.ndarray
     return {"label_accuracy": sum(labels) / max(len(labels), 1), "table_accuracy": sum(tables) / max(len(tables), 1)}
 
 
+def pointed_recall(targets: Sequence[Mapping], predictions: Sequence[Sequence[int]]) -> dict[str, float]:
+    """Share of the claims with an evidence set among their candidates for which a whole one was pointed to."""
+    found = [any(places <= set(pointers) for places in target["sets"])
+             for target, pointers in zip(targets, predictions, strict=True) if target["sets"]]
+    return {"pointed_recall": sum(found) / max(len(found), 1)}
+
+
 def ranking_figures(claim_ids: Sequence[str], relevant: Sequence[bool], scores: Sequence[float],
                     cutoff: int = CUTOFF) -> dict[str, float]:
     """Precision, recall, F1 and average precision at `cutoff`, means over claims with a relevant example.

@@ -8,13 +8,13 @@ from lisax.formats.families import Family
 from lisax.formats.presets import Preset
 
 
-def text_card(family: Family, preset: Preset, max_tokens: int, tables: int = 0) -> dict[str, Any]:
-    """{"text": {family, preset, max_tokens, words of the answer, tables}}.
+def text_card(family: Family, preset: Preset, max_tokens: int, depth: int = 0) -> dict[str, Any]:
+    """{"text": {family, preset, max_tokens, words of the answer, tables or candidates}}.
 
-    `max_tokens`: of an input, with its EOS; of table fusion, of the claim with one table. `tables`: how many are read
-    for a claim. Table fusion answers in classes and has no words.
+    `max_tokens`: of an input, with its EOS; of table fusion, of the claim with one table, and of a pointer with one
+    candidate. `depth`: how many tables or candidates are read for a claim. Neither of the two answers in words.
     """
     card: dict[str, Any] = {"family": str(family), "preset": preset.name, "max_tokens": max_tokens}
-    if family is not Family.TABLE_FUSION:
+    if family.answers_in_words:
         card["words"] = list(preset.ranking_words if family.ranks else preset.label_words)
-    return {"text": card | ({"tables": tables} if tables else {})}
+    return {"text": card | ({"candidates" if family.points else "tables": depth} if depth else {})}

@@ -26,6 +26,8 @@ class Family(enum.StrEnum):
     TABLE_FUSION = "table_fusion"
     TABLE_PARTS = "table_parts"
     VERBALIZE = "verbalize"
+    POINT_DOCUMENTS = "point_documents"
+    POINT_SENTENCES = "point_sentences"
 
     @property
     def ranks(self) -> bool:
@@ -34,6 +36,15 @@ class Family(enum.StrEnum):
     @property
     def reads_tables(self) -> bool:
         return self in (Family.TABLES, Family.TABLE_FUSION)
+
+    @property
+    def points(self) -> bool:
+        return self in (Family.POINT_DOCUMENTS, Family.POINT_SENTENCES)
+
+    @property
+    def answers_in_words(self) -> bool:
+        """Text to text; the other families have several inputs of a claim and classes or places as answers."""
+        return self is not Family.TABLE_FUSION and not self.points
 
 
 class PassageLike(Protocol):
@@ -49,6 +60,14 @@ class ExampleLike(Protocol):
     sentences: Sequence[PassageLike]
     entities: Sequence[str]
     label: Label | bool | None
+
+
+class PointerExampleLike(Protocol):
+    """What is read of an example of the pointer families; `lisax.sampling.pointer_examples.PointerExample` is one."""
+
+    claim_id: str
+    claim: str
+    candidates: Sequence[PassageLike]
 
 
 class TableExampleLike(Protocol):
@@ -85,11 +104,14 @@ def encode(example: ExampleLike | TableExampleLike | PartExampleLike, family: Fa
 
     `count_tokens` gives the number of pieces of a text without EOS. Raises LisaxError for an example that
     is not of the family: a list where one sentence belongs, a verdict where relevance belongs. Of the family
-    TABLE_FUSION a claim has as many inputs as tables: see `encode_each_table`.
+    TABLE_FUSION a claim has as many inputs as tables, and of the pointer families as candidates: see
+    `encode_each_table` and `encode_each_candidate`.
     """
     if family is Family.VERBALIZE:
         raise LisaxError(f"the format '{family}' writes sentences: `formats.verbalizing.Encoder` gives its inputs")
     budget = {"preset": preset, "max_tokens": max_tokens, "count_tokens": count_tokens}
+    if family.points:
+        raise LisaxError(f"the format '{family}' has an input for each candidate: `encode_each_candidate` gives them")
     if example.label is not None and isinstance(example.label, bool) != family.ranks:
         expected = "true or false" if family.ranks else "a verdict"
         raise LisaxError(f"claim {example.claim_id}: label {example.label!r} does not fit the format "
@@ -127,3 +149,16 @@ def encode_each_table(example: TableExampleLike, *, preset: Preset = PAPER, max_
     """The inputs of the family TABLE_FUSION: one a table, each of at most `max_tokens` tokens with its EOS."""
     return [tables.encode_table(example.claim, table, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
             for table in example.tables]
+
+
+def encode_each_candidate(example: PointerExampleLike, family: Family, *, preset: Preset = PAPER,
+                          max_tokens: int | None = None, count_tokens: CountTokens) -> list[str]:
+    """The inputs of the pointer families: one a candidate, each of at most `max_tokens` tokens with its EOS.
+
+    They are those of the pairs that the encoder learns from before: a ranker's of the title, a pointwise labeller's of
+    the sentence."""
+    budget = {"preset": preset, "max_tokens": max_tokens, "count_tokens": count_tokens}
+    if family is Family.POINT_DOCUMENTS:
+        return [ranking.encode_ranking(example.claim, page.title, **budget) for page in example.candidates]
+    return [labelling.encode_pointwise(example.claim, sentence.text, sentence.title, **budget)
+            for sentence in example.candidates]

@@ -10,6 +10,7 @@ import flax.linen as nn
 import jax
 
 from lisax.models.dual_encoder import DualEncoderConfig
+from lisax.models.evidence_pointer import PointerConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig
 from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import FusionConfig
@@ -35,8 +36,8 @@ class Model(Protocol):
 
 
 # A T5's description, that of most checkpoints, says no kind.
-_KINDS = {None: T5Config, "table_fusion": FusionConfig, "dual_encoder": DualEncoderConfig, "reader": ReaderConfig,
-          "span_reader": SpanReaderConfig}
+_KINDS = {None: T5Config, "table_fusion": FusionConfig, "evidence_pointer": PointerConfig,
+          "dual_encoder": DualEncoderConfig, "reader": ReaderConfig, "span_reader": SpanReaderConfig}
 
 
 def describe(model: Model) -> dict[str, Any]:

@@ -11,7 +11,10 @@ LOGICAL_AXES = {
     **{(name, "kernel"): ("embed", "joined_kv") for name in ("query", "key", "value")},
     ("out", "kernel"): ("joined_kv", "embed"),
     **{(name, "kernel"): ("embed", "mlp") for name in ("wi", "wi_0", "wi_1")}, ("wo", "kernel"): ("mlp", "embed"),
-    ("hidden", "kernel"): ("embed", "mlp"), ("classes", "kernel"): ("mlp", "classes"),  # of table fusion
+    # Of table fusion and of the evidence pointer.
+    ("hidden", "kernel"): ("embed", "mlp"), ("classes", "kernel"): ("mlp", "classes"),
+    **{(name, "kernel"): ("embed", "mlp") for name in
+       ("lstm_input", "lstm_state", "keys", "hop", "pointer_keys", "pointer_state")},
     ("span", "kernel"): ("embed", "ends"),  # of the pointing reader
 }
 

@@ -18,9 +18,10 @@ import numpy as np
 from jax import Array
 
 from lisax.models.attention import MASKED, Dense, constrain
+from lisax.models.pooling import POOLINGS, pooled
 from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
 
-OBJECTIVES, POOLINGS = ("joint", "uniform", "ternary"), ("attention", "mean")
+OBJECTIVES = ("joint", "uniform", "ternary")
 # Classes of a table in `targets`; NO_TABLE is that of a place without one. Logits are of the last two or three.
 NO_TABLE, IRRELEVANT, TRUE, FALSE = range(4)
 
@@ -103,7 +104,10 @@ class FusionHead(nn.Module):
     def __call__(self, encoded: Array, valid: Array, tables: int, *, dropout: bool) -> Fused:
         """encoded [rows * tables, length, emb], valid bool [rows * tables, length]."""
         config, emb_dim = self.config, encoded.shape[-1]
-        vectors = self._pooled(encoded.astype(jnp.float32), valid).reshape(-1, tables, emb_dim)
+        query = None
+        if config.pooling == "attention":
+            query = self.param("pooling", nn.initializers.normal(1.0), (emb_dim,), jnp.float32)
+        vectors = pooled(encoded.astype(jnp.float32), valid, query).reshape(-1, tables, emb_dim)
         present = valid.any(axis=-1).reshape(-1, tables)
         rows = vectors.shape[0]
         mixed, attention = jnp.zeros((rows, tables, 0)), jnp.zeros((rows, 0, tables, tables))
@@ -114,15 +118,6 @@ class FusionHead(nn.Module):
         x = jnp.tanh(Dense(emb_dim, "float32", _kernel_init, ("embed", "mlp"), name="hidden")(x))
         logits = Dense(config.classes, "float32", _kernel_init, ("mlp", "classes"), name="classes")(x)
         return Fused(logits, present, attention)
-
-    def _pooled(self, x: Array, valid: Array) -> Array:
-        """[texts, length, emb] -> [texts, emb]"""
-        scores = jnp.zeros(x.shape[:2])
-        if self.config.pooling == "attention":
-            query = self.param("pooling", nn.initializers.normal(1.0), (x.shape[-1],), jnp.float32)
-            scores = x @ query / np.sqrt(x.shape[-1])
-        weights = jax.nn.softmax(jnp.where(valid, scores, MASKED))
-        return jnp.einsum("tl,tle->te", weights, x)
 
     def _across(self, vectors: Array, present: Array) -> tuple[Array, Array]:
         """vectors [rows, tables, emb] -> what each table's heads gather [rows, tables, emb], and their weights."""

@@ -37,6 +37,19 @@ TABLE_VERDICTS = tuple(ResultRow(name, (value,), published=True) for name, value
 ))
 TABLE_RERANKING = (ResultRow("joint, 5 tables", (.709, .794, .823), published=True),)
 
+# DeSePtion: accuracy, evidence recall and FEVER score (Tables 4, 6 and 7), and accuracy by attack (Table 8).
+DESEPTION_FEVER1 = tuple(ResultRow(name, values, published=True) for name, values in (
+    ("joint pointer, FEVER 1.0 dev", (.7674, .9084, .7317)), ("joint pointer, FEVER 1.0 test", (.7247, .8839, .6880)),
+    ("pointer, then labels, FEVER 1.0 dev", (.746, .861, .686)), ("oracle, FEVER 1.0 dev", (.842, .947, None)),
+))
+DESEPTION_FEVER2 = tuple(ResultRow(name, values, published=True) for name, values in (
+    ("joint pointer, dates", (.4813, .6328, .4336)), ("joint pointer", (.4514, .6328, .4191)),
+    ("joint pointer, no document ranking", (.4429, .5832, .3986)),
+))
+DESEPTION_ATTACKS = tuple(ResultRow(name, (value,), published=True) for name, value in (
+    ("conjunction", .4068), ("multi-hop", .3372), ("unverifiable addition", .80), ("date manipulation", .5352),
+    ("multi-hop temporal", .0333), ("entity disambiguation", .7917), ("lexical substitution", .2976),
+))
 # CLTR: its tables 2 and 3. P@5, P@10, NDCG@5, @10, @20 and MAP of tables; MRR and Hit@1 of answers.
 CLTR_RETRIEVAL = tuple(ResultRow(name, values, published=True) for name, values in (
     ("E2E_WTQ: BM25", (.5938, .6587, .5228, .5356, .5359, .4704)),

@@ -113,9 +113,13 @@ class Pipeline(ABC):
     def data_print(self) -> list:
         return fingerprint(self.data.folder, besides=self.out)
 
-    @functools.cached_property
+    @property
     def claims(self) -> dict[str, dict[str, Claim]]:
         """Claims by role and id."""
+        return self.claims_of_data
+
+    @functools.cached_property
+    def claims_of_data(self) -> dict[str, dict[str, Claim]]:
         train = {claim.id: claim for claim in self.read_claims("train")}
         reported = {claim.id: claim for claim in self.read_claims(self.reported_split)}
         if self.reported_split == "test" and "dev" in self.claim_splits:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
     from lisax.pipelines.text_model import TextModel
 
-DEMO_PAGES, TABLE_PAGES, QUESTION_PAGES = 12_000, 30_000, 3_000  # the first for CLTR too
+DEMO_PAGES = 12_000
+RUN_PAGES = {"open-tables": 30_000, "cltr": 12_000, "deseption": 12_000, "udt-qa": 3_000}
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
@@ -64,10 +65,13 @@ def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int) 
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pipeline", choices=["list5", "open-tables", "cltr", "udt-qa"], help="the paper")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data check` "
-                        "knows (but for list5 the default is a generated world)")
-    parser.add_argument("--pages", type=int, help="size of the generated world (default: 30000, cltr 12000, udt-qa 3000)")
+    parser.add_argument("pipeline", choices=["list5", *RUN_PAGES], help="the paper")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data "
+                        "check` knows (default, but for list5: a generated world)")
+    parser.add_argument("--pages", type=int, help="size of the generated world (default: "
+                        f"{', '.join(f'{pages} for {name}' for name, pages in RUN_PAGES.items())})")
+    parser.add_argument("--attacks", action="store_true", help="list5: verify attacked claims too, and report by "
+                        "attack (deseption always does)")
     parser.add_argument("--model", type=Path, metavar="DIR", help="cltr: a trained model of rows and columns, a "
                         "checkpoint or bundle, to answer with in place of training one, as in transfer from other data")
     parser.add_argument("--column-model", type=Path, metavar="DIR", help="cltr: with it, --model is of rows alone")
@@ -81,27 +85,37 @@ def run_main(args: argparse.Namespace) -> int:
     for flag in ("model", "column_model", "folds"):
         if getattr(args, flag) is not None:
             raise LisaxError(f"--{flag.replace('_', '-')} belongs to `lisax run cltr`")
+    if args.attacks and args.pipeline not in ("list5", "deseption"):
+        raise LisaxError("--attacks belongs to `lisax run list5`: attacks are of claims over text")
     if args.pipeline == "open-tables":
         from lisax.pipelines.open_tables import OpenTables
         from lisax.pipelines.open_tables_report import finish
 
-        data, recipe = args.data, "experiments/open_tables/scratch.gin"
-        if data is None:
-            data, recipe = args.out / "world", "experiments/open_tables/world.gin"
-            _write_world(OpenTables, data, args.pages or TABLE_PAGES, 0)
-        return _run(OpenTables, finish, args, data, args.gin_file or [recipe], args.gin_bindings)
+        return _run_or_world(OpenTables, finish, args, "experiments/open_tables")
+    if args.pipeline == "deseption":
+        from lisax.pipelines.deseption import Deseption
+        from lisax.pipelines.deseption_report import finish
+
+        return _run_or_world(Deseption, finish, args, "experiments/deseption")
     if args.pipeline == "udt-qa":
         from lisax.pipelines.udt_qa import UdtQa
         from lisax.pipelines.udt_qa_report import finish
 
-        data = args.data
-        if data is None:
-            data = args.out / "world"
-            _write_world(UdtQa, data, args.pages or QUESTION_PAGES, 0)
-        return _run(UdtQa, finish, args, data, args.gin_file or ["experiments/udt_qa/world.gin"], args.gin_bindings)
+        return _run_or_world(UdtQa, finish, args, "experiments/udt_qa", scratch="world.gin")
     if args.data is None:
         raise LisaxError(f"`lisax run {args.pipeline}` needs --data DIR; `lisax demo` makes a world of its own")
-    return _list5(args, args.data, args.gin_file or ["experiments/list5/scratch.gin"], args.gin_bindings)
+    bindings = [*(["Recipe.attacks = True"] if args.attacks else []), *args.gin_bindings]
+    return _list5(args, args.data, args.gin_file or ["experiments/list5/scratch.gin"], bindings)
+
+
+def _run_or_world(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.Namespace,
+                  recipes: str, scratch: str = "scratch.gin") -> int:
+    """A run over the given data by the recipe `scratch`, or over a generated world."""
+    data, recipe = args.data, f"{recipes}/{scratch}"
+    if data is None:
+        data, recipe = args.out / "world", f"{recipes}/world.gin"
+        _write_world(pipeline, data, args.pages or RUN_PAGES[args.pipeline], 0)
+    return _run(pipeline, finish, args, data, args.gin_file or [recipe], args.gin_bindings)
 
 
 def _cltr(args: argparse.Namespace) -> int:
@@ -111,7 +125,7 @@ def _cltr(args: argparse.Namespace) -> int:
     data, recipe, bindings = args.data, "experiments/cltr/scratch.gin", list(args.gin_bindings)
     if data is None:
         data, recipe = args.out / "world", "experiments/cltr/world.gin"
-        _write_world(Cltr, data, args.pages or DEMO_PAGES, 0)
+        _write_world(Cltr, data, args.pages or RUN_PAGES["cltr"], 0)
     if args.model is not None:
         recipe = "experiments/cltr/transfer.gin"
         named = {"parts": args.model}
@@ -225,7 +239,12 @@ def verify_main(args: argparse.Namespace) -> int:
     sentences = _sentences(args.index)
     if model.family.ranks:
         raise LisaxError(f"{args.checkpoint} ranks ('{model.family}'); verify needs a labeller")
-    verdicts = verify(model, claims, read_run(args.run), sentences.lookup, aggregate=args.aggregate)
+    if model.family.points:
+        from lisax.pipelines import pointer_inference
+
+        verdicts = pointer_inference.verify(model, claims, sentences.in_run(read_run(args.run)), sentences.lookup)
+    else:
+        verdicts = verify(model, claims, read_run(args.run), sentences.lookup, aggregate=args.aggregate)
     by_id = {claim.id: claim for claim in claims}
     if args.temporal:
         verdicts = judge_dates(verdicts, by_id, sentences.lookup)

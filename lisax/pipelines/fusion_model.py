@@ -37,7 +37,7 @@ class FusionModel:
             raise DataError(f"`text` or `architecture` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
         self.dropped_rows = 0
-        self._scorer = FusionScorer.open(folder, tables=self.tables, max_tokens=self.max_tokens)
+        self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 
     def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:
         """Probabilities of (table, truth) pairs or classes, and attention; see `fusion_scoring.Scores`."""

@@ -6,31 +6,26 @@ Documents are retrieved with BM25 and a title search (section 3.1), their senten
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lisax.corpora import fever, open_folder
-from lisax.formats.families import Family
 from lisax.pipelines import fusion
-from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, WARM_UP, Pipeline, tell
-from lisax.pipelines.inference import KEPT, judge_dates, rank_to_file, verify
+from lisax.pipelines.base import TRAIN, VALIDATION, WARM_UP, tell
+from lisax.pipelines.inference import judge_dates, rank_to_file, verify
+from lisax.pipelines.over_pages import PagePipeline
 from lisax.pipelines.recipe import LABELLERS, WORLD_SHARES, read_recipe
-from lisax.pipelines.sentences import Sentences
 from lisax.pipelines.stages import counting, say
 from lisax.pipelines.text_model import TextModel
-from lisax.records import Claim, Hit, split_sentence_id
+from lisax.records import Claim, Hit
 from lisax.retrieval import documents as retrieval
-from lisax.retrieval.documents import DocumentIndex
-from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.multi_hop import second_pages, second_sentences
 from lisax.retrieval.runs import by_query, read_run, write_run
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
-from lisax.sampling.examples import Example, Passage
+from lisax.sampling.examples import Example
 from lisax.sampling.negatives import Window
 
 BASE_WEAK = 2  # sentences of no information that each claim gives the base
@@ -50,18 +45,13 @@ VARIANTS = {
 }
 
 
-class List5(Pipeline):
+class List5(PagePipeline):
     """One run in the folder `out`: each method is a stage that reads and writes files there."""
 
-    indexed = "index"
     read_recipe = staticmethod(read_recipe)
     world_shares = {"shares": WORLD_SHARES}
 
     # --- Files ------------------------------------------------------------------------------
-
-    @property
-    def index_folder(self) -> Path:
-        return self.out / "index"
 
     def candidates_file(self, role: str) -> Path:
         return self.out / "runs" / f"candidates.{role}.trec"
@@ -70,18 +60,6 @@ class List5(Pipeline):
         return self.out / "runs" / f"{ranker}.{role}.trec"
 
     # --- What stages read -------------------------------------------------------------------
-
-    @functools.cached_property
-    def index(self) -> DocumentIndex:
-        return DocumentIndex.open(self.index_folder)
-
-    @functools.cached_property
-    def sentences(self) -> Sentences:
-        return Sentences(self.index)
-
-    @property
-    def lookup(self) -> sampling.Lookup:
-        return self.sentences.lookup
 
     def candidates(self, role: str) -> dict[str, list[str]]:
         return sampling.ranked_ids(read_run(self.candidates_file(role)))
@@ -95,7 +73,7 @@ class List5(Pipeline):
     def stage_names(self) -> list[str]:
         """In the order of `run`."""
         recipe = self.recipe
-        names = ["index", "retrieve"]
+        names = [*self.first_stages, "retrieve"]
         names += ["world", "vocabulary", WARM_UP] if recipe.warm_up else ["vocabulary"]
         if "pretrain" in recipe.train:
             names += ["examples.pretrain", "train.pretrain"]
@@ -107,7 +85,8 @@ class List5(Pipeline):
             names += ["examples.label", *(f"train.{labeller}" for labeller in recipe.labellers)]
         elif recipe.fuse_bm25:
             names += [f"select.{name}.{VALIDATION}" for name in selectors]
-        names += [f"select.{name}.{REPORT}" for name in dict.fromkeys(("bm25", *selectors, *recipe.rankers))]
+        for role in self.reported_roles:
+            names += [f"select.{name}.{role}" for name in dict.fromkeys(("bm25", *selectors, *recipe.rankers))]
         return names + [f"predict.{variant}" for variant in self.variants]
 
     @property
@@ -136,22 +115,14 @@ class List5(Pipeline):
         self.select_for_labellers()
         self.train_labellers()
 
-    def build_index(self) -> None:
-        """BM25, titles and pages of the corpus."""
-        def work() -> None:
-            retrieval.build_index(self.data.documents(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
-
-        self.stages.run("index", work, outputs=[self.index_folder],
-                        settings={"corpus": self.data_print, "k1": self.recipe.k1, "b": self.recipe.b})
-
     def retrieve_candidates(self) -> None:
         """Sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order."""
         recipe = self.recipe
-        roles = (TRAIN, VALIDATION, REPORT)
+        roles = (TRAIN, VALIDATION, *self.reported_roles)
         document_runs = [self.out / "runs" / f"documents.{role}.trec" for role in roles]
 
         def work() -> None:
-            self._tell_gaps()
+            self.tell_gaps()
             for role, run in zip(roles, document_runs):
                 hits = retrieval.retrieve(self.index, self.claims[role].values(), recipe.documents,
                                           method=recipe.method)
@@ -161,43 +132,17 @@ class List5(Pipeline):
                 found = read_run(run)
                 write_run(self.candidates_file(role), self._expand(found), "candidates")
 
-        self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)], after=["index"],
+        self.stages.run("retrieve", work, outputs=[*document_runs, *map(self.candidates_file, roles)],
+                        after=self.first_stages,
                         settings={"claims": self.data_print, "documents": recipe.documents,
                                   "candidates": recipe.candidates, "method": recipe.method,
                                   **({"hops": 2} if recipe.hops == 2 else {}),
                                   "roles": [recipe.validation_share, recipe.validation_claims,
                                             recipe.report_claims]})
 
-    def _tell_gaps(self) -> None:
-        """A corpus may lack what claims cite, as FEVER's does; such claims cannot be scored as found."""
-        for role, claims in self.claims.items():
-            cited = [claim for claim in claims.values()
-                     if any(split_sentence_id(unit)[0] not in self.index.pages for unit in claim.gold_ids)]
-            if cited:
-                say(f"  {len(cited):,} claims of {role} cite pages that the corpus lacks, the first is '{cited[0].id}'; "
-                    f"`lisax data check {self.data.folder}` names file and line")
-
     def _expand(self, documents: dict[str, list[Hit]]) -> Iterator[Hit]:
         for claim_id, hits in documents.items():
             yield from self.sentences.candidates(claim_id, hits, self.recipe.candidates)
-
-    def texts(self) -> Iterator[str]:
-        """Texts of the corpus, and of the claims as the models will read them."""
-        from lisax.formats.families import encode
-
-        pages = map(self.sentences.page, self.index.pages)
-        claims: Iterable[Claim] = self.claims[TRAIN].values()
-        if self.recipe.warm_up:
-            made = open_folder(self.world_folder)
-            pages, claims = itertools.chain(pages, made.documents()), itertools.chain(claims, made.claims("train"))
-        for document in pages:
-            yield f"{document.title} . {document.text}"
-        for claim in claims:
-            for family in (Family.RANK_ENTITIES, Family.LABEL_POINTWISE):
-                example = Example(claim.id, claim.text, (Passage("", "", "."),), (".", "."))
-                yield encode(example, family, preset=self.preset, count_tokens=len).inputs
-            example = dataclasses.replace(example, sentences=example.sentences * KEPT)
-            yield encode(example, Family.LABEL_LISTWISE, preset=self.preset, count_tokens=len).inputs
 
     def train_pretraining(self) -> None:
         """Span corruption over the corpus, where the recipe asks for it."""
@@ -255,12 +200,13 @@ class List5(Pipeline):
 
     def select(self) -> None:
         """Every ranker over the candidates of the reported claims, and BM25 beside them."""
-        claims = list(self.claims[REPORT].values())
         if self.recipe.fuse_bm25 and not self.recipe.labellers:
             self._select_role("rank_entities", VALIDATION, list(self.claims[VALIDATION].values()), self.recipe.candidates)
-        self._select_bm25(REPORT, claims)
-        for ranker in self.recipe.rankers:
-            self._select_role(ranker, REPORT, claims, self.recipe.candidates)
+        for role in self.reported_roles:
+            claims = list(self.claims[role].values())
+            self._select_bm25(role, claims)
+            for ranker in self.recipe.rankers:
+                self._select_role(ranker, role, claims, self.recipe.candidates)
 
     def _select_role(self, ranker: str, role: str, claims: Sequence[Claim], depth: int) -> None:
         out = self.selection_file(ranker, role)
@@ -268,7 +214,7 @@ class List5(Pipeline):
                         functools.partial(self._select, ranker, role, claims, depth, out), outputs=[out],
                         after=["retrieve", f"train.{ranker}"], settings={"claims": len(claims), "depth": depth})
         if ranker == "rank_entities" and self.recipe.fuse_bm25:
-            if role != REPORT:
+            if role not in self.reported_roles:
                 self._select_bm25(role, claims)
             self._fuse(role)
         if ranker == "rank_entities" and self.recipe.hops == 2:
@@ -280,10 +226,6 @@ class List5(Pipeline):
         with counting(len(claims) * depth, "sentences") as advance:
             rank_to_file(model, claims, candidates, self.lookup, out, depth=depth, spot=self.spotter.spot,
                          tag=ranker, progress=advance)
-
-    @functools.cached_property
-    def spotter(self):
-        return default_spotter(self.index.titles)
 
     def _select_bm25(self, role: str, claims: Sequence[Claim]) -> None:
         """The baseline: BM25 over the sentences of all the claims' candidates, titles before them."""
@@ -376,17 +318,18 @@ class List5(Pipeline):
     def predict(self) -> None:
         """Verdicts of every variant whose models the recipe trains."""
         for variant, (labeller, selection) in self.variants.items():
-            out = self.predictions_file(variant)
-            self.stages.run(f"predict.{variant}", functools.partial(self._predict, variant, labeller, selection, out),
-                            outputs=[out], after=[f"train.{labeller}", f"select.{selection}.test"],
+            self.stages.run(f"predict.{variant}", functools.partial(self._predict, variant, labeller, selection),
+                            outputs=[self.predictions_of(variant, role) for role in self.reported_roles],
+                            after=[f"train.{labeller}",
+                                   *(f"select.{selection}.{role}" for role in self.reported_roles)],
                             settings={"temporal": True} if self.recipe.temporal else {})
 
-    def _predict(self, variant: str, labeller: str, selection: str, out: Path) -> None:
-        claims = self.claims[REPORT]
-        run = read_run(self.selection_file(selection, REPORT))
+    def _predict(self, variant: str, labeller: str, selection: str) -> None:
         model = TextModel.open(self.model_dir(labeller))
-        verdicts = verify(model, claims.values(), run, self.lookup,
-                          aggregate=variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max")
-        if self.recipe.temporal and labeller != "claim_only":
-            verdicts = judge_dates(verdicts, claims, self.lookup)
-        fever.write_predictions(out, verdicts, claims, self.sentences.original_page)
+        for role in self.reported_roles:
+            claims, run = self.claims[role], read_run(self.selection_file(selection, role))
+            verdicts = verify(model, claims.values(), run, self.lookup,
+                              aggregate=variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max")
+            if self.recipe.temporal and labeller != "claim_only":
+                verdicts = judge_dates(verdicts, claims, self.lookup)
+            self.write_verdicts(variant, role, verdicts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import platform
 from collections.abc import Iterable, Mapping
 
@@ -13,12 +14,16 @@ from lisax.metrics.ranking import sentence_selection
 from lisax.page.published import LIST5_SELECTION, LIST5_VERDICTS
 from lisax.page.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow, write_report
 from lisax.page.text_table import text_tables
-from lisax.pipelines.base import Pipeline
-from lisax.pipelines.list5 import KEPT, REPORT, TRAIN, VARIANTS, List5
-from lisax.records import Claim, Verdict, write_json
+from lisax.pipelines.attack_report import attack_figures, attack_tables
+from lisax.pipelines.base import REPORT, TRAIN, Pipeline
+from lisax.pipelines.inference import KEPT
+from lisax.pipelines.list5 import VARIANTS, List5
+from lisax.pipelines.over_pages import ATTACKED
+from lisax.records import Claim, Hit, Verdict, write_json
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
 from lisax.runtime.train_log import read_train_log
+from lisax.sampling.examples import Lookup
 
 CLAIMS_SHOWN = 2000
 SELECTIONS = {"bm25": "BM25 over sentences", "rank": "monoT5 without entities", "rank_entities": "monoT5 with entities",
@@ -64,6 +69,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         "variants": evaluated,
         "majority": majority,
         "selection": {name: selection[name] | {"oracle_fever_score": oracle[name]} for name in selection},
+        "attacks": attack_figures(run, list(evaluated)),
         "claims": {role: len(found) for role, found in run.claims.items()},
         "reported_split": run.reported_split,
         "seed": run.recipe.seed,
@@ -99,17 +105,32 @@ def _report(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdic
         title="LisT5", subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims",
         selection_rows=[*selection_rows, *LIST5_SELECTION], verdict_rows=[*verdict_rows, *LIST5_VERDICTS],
         curves=training_curves(run, (*run.recipe.rankers, *run.recipe.labellers)), confusion=matrix, reliability=reliability, recall_curves=recall_curves,
-        claims=[_view(run, claims[i], chosen[i], selections[run.recipe.selector].get(i, ()))
-                for i in list(claims)[:CLAIMS_SHOWN] if i in chosen],
+        result_tables=attack_tables(figures["attacks"], ROWS), claims=_views(run, claims, chosen, selections, best),
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]})
 
 
-def _view(run: List5, claim: Claim, verdict: Verdict, hits) -> ClaimView:
+def _views(run: List5, claims: Mapping[str, Claim], chosen: Mapping[str, Verdict], selections: Mapping,
+           best: str | None) -> list[ClaimView]:
+    """The first claims, and after them those that attacks made."""
+    def scores(hits: Iterable[Hit]) -> dict[str, float]:
+        return {hit.id: hit.score for hit in hits}
+
+    selected = selections[run.recipe.selector]
+    views = [claim_view(run.lookup, claims[i], chosen[i], scores(selected.get(i, ())))
+             for i in list(claims)[:CLAIMS_SHOWN] if i in chosen]
+    if best and run.recipe.attacks:
+        selected = read_run(run.selection_file(run.recipe.selector, ATTACKED))
+        views += [claim_view(run.lookup, run.claims[ATTACKED][i], verdict, scores(selected.get(i, ())))
+                  for i, verdict in itertools.islice(run.verdicts(best, ATTACKED).items(), CLAIMS_SHOWN)]
+    return views
+
+
+def claim_view(lookup: Lookup, claim: Claim, verdict: Verdict, scores: Mapping[str, float]) -> ClaimView:
+    """A claim as the page shows it; `scores` are the selection's, by sentence id."""
     gold = set(claim.gold_ids)
-    scores = {hit.id: hit.score for hit in hits}
 
     def evidence(unit: str) -> EvidenceView:
-        passage = run.lookup(unit)
+        passage = lookup(unit)
         return EvidenceView(unit, passage.title if passage else "", passage.text if passage else "",
                             scores.get(unit), unit in gold)
 

@@ -12,15 +12,20 @@ from lisax.runtime.checkpoints import read_card, resolve_checkpoint
 
 if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
+    from lisax.pipelines.pointer_model import PointerModel
     from lisax.pipelines.text_model import TextModel
 
 
-def open_model(path: str | os.PathLike) -> TextModel | FusionModel:
+def open_model(path: str | os.PathLike) -> TextModel | FusionModel | PointerModel:
     """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
     if not os.path.isdir(path):
         raise DataError("no such checkpoint or bundle", path=path)
     folder = resolve_checkpoint(path)
     family = (read_card(folder).get("text") or {}).get("family")
+    if family in (Family.POINT_DOCUMENTS, Family.POINT_SENTENCES):
+        from lisax.pipelines.pointer_model import PointerModel
+
+        return PointerModel(folder)
     if family in tuple(Reads):
         raise LisaxError(f"{folder} is a model of the family '{family}', which checks no claims: `lisax index vectors` "
                          "and `lisax answer` use it, and in Python `lisax.pipelines.retriever` and `reader`")

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from lisax.pipelines.attack_recipe import AttackRecipe
 from lisax.records import LisaxError
 from lisax.sampling import negatives
 
@@ -21,7 +22,7 @@ LABELLERS = ("claim_only", "label_pointwise", "label_listwise", "label_listwise_
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe:
+class Recipe(AttackRecipe):
     """The defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`.
 
     `train` maps a model (`rank_entities`, `label_pointwise`, …) to its gin file; models that it does not name are
@@ -76,6 +77,7 @@ class Recipe:
     label_seed: int | None = None  # of labellers and their examples, if another than `seed`
 
     def __post_init__(self):
+        self.check_attacks()
         known = {*RANKERS, *LABELLERS, *STARTS}
         for field in ("train", "initial"):
             if unknown := set(getattr(self, field)) - known:

@@ -40,16 +40,18 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
                         "writes it with one", path=source.folder / VOCABULARY_NAME)
     card = card_of(source, architecture)
     text = card.get("text") or {}
-    if "words" not in text and "tables" not in text and set(formats) != {"bundle"}:
-        raise DataError("`text` with the label words, or the number of tables, is missing: without it there is nothing "
-                        "to score, and only --format bundle can be written", path=source.folder / MODEL_JSON)
+    scored = {"words", "tables", "candidates"} & text.keys()
+    if not scored and set(formats) != {"bundle"}:
+        raise DataError("`text` with the label words, or the number of tables or candidates, is missing: without it "
+                        "there is nothing to score, and only --format bundle can be written",
+                        path=source.folder / MODEL_JSON)
     with new_folder(out) as folder:
         write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
         (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
         write_json(folder / MODEL_JSON, card)
         for name, path in ({VOCABULARY_NAME: source.vocabulary} | _own_files(card, source.folder)).items():
             shutil.copyfile(path, folder / name)
-        if "words" in text or "tables" in text:
+        if scored:
             _write_programs(folder, architecture.for_inference(), text, formats)
     return Path(out)
 
@@ -71,6 +73,9 @@ def _write_programs(folder: Path, model: Any, text: dict[str, Any], formats: Seq
         pieces = [vocabulary.piece_id(word) for word in text["words"]]
         exported = program.export_scorer(model, parameters, pieces)
         program.save(exported, folder, words=text["words"], pieces=pieces)
+    elif "candidates" in text:
+        exported = program.export_pointer(model, parameters, text["candidates"])
+        program.save(exported, folder)
     else:
         exported = program.export_fusion(model, parameters, text["tables"])
         program.save(exported, folder)

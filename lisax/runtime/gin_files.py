@@ -160,6 +160,7 @@ def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
     from lisax.models.decoding import Decoding
     from lisax.models.dual_encoder import DualEncoderConfig
+    from lisax.models.evidence_pointer import PointerConfig
     from lisax.models.reader import ReaderConfig, SpanReaderConfig
     from lisax.models.t5 import T5Config
     from lisax.models.table_fusion import FusionConfig
@@ -170,6 +171,7 @@ def register_configurables() -> None:
     register("infer_script", "infer", inference.InferConfig)
     register("network", "T5Config", T5Config)
     register("table_fusion", "FusionConfig", FusionConfig)
+    register("evidence_pointer", "PointerConfig", PointerConfig)
     register("dual_encoder", "DualEncoderConfig", DualEncoderConfig)
     register("reader", "ReaderConfig", ReaderConfig)
     register("reader", "SpanReaderConfig", SpanReaderConfig)
@@ -184,6 +186,7 @@ def register_configurables() -> None:
     register("partitioning", "PjitPartitioner", partitioning.PjitPartitioner)
     register("adafactor", "Adafactor", optimizers.Adafactor)
     register("optimizers", "AdamW", optimizers.AdamW)
+    register("optimizers", "Adagrad", optimizers.Adagrad)
 
 
 @functools.cache

@@ -22,6 +22,8 @@ from jax import Array
 
 from lisax.models.architectures import Model
 from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
+from lisax.models.evidence_pointer import PointerConfig
+from lisax.models.pointer_loss import COLUMNS
 from lisax.models.t5 import T5Config
 from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig
@@ -34,6 +36,7 @@ from lisax.runtime.fusion_scoring import FusionScorer
 from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.objectives import Loss, apply_model, objective_of
 from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.pointer_scoring import PointerScorer
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.shapes import check_parameters
 from lisax.runtime.resumable import fingerprint, resumable_groups
@@ -131,9 +134,12 @@ class _Loaded:
         """Of each window of (number, example), in order: {"prediction": "…"} and, with beams, "hypotheses":
         [{"prediction", "score"}], best first.
 
-        Of table fusion a prediction is its probabilities [k, classes], with "attention" [heads, k, k] beside."""
+        Of table fusion a prediction is its probabilities [k, classes], with "attention" [heads, k, k] beside; of the
+        evidence pointer the pointers [steps], with "shares" [steps] and "labels" [3] beside."""
         if isinstance(self.model, FusionConfig):
             return self._fused(examples)
+        if isinstance(self.model, PointerConfig):
+            return self._pointed(examples)
         predict = make_predictor(self.model, self.lengths["targets"], decoding, self.partitioner)
 
         def run(batch):
@@ -148,13 +154,25 @@ class _Loaded:
         return in_order(self._windows(examples), self._input_batches, run, readable)
 
     def _fused(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
-        tables, length = self.lengths["targets"], self.lengths["inputs"] // self.lengths["targets"]
-        scorer = FusionScorer(self.model, self.parameters, tables=tables, max_tokens=length)
-        for window in self._windows(examples):
-            claims = [[row[:np.count_nonzero(row)] for row in np.reshape(example["inputs"], (tables, length))]
-                      for _, example in window]
+        tables = self.lengths["targets"]
+        scorer = FusionScorer(self.model, self.parameters, texts=tables, max_tokens=self.lengths["inputs"] // tables)
+        for claims in self._claims(examples, tables):
             yield [{"prediction": probabilities.tolist(), "attention": attention.tolist()}
                    for probabilities, attention in zip(*scorer.scores(claims))]
+
+    def _pointed(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
+        candidates = self.lengths["targets"] // COLUMNS
+        scorer = PointerScorer(self.model, self.parameters, texts=candidates,
+                               max_tokens=self.lengths["inputs"] // candidates)
+        for claims in self._claims(examples, candidates):
+            yield [{"prediction": pointers.tolist(), "shares": shares.tolist(), "labels": labels.tolist()}
+                   for pointers, shares, labels in zip(*scorer.point(claims))]
+
+    def _claims(self, examples: Iterable[tuple[int, dict]], texts: int) -> Iterator[list[list[np.ndarray]]]:
+        """Of each window, the tokens of every claim's texts."""
+        for window in self._windows(examples):
+            yield [[row[:np.count_nonzero(row)] for row in np.reshape(example["inputs"], (texts, -1))]
+                   for _, example in window]
 
     def scores(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
         """Of each window of (number, example), in order: {"score": log-likelihood of the targets}."""

@@ -14,9 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models import dual_encoder, table_fusion, table_truth
+from lisax.models import dual_encoder, pointer_loss, table_fusion, table_truth
 from lisax.models.architectures import Model
 from lisax.models.dual_encoder import NO_PASSAGE, POSITIVE, DualEncoderConfig
+from lisax.models.evidence_pointer import LABEL_COUNT, PointerConfig
+from lisax.models.pointer_loss import COLUMNS
 from lisax.models.reader import ReaderConfig, SpanReaderConfig, span_log_likelihood
 from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import NO_TABLE, TRUE, FusionConfig
@@ -157,6 +159,54 @@ class Fusion:
         return lengths["inputs"] // lengths["targets"]
 
 
+class Pointer:
+    """The evidence pointer's: `inputs` are the texts of k candidates end to end, each padded to the same length;
+    `targets` are COLUMNS numbers of each, see `pointer_loss.gold_of`. A target of the loss is a row, one claim.
+
+    Metrics are of the likeliest pointers step by step: `recall` is the share of claims with an evidence set for which
+    a whole one was pointed to, `score` that of all claims whose label is right, with such a set where it needs one."""
+
+    metrics = {"loss": ("loss", "learned"), "recall": ("found", "provable"), "accuracy": ("right_labels", "labelled"),
+               "score": ("right_claims", "labelled")}
+
+    def weights(self, model: PointerConfig, batch: Batch) -> Array:
+        return pointer_loss.example_weights(model, self._gold(model, batch))
+
+    def _gold(self, model: PointerConfig, batch: Batch) -> pointer_loss.Gold:
+        return pointer_loss.gold_of(batch["decoder_target_tokens"], model.steps)
+
+    def __call__(self, model: PointerConfig, parameters: Any, batch: Batch, loss: Loss,
+                 dropout_key: Array | None) -> dict[str, Array]:
+        gold, weights = self._gold(model, batch), self.weights(model, batch)
+        tokens = batch["encoder_input_tokens"].reshape(*gold.present.shape, -1)
+        forced, own = model.network().apply({"params": parameters}, tokens, gold.pointers,
+                                            enable_dropout=dropout_key is not None,
+                                            rngs={} if dropout_key is None else {"dropout": dropout_key})
+        losses = pointer_loss.example_loss(model, forced, own, gold)
+        found = pointer_loss.complete(own.pointers, gold.sets)[:, -1]
+        labelled = (gold.label >= 0) & (model.relation != "none")
+        right = jnp.zeros_like(labelled)
+        if model.relation != "none":
+            there = (own.pointers[:, :own.labels.shape[1], None] >= 0)
+            shares = jnp.sum(jnp.where(there, jax.nn.softmax(own.labels), 0.0), axis=1)
+            right = labelled & (jnp.argmax(shares, axis=-1) == gold.label)
+        return {name: jnp.sum(value).astype(jnp.float32) for name, value in {
+            "loss": losses * weights, "learned": weights, "provable": gold.sets.any(axis=(1, 2)), "found": found,
+            "labelled": labelled, "right_labels": right,
+            "right_claims": right & (found | (gold.label == LABEL_COUNT - 1)), "input_tokens": tokens > 0,
+            "target_tokens": gold.present, "examples": gold.present.any(axis=-1)}.items()}
+
+    def check(self, model: PointerConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
+        candidates, rest = divmod(lengths["targets"], COLUMNS)
+        if rest or not candidates or lengths["inputs"] % candidates:
+            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: 'targets' has {COLUMNS} numbers of each of a "
+                             "claim's candidates, and their number must divide 'inputs', their texts end to end")
+        _check_plain("the evidence pointer", loss, pack)
+
+    def text_length(self, model: PointerConfig, lengths: Mapping[str, int]) -> int:
+        return lengths["inputs"] // (lengths["targets"] // COLUMNS)
+
+
 class Contrast:
     """The dual encoder's: each question's positive passage among the passages of the whole batch, on all devices
     (of a microbatch, where there are several). `targets` are the classes of `dual_encoder`, the positive first."""
@@ -250,8 +300,9 @@ def _check_plain(what: str, loss: Loss, pack: bool) -> None:
         raise LisaxError(f"{what} has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0")
 
 
-_OBJECTIVES: dict[type, Objective] = {T5Config: TextToText(), FusionConfig: Fusion(), DualEncoderConfig: Contrast(),
-                                      ReaderConfig: Reading(), SpanReaderConfig: Pointing()}
+_OBJECTIVES: dict[type, Objective] = {
+    T5Config: TextToText(), FusionConfig: Fusion(), PointerConfig: Pointer(), DualEncoderConfig: Contrast(),
+    ReaderConfig: Reading(), SpanReaderConfig: Pointing()}
 
 
 def objective_of(model: Model) -> Objective:

@@ -1,4 +1,4 @@
-"""Adafactor (Shazeer & Stern 2018) with T5's defaults and T5X's slots, and AdamW.
+"""Adafactor (Shazeer & Stern 2018) with T5's defaults and T5X's slots, AdamW and Adagrad.
 
 An optimizer has `init(parameters) -> slots` and `update(...) -> (parameters, slots)`. Slots are a tree like
 the parameters' whose leaves are dicts of arrays, so that a checkpoint names them as T5X does:
@@ -127,6 +127,29 @@ class AdamW:
             direction, state = adam.update(gradient, state)
             step = learning_rate * (direction + self.weight_decay * parameter)
             return parameter - step, {"mu": state.mu, "nu": state.nu}
+
+        return _unzip(_map_parameters(update_one, parameters, gradients, slots))
+
+
+@dataclasses.dataclass(frozen=True)
+class Adagrad:
+    """optax's Adagrad (Duchi et al. 2011); the slot `v` is the sum of squared gradients."""
+
+    initial_accumulator_value: float = 0.1
+    epsilon: float = 1e-7
+    global_norm_clip_threshold: float | None = None
+
+    def init(self, parameters: Tree) -> Tree:
+        return _map_parameters(lambda p: {"v": jnp.full_like(p, self.initial_accumulator_value)}, parameters)
+
+    def update(self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array,
+               count: Array) -> tuple[Tree, Tree]:
+        gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
+        adagrad = optax.scale_by_rss(self.initial_accumulator_value, self.epsilon)
+
+        def update_one(parameter, gradient, slot):
+            direction, state = adagrad.update(gradient, optax.ScaleByRssState(slot["v"]))
+            return parameter - learning_rate * direction, {"v": state.sum_of_squares}
 
         return _unzip(_map_parameters(update_one, parameters, gradients, slots))
 

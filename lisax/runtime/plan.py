@@ -19,6 +19,7 @@ import numpy as np
 
 from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig
+from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import parameter_count
@@ -197,14 +198,17 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
         return step.lower(placed, {"encoder_input_tokens": tokens(lengths["inputs"]), **targets}).compile()
     if program != "train" and isinstance(config.model, (DualEncoderConfig, ReaderConfig)):
         raise LisaxError("of dual encoders and readers training alone is planned: plan --program=train")
-    if isinstance(config.model, FusionConfig):
+    if not isinstance(config.model, T5Config):
+        kind = "table fusion" if isinstance(config.model, FusionConfig) else "the evidence pointer"
         if program == "generate":
-            raise LisaxError("table fusion generates nothing: plan --program=score")
+            raise LisaxError(f"{kind} generates nothing: plan --program=score")
         from lisax.runtime.fusion_scoring import compiled_fusion
+        from lisax.runtime.pointer_scoring import compiled_search
 
-        tables = lengths["targets"]
-        texts = jax.ShapeDtypeStruct((rows, tables, lengths["inputs"] // tables), jnp.int32, sharding=partitioner.batch)
-        return compiled_fusion(config.model, partitioner).lower(placed, texts).compile()
+        compiled = compiled_fusion if isinstance(config.model, FusionConfig) else compiled_search
+        length = objective_of(config.model).text_length(config.model, lengths)
+        texts = jax.ShapeDtypeStruct((rows, lengths["inputs"] // length, length), jnp.int32, sharding=partitioner.batch)
+        return compiled(config.model, partitioner).lower(placed, texts).compile()
     if program == "score":
         from lisax.runtime.scoring import compiled_scorer
 

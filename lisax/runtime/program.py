@@ -1,5 +1,5 @@
-"""The scorer of a bundle as StableHLO, for any batch and length: token ids -> logits of the label words, or what
-table fusion says of a claim's tables.
+"""The scorer of a bundle as StableHLO, for any batch and length: token ids -> logits of the label words, what
+table fusion says of a claim's tables, or what a pointer points to of its candidates.
 
 A bundle carries the program beside its parameters, so that scoring needs jax alone: no flax, and no second
 definition of the model. It is lowered once for CPU, CUDA and TPU; parameters are an input, because as constants
@@ -54,6 +54,16 @@ def export_fusion(model: Any, parameters: Mapping[str, Any], tables: int) -> exp
         return probabilities(model.objective, fused), fused.attention
 
     return _exported(score, parameters, ("batch", tables, "length"))
+
+
+def export_pointer(model: Any, parameters: Mapping[str, Any], candidates: int) -> export.Exported:
+    """(parameters, tokens int32 [batch, candidates, length]) -> (pointers float32 [batch, steps], their shares, label
+    probabilities [batch, 3]) of a `PointerConfig`; see `evidence_pointer`."""
+
+    def search(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, ...]:
+        return model.network().apply({"params": nested(parameters)}, tokens, method="search").best()
+
+    return _exported(search, parameters, ("batch", candidates, "length"))
 
 
 def _exported(score: Callable, parameters: Mapping[str, Any], tokens: Sequence[int | str]) -> export.Exported:

@@ -15,7 +15,7 @@ import jax
 from lisax.records import LisaxError, atomic_write
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, CheckpointWriter, best_checkpoint, checkpoint_folder,
-                                       latest_checkpoint, parameter_count, read_metrics)
+                                       latest_checkpoint, parameter_count, read_metrics, read_model_json)
 from lisax.runtime.objectives import objective_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.start import begin, side_files
@@ -55,8 +55,11 @@ def train(config: TrainConfig) -> TrainResult:
     state, first_step, total = run.state, int(run.state.step), run.total_steps
     card, model_dir = run.card, Path(config.model_dir)
     progress = Progress(total)
-    if first_step >= total:
-        progress.say(f"{model_dir} has {first_step} of {total} steps: nothing to train")
+    waiting = _Patience(config)
+    if first_step >= total or waiting.ended(first_step):
+        progress.say(f"{model_dir} has {first_step} of {total} steps"
+                     + (f" and was not better since {waiting.best_step}" if first_step < total else "")
+                     + ": nothing to train")
         return _result(config, state, started)
     progress.say(f"{parameter_count(state.parameters) / 1e6:.1f} M parameters, {partitioner.mesh.devices.size} "
                  f"{jax.default_backend()} device(s), steps {first_step} to {total}")
@@ -87,7 +90,7 @@ def train(config: TrainConfig) -> TrainResult:
     try:
         with _Stopper() as stopper, CheckpointWriter(model_dir, save, card, files) as writer, \
                 data.Prefetched(source(skip)) as batches, hosts.ending_together():
-            while step < total and not stopper.wanted(step):
+            while step < total and not waiting.ended(step) and not stopper.wanted(step):
                 try:
                     batch = next(batches)
                 except StopIteration:
@@ -113,11 +116,14 @@ def train(config: TrainConfig) -> TrainResult:
                     meter.pause()
                     if evaluated:
                         metrics = evaluator(state.parameters, step)
+                        waiting.hear(metrics, step)
                         log.write(step, "dev", metrics)
                         progress.say(f"step {step}  dev  " + "  ".join(f"{k} {v:.4f}" for k, v in metrics.items()))
                     if step % save.period == 0 or step == total or (evaluated and save.best_metric):
                         saved = writer.save(state, metrics if evaluated else {})
                     meter.run()
+            if step < total and not stopper.asked:
+                progress.say(f"ends at step {step} of {total}: not better since step {waiting.best_step}")
             if stopper.asked:
                 flush()
                 if saved != checkpoint_folder(model_dir, step) and step > first_step:
@@ -129,6 +135,29 @@ def train(config: TrainConfig) -> TrainResult:
     finally:
         log.close()
     return _result(config, state, started, metrics)
+
+
+class _Patience:
+    """Says when training has not become better for too long (early stopping)."""
+
+    def __init__(self, config: TrainConfig):
+        self._config, self._best, self.best_step = config, None, None
+        folder = best_checkpoint(config.model_dir)
+        if config.patience is not None and folder is not None:
+            self.hear({config.checkpoint.save.best_metric: read_metrics(folder)["best"]["value"]}, read_model_json(folder)["step"])
+
+    def hear(self, metrics: Mapping[str, float], step: int) -> None:
+        save = self._config.checkpoint.save
+        if self._config.patience is None:
+            return
+        value = metrics[save.best_metric] * (1 if save.best_mode == "max" else -1)
+        if self._best is None or value > self._best:
+            self._best, self.best_step = value, step
+
+    def ended(self, step: int) -> bool:
+        patience = self._config.patience
+        return patience is not None and self.best_step is not None and (
+            step - self.best_step >= patience * self._config.eval_period)
 
 
 class _Evaluator:

@@ -50,6 +50,7 @@ class TrainConfig:
     checkpoint: CheckpointConfig = CheckpointConfig()
     eval_period: int = 1000
     eval_steps: int | None = None  # batches of dev_data read at most
+    patience: int | None = None  # evaluations without a better `best_metric` after which training ends; None: all steps
     log_period: int = 50
     random_seed: int | None = 0
     evaluate: Callable[[Any, int], Mapping[str, float]] | None = None
@@ -67,6 +68,9 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
     for name in ("eval_period", "log_period"):
         if getattr(config, name) < 1:
             raise LisaxError(f"{name} must be at least 1 step, found {getattr(config, name)}")
+    if config.patience is not None and (config.patience < 1 or config.checkpoint.save.best_metric is None):
+        raise LisaxError(f"PATIENCE is {config.patience}: it must be at least 1, and counts evaluations without a "
+                         "better BEST_METRIC, which has to be given")
     microbatches = config.trainer.num_microbatches
     if microbatches is not None and microbatches < 1:
         raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")

@@ -40,7 +40,7 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
         assert config.model.objective == name.split("_")[1]
         assert config.model.heads == (0 if "no_attention" in name else 2)
         if large:
-            assert objective.text_length(lengths) == 512 and f"_top{lengths['targets']}_" in name
+            assert objective.text_length(config.model, lengths) == 512 and f"_top{lengths['targets']}_" in name
             schedule = config.trainer.learning_rate_fn
             rates = [float(schedule(step)) for step in (0, 15_000, 30_000, 45_000, 60_000)]
             assert rates == pytest.approx([1e-8, 2.5e-6, 5e-6, 2.5e-6, 1e-8], rel=1e-3)

@@ -49,6 +49,8 @@ Recipe.candidates = 12
 Recipe.ranking_window = (1, 12)
 Recipe.labelling_window = (1, 10)
 Recipe.fuse_bm25 = True
+Recipe.attacks = True
+Recipe.attacked_claims = 3
 """
 OUTPUTS = ("runs/candidates.test.trec", "runs/rank_entities.test.trec", "runs/fused.test.trec", "runs/rank_entities.train.trec",
            "examples/label_listwise_infused.train.jsonl", "predictions/infused.jsonl", "predictions/max.jsonl")
@@ -90,9 +92,12 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
     assert {"recall@5", "map@5"} <= figures["ranking"].keys()
     assert {"fever_score", "label_accuracy", "evidence_precision", "evidence_recall", "evidence_f1"} <= figures["fever"].keys()
     assert figures["best_variant"] == "infused" and figures["fever"] == figures["variants"]["infused"]
+    by_kind = figures["attacks"]["by_kind"]
+    assert by_kind["clean"]["variants"]["infused"]["fever_score"] == figures["fever"]["fever_score"]
+    assert len(by_kind) > 4 and by_kind["all attacks"]["variants"].keys() == figures["variants"].keys()
     assert {"train.rank_entities", "predict.infused"} <= figures["seconds"].keys()
     page = (out / "report.html").read_text()
-    assert "noise infused" in page and next(iter(claims.values())).text.split()[0] in page
+    assert "noise infused" in page and "FEVER score by attack" in page and next(iter(claims.values())).text.split()[0] in page
 
 
 def test_a_second_run_does_nothing_and_a_changed_setting_redoes_what_depends_on_it(folder, out, capfd):

@@ -202,7 +202,7 @@ import tensorflow as tf
 score = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
 print(json.dumps({name: x.numpy().tolist() for name, x in score(tokens=tf.constant(np.load(sys.argv[2]))).items()}))
 """, folder / bundle.SAVED_MODEL_NAME, tmp_path / "tokens.npy").splitlines()[-1])
-    ours = FusionScorer.open(checkpoint, tables=3, max_tokens=11).scores(tokens.tolist())
+    ours = FusionScorer.open(checkpoint, texts=3, max_tokens=11).scores(tokens.tolist())
     for name, wanted in ours._asdict().items():
         np.testing.assert_allclose(np.reshape(of_tensorflow[name], wanted.shape), wanted, atol=ATOL)
 

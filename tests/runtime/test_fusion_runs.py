@@ -128,7 +128,7 @@ def test_scoring_is_the_forward_pass_of_training(objective):
     model = dataclasses.replace(MODEL, objective=objective)
     parameters, batch = initialize(model, 1), batch_of(5, rows=24)
     tables = batch["encoder_input_tokens"].reshape(24, TABLES, LENGTH)
-    scorer = FusionScorer(model, parameters, tables=TABLES, max_tokens=LENGTH, tokens_per_batch=64)
+    scorer = FusionScorer(model, parameters, texts=TABLES, max_tokens=LENGTH, tokens_per_batch=64)
     told = []
     scores = scorer.scores([[list(map(int, row)) for row in rows] for rows in tables], told.append)
     assert sum(told) == 24 and len(told) > 1
@@ -149,7 +149,7 @@ def test_claims_of_fewer_tables_and_other_lengths_in_any_order():
     parameters, rng = initialize(MODEL, 1), np.random.default_rng(0)
     claims = [[[*map(int, rng.integers(2, 60, rng.integers(0, 20))), 1] for _ in range(rng.integers(0, 4))]
               for _ in range(13)]
-    scorer = FusionScorer(MODEL, parameters, tables=TABLES, max_tokens=24, tokens_per_batch=128)
+    scorer = FusionScorer(MODEL, parameters, texts=TABLES, max_tokens=24, tokens_per_batch=128)
     whole = scorer.scores(claims)
     backwards = scorer.scores(claims[::-1])
     np.testing.assert_allclose(backwards.probabilities[::-1], whole.probabilities, atol=1e-5)
@@ -169,7 +169,7 @@ def test_claims_of_fewer_tables_and_other_lengths_in_any_order():
 
 def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
     claims = [[[2, 9, 1], [3, 8, 1]]]
-    expected = FusionScorer(MODEL, whole.parameters, tables=TABLES, max_tokens=LENGTH).scores(claims)
+    expected = FusionScorer(MODEL, whole.parameters, texts=TABLES, max_tokens=LENGTH).scores(claims)
     loaded = flatten(load_parameters(whole.model_dir))
     assert cli.main(["checkpoint", "show", str(whole.model_dir)]) == 0
     assert cli.main(["checkpoint", "export", str(whole.model_dir), "--format", "t5x-native", "--out",
@@ -177,11 +177,11 @@ def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
     for name, leaf in flatten(load_parameters(tmp_path / "native")).items():
         np.testing.assert_array_equal(leaf, loaded[name])
     for path in (whole.model_dir, tmp_path / "native"):
-        found = FusionScorer.open(path, tables=TABLES, max_tokens=LENGTH).scores(claims)
+        found = FusionScorer.open(path, texts=TABLES, max_tokens=LENGTH).scores(claims)
         np.testing.assert_array_equal(found.probabilities, expected.probabilities)
     _t5_checkpoint(tmp_path / "t5")
     with pytest.raises(LisaxError, match="is no table fusion"):
-        FusionScorer.open(tmp_path / "t5", tables=TABLES, max_tokens=LENGTH)
+        FusionScorer.open(tmp_path / "t5", texts=TABLES, max_tokens=LENGTH)
     assert cli.main(["checkpoint", "export", str(whole.model_dir), "--format", "huggingface", "--out",
                      str(tmp_path / "hf")]) == 1
     assert "is no plain T5" in capsys.readouterr().err and not (tmp_path / "hf").exists()

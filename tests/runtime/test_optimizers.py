@@ -6,7 +6,7 @@ import numpy as np
 import optax
 import pytest
 
-from lisax.runtime.optimizers import Adafactor, AdamW
+from lisax.runtime.optimizers import Adafactor, Adagrad, AdamW
 
 SHAPES = {"square": (128, 128), "wide": (130, 200), "tall": (200, 130), "thin": (127, 200), "scale": (64,)}
 
@@ -38,6 +38,11 @@ def test_adamw_is_optax_adamw():
     ours = AdamW(weight_decay=0.1, global_norm_clip_threshold=1.0)
     theirs = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(0.01, weight_decay=0.1))
     assert _follow(ours, theirs) < 1e-6
+
+
+def test_adagrad_is_optax_adagrad():
+    theirs = optax.chain(optax.clip_by_global_norm(2.0), optax.adagrad(0.01))
+    assert _follow(Adagrad(global_norm_clip_threshold=2.0), theirs) < 1e-6
 
 
 def test_slots_have_t5x_shapes():

@@ -22,11 +22,12 @@ LAYOUTS = """
 import dataclasses, json, jax, jax.numpy as jnp, numpy as np
 from lisax.models.stacking import stack, unstack
 from lisax.models.t5 import T5Config, initialize
+from lisax.models.evidence_pointer import PointerConfig
 from lisax.models.table_fusion import FusionConfig
 from lisax.runtime.optimizers import Adafactor, AdamW
 from lisax.runtime.partitioning import PjitPartitioner, bytes_on_device
 from lisax.runtime.step import Loss, TrainState, make_train_step
-import fusion_task
+import fusion_task, pointer_task
 from memory_task import batch_of
 
 t5 = T5Config(vocab_size=64, emb_dim=32, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
@@ -35,8 +36,9 @@ batch = batch_of(3, rows=16)
 batch["decoder_loss_weights"][:8, 2:] = 0
 fusion_batch = fusion_task.batch_of(3, rows=16)
 fusion_batch["decoder_target_tokens"][:8, 2] = 0  # some tables, and some gold ones, are absent
-batches = {T5Config: batch, FusionConfig: fusion_batch}
-initial = {model: jax.tree.map(np.asarray, initialize(model)) for model in (t5, FusionConfig(t5))}
+batches = {T5Config: batch, FusionConfig: fusion_batch, PointerConfig: pointer_task.batch_of(3, rows=16)}
+pointer = PointerConfig(t5, steps=2, hidden=16, hops=1)
+initial = {model: jax.tree.map(np.asarray, initialize(model)) for model in (t5, FusionConfig(t5), pointer)}
 
 def run(model, devices, microbatches=1, layout={}, optimizer=None, **options):
     config, batch = model.replaced(**options), batches[type(model)]
@@ -56,6 +58,7 @@ results = {}
 for name, model, optimizer, layouts in (
         ("fusion", FusionConfig(t5), adamw,
          [(1, 2, 1, {}), (4, 1, 1, {}), (2, 2, 2, everything | dict(attention_chunk=3))]),
+        ("pointer", pointer, adamw, [(1, 2, 1, {}), (2, 2, 2, dict(scan_layers=True, remat="full"))]),
         ("adamw", t5, adamw, [(1, 1, 1, {}), (1, 2, 1, {}), (4, 2, 1, {}), (8, 1, 1, {}), (2, 1, 2, everything)]),
         ("adafactor", t5, adafactor, [(4, 1, 1, {}), (1, 2, 1, everything), (2, 2, 2, everything)])):
     expected, expected_metrics, whole = run(model, jax.devices()[:1], optimizer=optimizer)
@@ -75,7 +78,7 @@ def test_all_layouts_equal_one_device():
     done = subprocess.run([sys.executable, "-c", LAYOUTS], env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads(done.stdout)
-    assert len(results) == 11
+    assert len(results) == 13
     for name, found in results.items():
         assert found["parameters"] < 1e-5 and found["metrics"] < 1e-5, (name, found)
     # Fully sharded, a device holds about an eighth; as replicas, all.

@@ -45,9 +45,10 @@ def test_says_what_is_wrong(arguments, message):
 
 
 @pytest.mark.parametrize("program", ["train", "score"])
-def test_plans_table_fusion(program):
-    done = plan("--topology=cpu-1", "--json", f"--program={program}", "--gin_file=models/table_fusion.gin",
-                "--gin.TASK_FEATURE_LENGTHS={'inputs': 96, 'targets': 3}")
+@pytest.mark.parametrize("model, targets", [("table_fusion", 3), ("evidence_pointer", 24)])
+def test_plans_models_of_several_texts(program, model, targets):
+    done = plan("--topology=cpu-1", "--json", f"--program={program}", f"--gin_file=models/{model}.gin",
+                f"--gin.TASK_FEATURE_LENGTHS={{'inputs': 96, 'targets': {targets}}}")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["fits"]
 

@@ -1,0 +1,277 @@
+"""Pointer networks over the candidates of a claim (DeSePtion, section 5): an LSTM points at one after the other.
+
+A T5 encoder reads the claim with each candidate, a page's title or a sentence, and the text's vector m_p is one place
+of the memory. At every step the LSTM reads the vector it pointed to last, q hops over the memory give h (equation 2),
+an MLP on [m_p; h] gives the distribution over the candidates that are left, and an MLP on h the claim's label given
+the evidence so far (equation 4). Nothing knows the order of the candidates. Parameters are T5X's of the encoder and
+the embedding, so that a T5 checkpoint starts them, and a `pointer` head that is computed in float32.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from lisax.models.attention import MASKED, Dense, constrain, fan_in
+from lisax.models.pooling import POOLINGS, pooled
+from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
+
+RELATIONS = ("sequence", "set", "none")
+LABEL_COUNT = 3  # in the order of `records.LABELS`
+
+
+@dataclasses.dataclass(frozen=True)
+class PointerConfig:
+    """Architecture: a T5, whose decoder is not used, and the pointer network on its encoder.
+
+    `relation` is how a claim is labelled. "sequence": at every step, by the state that points (the joint model); "set":
+    once, by an MLP of its own on the vectors of all that was pointed to, side by side with their maximum and minimum
+    (the paper's baseline without a joint loss); "none": not at all (documents)."""
+
+    t5: T5Config
+    relation: str = "sequence"
+    steps: int = 5  # N sentences, or D documents
+    hidden: int = 200  # of the LSTM and of the MLPs
+    hops: int = 3  # q
+    beam_size: int = 5  # in inference
+    pointer_weight: float = 1.0  # lambda of L = lambda * L(ptr) + L(rel seq)
+    # Labels are also learned along the model's own pointers, most of which are not yet evidence.
+    own_steps: bool = True
+    # False: the encoder, fine-tuned on single pairs before, stays as it is, as in the paper.
+    train_encoder: bool = True
+    pooling: str = "attention"
+
+    def __post_init__(self):
+        if isinstance(self.t5, dict):  # as it stands in `model.json`
+            object.__setattr__(self, "t5", T5Config(**self.t5))
+        for name, known in (("relation", RELATIONS), ("pooling", POOLINGS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be {', '.join(map(repr, known))}, found '{getattr(self, name)}'")
+        for name in ("steps", "hidden", "hops", "beam_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, found {getattr(self, name)}")
+
+    def replaced(self, **fields: Any) -> PointerConfig:
+        """The same model with other fields of its T5."""
+        return dataclasses.replace(self, t5=self.t5.replaced(**fields))
+
+    def for_inference(self) -> PointerConfig:
+        return dataclasses.replace(self, t5=self.t5.for_inference())
+
+    def network(self) -> EvidencePointer:
+        return EvidencePointer(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return (jax.ShapeDtypeStruct((1, 2, 2), jnp.int32),)
+
+
+class Memory(NamedTuple):
+    vectors: Array  # m, float32 [rows, k, emb]
+    keys: Array  # W_g m, float32 [rows, k, hidden]
+    pointer_keys: Array  # the pointer MLP's part of m, float32 [rows, k, hidden]
+    present: Array  # bool [rows, k]: whether there is a candidate
+
+
+class Pointed(NamedTuple):
+    """One sequence of steps a row (in the head one a hypothesis). Where no candidate is left, a step points to -1."""
+
+    pointers: Array  # int32 [rows, steps]
+    log_pointers: Array  # float32 [rows, steps, k] of the distribution at each step
+    labels: Array  # logits float32 [rows, steps, 3]; [rows, 1, 3] of the relation "set", [rows, 0, 3] of "none"
+
+
+class Found(NamedTuple):
+    """The best hypotheses of a beam search, best first."""
+
+    pointers: Array  # int32 [rows, beam, steps], -1 where no candidate is left
+    scores: Array  # float32 [rows, beam]: log-probability of the whole sequence
+    shares: Array  # float32 [rows, beam, steps]: probability of each pointer given those before
+    labels: Array  # float32 [rows, beam, 3]: probabilities, averaged over steps; zeros of the relation "none"
+
+    def best(self) -> tuple[Array, Array, Array]:
+        """(pointers float32 [rows, steps], shares, labels) of the best hypotheses; all of one type, as programs are."""
+        return self.pointers[:, 0].astype(jnp.float32), self.shares[:, 0], self.labels[:, 0]
+
+
+class EvidencePointer(nn.Module):
+    """Token 0 is padding; a candidate without tokens is absent."""
+
+    config: PointerConfig
+
+    def setup(self):
+        self.token_embedder = TokenEmbedder(self.config.t5)
+        self.encoder = Encoder(self.config.t5)
+        self.pointer = PointerHead(self.config)
+
+    def __call__(self, tokens: Array, gold: Array | None = None, *, enable_dropout: bool = False
+                 ) -> tuple[Pointed, Pointed]:
+        """(along the gold pointers, along the model's own) of tokens int32 [rows, k, length].
+
+        `gold` int32 [rows, steps] are numbers of candidates from 1, and 0 where the model goes on by itself. All
+        texts of all rows are one batch of the encoder."""
+        rows = tokens.shape[0]
+        gold = jnp.zeros((rows, self.config.steps), jnp.int32) if gold is None else gold
+        both = self.pointer.follow(self._read(tokens, enable_dropout), jnp.stack([gold, jnp.zeros_like(gold)], axis=1))
+        forced, own = (Pointed(*(x[:, i] for x in both)) for i in (0, 1))
+        return forced, own
+
+    def search(self, tokens: Array) -> Found:
+        return self.pointer.search(self._read(tokens, False))
+
+    def _read(self, tokens: Array, dropout: bool) -> Memory:
+        rows, candidates, length = tokens.shape
+        texts = constrain(tokens.reshape(rows * candidates, length), "batch", "length")
+        valid, trained = texts > 0, self.config.train_encoder
+        encoded = self.encoder(self.token_embedder(texts), pair_mask(valid, valid), dropout=dropout and trained)
+        return self.pointer.memory(encoded if trained else jax.lax.stop_gradient(encoded), valid, candidates, dropout)
+
+
+class PointerHead(nn.Module):
+    """What follows the encoder, in float32. Hypotheses are a dimension of their own, [rows, beam, ...]."""
+
+    config: PointerConfig
+
+    def setup(self):
+        config, emb_dim = self.config, self.config.t5.emb_dim
+
+        def dense(features: int, axes: tuple[str, str] = ("embed", "mlp")) -> Dense:
+            return Dense(features, "float32", fan_in, axes)
+
+        hidden = config.hidden
+        self.query = (self.param("pooling", nn.initializers.normal(1.0), (emb_dim,), jnp.float32)
+                      if config.pooling == "attention" else None)
+        self.start = self.param("start", nn.initializers.normal(1.0), (emb_dim,), jnp.float32)  # read before a pointer
+        self.lstm_input, self.lstm_state = dense(4 * hidden), dense(4 * hidden)
+        self.lstm_bias = self.param("lstm_bias", _forget_gate_open, (4 * hidden,), jnp.float32)
+        self.keys, self.hop = dense(hidden), dense(hidden)  # W_g, W_a
+        self.hop_score = self.param("hop_score", nn.initializers.normal(hidden ** -0.5), (hidden,), jnp.float32)  # v_h
+        self.pointer_keys, self.pointer_state = dense(hidden), dense(hidden)
+        self.pointer_score = self.param("pointer_score", nn.initializers.normal(hidden ** -0.5), (hidden,), jnp.float32)
+        if config.relation != "none":
+            self.hidden, self.classes = dense(hidden), dense(LABEL_COUNT, ("mlp", "classes"))
+        self.dropout = nn.Dropout(config.t5.dropout_rate)
+
+    def memory(self, encoded: Array, valid: Array, candidates: int, dropout: bool) -> Memory:
+        """encoded [rows * k, length, emb], valid bool [rows * k, length]."""
+        vectors = pooled(encoded.astype(jnp.float32), valid, self.query)
+        vectors = self.dropout(vectors, deterministic=not dropout).reshape(-1, candidates, vectors.shape[-1])
+        present = valid.any(axis=-1).reshape(-1, candidates)
+        return Memory(vectors, self.keys(vectors), self.pointer_keys(vectors), present)
+
+    def follow(self, memory: Memory, gold: Array) -> Pointed:
+        """Step by step along each hypothesis of `gold` int32 [rows, beam, steps], where it is 0 along the likeliest."""
+        rows, candidates, _ = memory.vectors.shape
+        state, last = self._begin(rows, gold.shape[1])
+        used = jnp.zeros((rows, gold.shape[1], candidates), bool)
+        pointers, distributions, labels, read = [], [], [], []
+        for step in range(self.config.steps):
+            state, h, logits = self._step(memory, state, last)
+            left = memory.present[:, None] & ~used
+            chosen = jnp.argmax(jnp.where(left, logits, -jnp.inf), axis=-1)
+            chosen = jnp.where(gold[..., step] > 0, gold[..., step] - 1, chosen)
+            chosen = jnp.where(left.any(axis=-1), chosen, -1)
+            used, last = used | one_hot(chosen, candidates), self._read_at(memory, chosen)
+            pointers.append(chosen)
+            distributions.append(jax.nn.log_softmax(jnp.where(left, logits, MASKED)))
+            read.append(last)
+            if self.config.relation == "sequence":
+                labels.append(self._labels(h))
+        pointers = jnp.stack(pointers, axis=-1)
+        if self.config.relation == "set":
+            labels.append(self._labels_of_set(jnp.stack(read, axis=2), pointers))
+        empty = jnp.zeros((*pointers.shape[:2], 0, LABEL_COUNT))
+        return Pointed(pointers, jnp.stack(distributions, axis=2), jnp.stack(labels, axis=2) if labels else empty)
+
+    def search(self, memory: Memory) -> Found:
+        """The likeliest sequences of pointers that a beam of `beam_size` finds."""
+        config = self.config
+        (rows, candidates, emb_dim), beam = memory.vectors.shape, config.beam_size
+        state, last = self._begin(rows, beam)
+        # All hypotheses are the same before the first step: one of them goes on.
+        scores = jnp.where(jnp.arange(beam) == 0, 0.0, MASKED) * jnp.ones((rows, 1))
+        used = jnp.zeros((rows, beam, candidates), bool)
+        pointers = jnp.full((rows, beam, 0), -1, jnp.int32)
+        shares = jnp.zeros((rows, beam, 0))
+        labels = jnp.zeros((rows, beam, LABEL_COUNT))
+        read = jnp.zeros((rows, beam, 0, emb_dim))
+        for _ in range(config.steps):
+            state, h, logits = self._step(memory, state, last)
+            left = memory.present[:, None] & ~used
+            any_left = left.any(axis=-1, keepdims=True)
+            log_pointers = jax.nn.log_softmax(jnp.where(left, logits, MASKED))
+            # Where nothing is left, one continuation keeps the hypothesis as it is.
+            stays = jnp.where(jnp.arange(candidates) == 0, 0.0, MASKED)
+            log_pointers = jnp.where(any_left, log_pointers, stays)
+            if config.relation == "sequence":
+                labels += jnp.where(any_left, jax.nn.softmax(self._labels(h)), 0.0)
+            scores, best = jax.lax.top_k((scores[..., None] + log_pointers).reshape(rows, -1), beam)
+            parent, chosen = best // candidates, best % candidates
+
+            def of_parent(x: Array) -> Array:
+                return jnp.take_along_axis(x, parent.reshape(rows, beam, *(1,) * (x.ndim - 2)), axis=1)
+
+            share = jnp.exp(jnp.take_along_axis(of_parent(log_pointers), chosen[..., None], axis=-1))
+            there = of_parent(any_left)
+            chosen = jnp.where(there[..., 0], chosen, -1)
+            state, used, labels = jax.tree.map(of_parent, (state, used, labels))
+            used, last = used | one_hot(chosen, candidates), self._read_at(memory, chosen)
+            pointers = jnp.concatenate([of_parent(pointers), chosen[..., None].astype(jnp.int32)], axis=-1)
+            shares = jnp.concatenate([of_parent(shares), jnp.where(there, share, 0.0)], axis=-1)
+            read = jnp.concatenate([of_parent(read), last[:, :, None]], axis=2)
+        if config.relation == "set":
+            labels = jax.nn.softmax(self._labels_of_set(read, pointers))
+        else:
+            labels /= jnp.maximum(jnp.sum(pointers >= 0, axis=-1, keepdims=True), 1)
+        return Found(pointers, scores, shares, labels)
+
+    def _begin(self, rows: int, beam: int) -> tuple[tuple[Array, Array], Array]:
+        """((hidden, cell), what the first step reads)"""
+        zeros = jnp.zeros((rows, beam, self.config.hidden))
+        return (zeros, zeros), jnp.broadcast_to(self.start, (rows, beam, self.start.shape[0]))
+
+    def _step(self, memory: Memory, state: tuple[Array, Array], last: Array
+              ) -> tuple[tuple[Array, Array], Array, Array]:
+        """((hidden, cell), h after all hops [rows, beam, hidden], pointer logits [rows, beam, k])"""
+        hidden, cell = state
+        gates = self.lstm_input(last) + self.lstm_state(hidden) + self.lstm_bias
+        write, forget, show, new = jnp.split(gates, 4, axis=-1)
+        cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(write) * jnp.tanh(new)
+        hidden = jax.nn.sigmoid(show) * jnp.tanh(cell)
+        h = hidden
+        for _ in range(self.config.hops):
+            scores = jnp.tanh(memory.keys[:, None] + self.hop(h)[:, :, None]) @ self.hop_score
+            weights = jax.nn.softmax(jnp.where(memory.present[:, None], scores, MASKED))
+            h = jnp.einsum("rbk,rkh->rbh", weights, memory.keys)
+        logits = jnp.tanh(memory.pointer_keys[:, None] + self.pointer_state(h)[:, :, None]) @ self.pointer_score
+        return (hidden, cell), h, logits
+
+    def _labels(self, x: Array) -> Array:
+        return self.classes(jnp.tanh(self.hidden(x)))
+
+    def _labels_of_set(self, read: Array, pointers: Array) -> Array:
+        """[rows, beam, 3] of the vectors that were read [rows, beam, steps, emb], side by side and pooled."""
+        there = pointers[..., None] >= 0
+        some = there.any(axis=-2)
+        highest, lowest = (sign * jnp.max(jnp.where(there, sign * read, MASKED), axis=-2) for sign in (1, -1))
+        pools = [jnp.where(some, pool, 0.0) for pool in (highest, lowest)]
+        return self._labels(jnp.concatenate([read.reshape(*read.shape[:2], -1), *pools], axis=-1))
+
+    def _read_at(self, memory: Memory, chosen: Array) -> Array:
+        """The vectors [rows, beam, emb] at `chosen` int32 [rows, beam]; zeros at -1."""
+        vectors = jnp.take_along_axis(memory.vectors, jnp.maximum(chosen, 0)[..., None], axis=1)
+        return jnp.where(chosen[..., None] >= 0, vectors, 0.0)
+
+
+def one_hot(chosen: Array, candidates: int) -> Array:
+    """bool [..., candidates]; -1 is none of them."""
+    return chosen[..., None] == jnp.arange(candidates)
+
+
+def _forget_gate_open(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+    quarter = shape[0] // 4
+    return jnp.zeros(shape, dtype).at[quarter:2 * quarter].set(1.0)

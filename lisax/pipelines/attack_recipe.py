@@ -1,0 +1,26 @@
+"""Attacked claims in a run, as its recipe asks for them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from lisax.records import LisaxError
+
+
+@dataclasses.dataclass(frozen=True)
+class AttackRecipe:
+    """Attacks by rule, of all kinds but lexical substitution (`lisax attack` has that too)."""
+
+    attacks: bool = False  # attacked claims of the reported split are verified beside the clean ones
+    attacked_claims: int | None = None  # that are verified of a kind at most; None: all
+    # Share of attacked claims among those of train, 0 to train on clean claims alone.
+    attacked_share: float = 0.0
+
+    def check_attacks(self) -> None:
+        if not 0 <= self.attacked_share < 1:
+            raise LisaxError(f"attacked_share must be at least 0 and below 1, found {self.attacked_share}")
+
+    @property
+    def attacked_roles(self) -> tuple[str, ...]:
+        """Roles of the claims that are attacked."""
+        return (*(["train"] if self.attacked_share else []), *(["test"] if self.attacks else []))

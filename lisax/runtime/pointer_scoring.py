@@ -1,0 +1,58 @@
+"""Pointing with the evidence pointer: beam search over each claim's candidates, and label probabilities."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from lisax.runtime.claim_scoring import ClaimScorer
+from lisax.runtime.partitioning import Partitioner
+
+if TYPE_CHECKING:
+    from lisax.models.evidence_pointer import PointerConfig
+
+
+class Pointing(NamedTuple):
+    """Of the best sequence of pointers of each claim."""
+
+    pointers: np.ndarray  # int32 [claims, steps]: places of candidates, -1 where none is left
+    shares: np.ndarray  # float32 [claims, steps]: probability of each pointer given those before
+    labels: np.ndarray  # float32 [claims, 3] in the order of `LABELS`; zeros of a model that does not label
+
+
+@functools.cache
+def compiled_search(model: PointerConfig | None, partitioner: Partitioner, program: Callable | None = None
+                    ) -> Callable[[Any, jax.Array], Any]:
+    """The compiled (parameters, tokens [rows, k, width]) -> (pointers, shares, labels) of the best hypotheses."""
+
+    def search(parameters: Any, tokens: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        if program is not None:
+            return program(parameters, tokens)
+        with partitioner.constraints():
+            return model.network().apply({"params": parameters}, tokens, method="search").best()
+
+    return jax.jit(search, out_shardings=partitioner.batch)
+
+
+class PointerScorer(ClaimScorer):
+    """Points for claims, each given as one text for each of its candidates."""
+
+    model_name, text_name = "evidence pointer", "candidates"
+    compiled = staticmethod(compiled_search)
+
+    @staticmethod
+    def model_type() -> type:
+        from lisax.models.evidence_pointer import PointerConfig
+
+        return PointerConfig
+
+    def point(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
+              ) -> Pointing:
+        """The best pointers for token ids [claim][candidate][token]; see `run`. A claim without candidates points
+        nowhere and has labels of no meaning."""
+        pointers, shares, labels = self.run(claims, progress)
+        return Pointing(pointers.astype(np.int32), shares, labels)

@@ -1,0 +1,115 @@
+"""Tasks of the evidence pointer, from `examples/pointer_*.{split}.jsonl` in the data folder.
+
+`pointer_documents` and `pointer_sentences` point, see `encode_candidates`. Before them the encoder learns from single
+pairs, text to text: `pointer_titles` whether a page's title belongs to the claim, in a ranker's words, and
+`pointer_labels` what a sentence says of it, in a pointwise labeller's.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import seqio
+import tensorflow as tf
+
+from lisax.formats.families import Family, encode_each_candidate
+from lisax.formats.pointing import COLUMNS, pointer_targets
+from lisax.formats.presets import Preset
+from lisax.formats.vocabulary import EOS_ID
+from lisax.records import LisaxError
+from lisax.sampling.pointer_examples import PointerExample
+from tasks import families, metrics
+from tasks.locations import FileOf, in_data_folder
+from tasks.vocabularies import default_vocabulary
+
+PAIR_TASKS = {"pointer_titles": Family.RANK, "pointer_labels": Family.LABEL_POINTWISE}
+POINTER_TASKS = {"pointer_documents": Family.POINT_DOCUMENTS, "pointer_sentences": Family.POINT_SENTENCES}
+
+
+def add_all() -> None:
+    for name, family in PAIR_TASKS.items():
+        families.add(name, family, in_data_folder("examples/" + name + ".{split}.jsonl"))
+    for name, family in POINTER_TASKS.items():
+        add(name, family, in_data_folder("examples/" + name + ".{split}.jsonl"))
+
+
+def add(name: str, family: Family, file_of: FileOf, *, splits: Sequence[str] = ("train", "dev"),
+        vocabulary: seqio.Vocabulary | None = None, preset: Preset | None = None) -> seqio.Task:
+    """Registers a pointing task over a file of pointer examples; a vocabulary or preset as in `families.add`."""
+    task = seqio.TaskRegistry.add(
+        name,
+        source=families.LineSource(name, file_of, splits),
+        preprocessors=[seqio.CacheDatasetPlaceholder(),
+                       functools.partial(encode_candidates, task=name, family=family, preset=preset)],
+        output_features={"inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
+                         "targets": seqio.Feature(seqio.PassThroughVocabulary(COLUMNS), add_eos=False)},
+        postprocess_fn=with_sets,
+        metric_fns=[metrics.pointed_recall])
+    return families.described(task, family, preset,
+                              lambda lengths: lengths["inputs"] // (lengths["targets"] // COLUMNS),
+                              lambda lengths: lengths["targets"] // COLUMNS)
+
+
+def encode_candidates(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
+                      sequence_length: Mapping[str, int] | None, *, task: str, family: Family,
+                      preset: Preset | None) -> tf.data.Dataset:
+    """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k * COLUMNS], with ids and texts beside.
+
+    The candidates' tokens, each with its EOS and filled with 0 to L, stand end to end, as do their numbers (see
+    `formats.pointing`); both are 0 where a claim has fewer than k candidates. An example with more is an error.
+
+    `inputs_pretokenized` (a line a candidate), `targets_pretokenized` (gold places), `claim_id`, `candidate_ids`
+    (joined by spaces) and `sets` (places joined by spaces, sets by semicolons) are strings.
+    """
+    lengths = sequence_length or {}
+    k, rest = divmod(lengths.get("targets") or 0, COLUMNS)
+    tokens = lengths.get("inputs") or 0
+    if not k or rest or not tokens or tokens % k:
+        raise LisaxError(f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} "
+                         f"for k candidates of L tokens, found {dict(lengths) or None}")
+    wording, to_ids = families.wording_of(output_features, preset, family)
+    ids_of = families.remembering(to_ids)
+
+    def one(line: bytes) -> tuple:
+        example = families.parsed(line, PointerExample.from_row, task)
+        count = len(example.candidates)
+        if count > k:
+            raise LisaxError(f"task '{task}': claim '{example.claim_id}' has {count} candidates, TASK_FEATURE_LENGTHS "
+                             f"has room for {k}")
+        inputs, targets = np.zeros((k, tokens // k), np.int32), np.zeros((k, COLUMNS), np.int32)
+        texts = encode_each_candidate(example, family, preset=wording, max_tokens=tokens // k,
+                                      count_tokens=lambda text: len(ids_of(text)))
+        for i, text in enumerate(texts):
+            ids = [*ids_of(text), EOS_ID]
+            inputs[i, :len(ids)] = ids
+        if count:
+            targets[:count] = pointer_targets(count, example.label, example.pointers, example.sets)
+        return (inputs.reshape(-1), targets.reshape(-1), "\n".join(texts), " ".join(map(str, example.pointers)),
+                example.claim_id, " ".join(example.unit_ids),
+                ";".join(" ".join(map(str, places)) for places in example.sets))
+
+    def many(lines: np.ndarray) -> tuple:
+        inputs, targets, *texts = zip(*map(one, lines))
+        return (np.stack(inputs), np.stack(targets), *map(families.encoded, texts))
+
+    names = ("inputs", "targets", "inputs_pretokenized", "targets_pretokenized", "claim_id", "candidate_ids", "sets")
+    shapes = [[None, tokens], [None, k * COLUMNS], *[[None]] * 5]
+
+    def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        columns = tf.numpy_function(many, [batch["line"]], [tf.int32, tf.int32, *[tf.string] * 5])
+        for column, shape in zip(columns, shapes, strict=True):
+            column.set_shape(shape)
+        return dict(zip(names, columns, strict=True))
+
+    return dataset.batch(families.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+
+
+def with_sets(output, example: Mapping | None = None, is_target: bool = False):
+    """What metrics see: the pointers as they are, or of the target the record's ids and evidence sets."""
+    if not is_target or example is None:
+        return output
+    sets = [set(map(int, places.split())) for places in example["sets"].decode().split(";") if places]
+    return {"claim_id": example["claim_id"].decode(), "candidates": example["candidate_ids"].decode().split(),
+            "sets": sets}

@@ -1,0 +1,51 @@
+"""The experiments of DeSePtion are whole: they parse, are what their names say, and have the paper's hyperparameters."""
+
+import pytest
+
+from lisax.models.evidence_pointer import PointerConfig
+from lisax.models.t5 import T5Config
+from lisax.pipelines import recipe as list5
+from lisax.pipelines.pointer_recipe import TASKS, read_recipe
+from lisax.runtime.gin_files import GIN_CONFIGS, configured
+from lisax.runtime.objectives import objective_of
+from lisax.runtime.optimizers import Adagrad
+
+FOLDER = GIN_CONFIGS / "experiments" / "deseption"
+SIZES = {"micro": 32, "base": 768, "large": 1024}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("model", TASKS)
+def test_a_models_file_needs_only_what_is_given_on_the_command_line(model, size):
+    given = ["MODEL_DIR = 'out'", "VOCAB_SIZE = 256"]
+    points = model not in ("titles", "labels")
+    if size == "micro":
+        given += ["MIXTURE_OR_TASK_NAME = 'given'", "TASK_FEATURE_LENGTHS = {'inputs': 96, 'targets': 16}"]
+    else:
+        given += ["INITIAL_CHECKPOINT_PATH = 'given'"]
+    with configured("train", [FOLDER / f"{model}_{size}.gin"], given) as config:
+        pass
+    assert type(config.model) is (PointerConfig if points else T5Config)
+    assert config.model.t5.emb_dim == SIZES[size] and (config.total_steps or config.relative_steps)
+    objective, lengths = objective_of(config.model), config.train_data.task_feature_lengths
+    objective.check(config.model, config.loss, lengths, config.train_data.pack)
+    assert config.checkpoint.save.best_metric in objective.metrics
+    if points:
+        assert config.model.relation == {"documents": "none", "evidence": "sequence", "evidence_set": "set"}[model]
+    if size != "micro":
+        assert config.train_data.mixture_or_task_name == TASKS[model]
+    if points and size != "micro":
+        assert config.optimizer == Adagrad(global_norm_clip_threshold=2.0) and config.train_data.batch_size == 16
+        assert float(config.trainer.learning_rate_fn(1000)) == pytest.approx(0.01) and config.patience == 100
+        assert (config.model.hidden, config.model.hops, config.model.beam_size, config.model.steps) == (200, 3, 5, 5)
+        assert not config.model.train_encoder and config.model.pointer_weight == 1
+        assert objective.text_length(config.model, lengths) == (64 if model == "documents" else 128)
+
+
+@pytest.mark.parametrize("name", ["world", "scratch", "paper_base"])
+def test_a_recipes_files_exist(name):
+    recipe = read_recipe([FOLDER / f"{name}.gin"], ["T5_CHECKPOINT = 'a'"] if name == "paper_base" else [])
+    assert recipe.train.keys() == TASKS.keys()
+    assert all((GIN_CONFIGS / path).is_file() for path in recipe.train.values())
+    starts = {start.removeprefix("warm_up/") for start in recipe.initial.values() if start.startswith("warm_up/")}
+    assert starts <= (list5.read_recipe([recipe.warm_up]).train.keys() if recipe.warm_up else set())

@@ -1,0 +1,245 @@
+"""The evidence pointer: its network, its beams against all sequences, and its losses against plain numpy."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lisax.models import pointer_loss
+from lisax.models.architectures import describe, from_description
+from lisax.models.evidence_pointer import RELATIONS, Pointed, PointerConfig
+from lisax.models.pointer_loss import COLUMNS, Gold
+from lisax.models.t5 import T5Config, initialize
+
+T5 = T5Config(vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32)
+CONFIG = PointerConfig(T5, steps=3, hidden=12, hops=2, beam_size=2)
+
+
+def tokens_of(seed=0, rows=3, candidates=4, length=5):
+    tokens = np.random.default_rng(seed).integers(2, 48, (rows, candidates, length)).astype(np.int32)
+    tokens[:, 1, 3:] = 0
+    tokens[1, 2:] = 0  # two candidates, fewer than steps
+    return tokens
+
+
+@functools.cache
+def compiled(config, method):
+    return jax.jit(lambda parameters, *inputs: config.network().apply({"params": parameters}, *inputs, method=method))
+
+
+parameters_of = functools.cache(initialize)
+
+
+def call(config, tokens, gold=None, method=None, seed=0):
+    return compiled(config, method)(parameters_of(config, seed), tokens, *(() if gold is None else (gold,)))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_shapes_and_sums(relation):
+    config = dataclasses.replace(CONFIG, relation=relation)
+    forced, own = call(config, tokens_of())
+    labels = {"sequence": 3, "set": 1, "none": 0}[relation]
+    for pointed in (forced, own):
+        assert pointed.log_pointers.shape == (3, 3, 4) and pointed.labels.shape == (3, labels, 3)
+        assert pointed.labels.dtype == pointed.log_pointers.dtype == jnp.float32
+        pointers = np.asarray(pointed.pointers)
+        assert (pointers[1] == [*pointers[1, :2], -1]).all() and set(pointers[1, :2]) == {0, 1}
+        for row in (0, 2):  # no candidate twice, and all probability on those that are left
+            assert len(set(pointers[row])) == 3
+            for step in range(3):
+                shares = np.exp(pointed.log_pointers[row, step])
+                assert shares.sum() == pytest.approx(1, rel=1e-5) and (shares[pointers[row, :step]] == 0).all()
+    found = call(config, tokens_of(), method="search")
+    assert found.pointers.shape == (3, 2, 3) and found.shares.shape == (3, 2, 3) and found.labels.shape == (3, 2, 3)
+    np.testing.assert_allclose(found.labels.sum(-1), np.zeros((3, 2)) if relation == "none" else np.ones((3, 2)), rtol=1e-5)
+    np.testing.assert_array_equal(found.shares[1, :, 2], [0, 0])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_permuted_candidates_have_permuted_pointers(relation):
+    config, order = dataclasses.replace(CONFIG, relation=relation), np.array([2, 0, 3, 1])
+    tokens = tokens_of()[[0, 2]]
+    place = np.argsort(order)  # where each candidate now stands
+    for method in (None, "search"):
+        found, permuted = call(config, tokens, method=method), call(config, tokens[:, order], method=method)
+        found, permuted = (pair[1] if method is None else pair for pair in (found, permuted))
+        np.testing.assert_array_equal(permuted.pointers, place[np.asarray(found.pointers)])
+        np.testing.assert_allclose(permuted.labels, found.labels, atol=1e-5)
+
+
+def test_absent_candidates_and_padding_change_nothing():
+    config, tokens = CONFIG, tokens_of()
+    more = np.zeros((3, 6, 8), np.int32)
+    more[:, :4, :5] = tokens
+    few, many = (call(config, t, method="search") for t in (tokens, more))
+    np.testing.assert_array_equal(few.pointers[:, 0], many.pointers[:, 0])
+    np.testing.assert_allclose(few.labels[:, 0], many.labels[:, 0], atol=1e-5)
+    np.testing.assert_allclose(few.scores[:, 0], many.scores[:, 0], atol=1e-4)
+
+
+@pytest.mark.parametrize("relation, seed", [("sequence", 0), ("sequence", 1), ("set", 2)])
+def test_a_wide_beam_is_exhaustive_search(relation, seed):
+    """Every sequence, scored by following it as gold."""
+    config, tokens = dataclasses.replace(CONFIG, relation=relation, beam_size=24), tokens_of(seed)
+    found = call(config, tokens, method="search", seed=seed)
+    for row, candidates in enumerate((4, 2, 4)):
+        sequences = list(itertools.permutations(range(candidates), min(3, candidates)))
+        gold = np.zeros((24, 3), np.int32)  # one shape for all
+        gold[:len(sequences), :len(sequences[0])] = np.array(sequences) + 1
+        forced, _ = call(config, np.repeat(tokens[row:row + 1], 24, axis=0), gold, seed=seed)
+        every = []
+        for i, sequence in enumerate(sequences):
+            steps = [float(forced.log_pointers[i, t, p]) for t, p in enumerate(sequence)]
+            shares = np.asarray(jax.nn.softmax(forced.labels[i]))[:len(sequence)].mean(axis=0)
+            every.append((sum(steps), sequence, np.exp(steps), shares))
+        score, sequence, steps, shares = max(every)
+        assert float(found.scores[row, 0]) == pytest.approx(score, abs=1e-4)
+        assert [p for p in np.asarray(found.pointers[row, 0]) if p >= 0] == list(sequence)
+        np.testing.assert_allclose(found.shares[row, 0, :len(sequence)], steps, atol=1e-5)
+        np.testing.assert_allclose(found.labels[row, 0], shares, atol=1e-5)
+
+
+def test_a_beam_of_one_follows_the_likeliest():
+    config = dataclasses.replace(CONFIG, beam_size=1)
+    _, own = call(config, tokens_of())
+    np.testing.assert_array_equal(call(config, tokens_of(), method="search").pointers[:, 0], own.pointers)
+
+
+def test_one_step_by_its_definition():
+    """Equations 1 to 4 in plain numpy, from the vectors of the memory."""
+    config = dataclasses.replace(CONFIG, pooling="mean")
+    parameters, tokens = initialize(config), tokens_of()[:1]
+    head = jax.tree.map(np.asarray, parameters["pointer"])
+    m = np.asarray(config.network().apply({"params": parameters}, tokens, method=lambda net, t: net._read(t, False)).vectors)[0]
+
+    def kernel(name):
+        return head[name]["kernel"]
+
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    gates = head["start"] @ kernel("lstm_input") + head["lstm_bias"]  # the state is zero
+    write, _, show, new = np.split(gates, 4)
+    h = sigmoid(show) * np.tanh(sigmoid(write) * np.tanh(new))
+    g = m @ kernel("keys")
+    for _ in range(2):
+        scores = np.tanh(g + h @ kernel("hop")) @ head["hop_score"]
+        h = np.exp(scores) / np.exp(scores).sum() @ g
+    scores = np.tanh(np.concatenate([m, np.tile(h, (4, 1))], -1)
+                     @ np.concatenate([kernel("pointer_keys"), kernel("pointer_state")])) @ head["pointer_score"]
+    _, own = call(config, tokens)
+    np.testing.assert_allclose(own.log_pointers[0, 0], scores - np.log(np.exp(scores).sum()), atol=1e-4)
+    np.testing.assert_allclose(own.labels[0, 0], np.tanh(h @ kernel("hidden")) @ kernel("classes"), atol=1e-4)
+
+
+# --- Targets and losses ----------------------------------------------------------------------
+
+# Of four claims: a set of two and one of one; two sentences, the second past the steps; without information; unlabelled.
+SETS = [[{2, 0}, {3}], [{0, 1}], [], [{1}]]
+LABELS = [0, 1, 2, -1]
+POINTERS = [[2, 0, 3], [0, 1], [], [1]]
+
+
+def targets():
+    rows = np.zeros((4, 4, COLUMNS), np.int32)
+    for row, (sets, label, pointers) in enumerate(zip(SETS, LABELS, POINTERS)):
+        rows[row, :, 0] = 2 + label
+        for step, place in enumerate(pointers, start=1):
+            rows[row, place, 1] = step
+        for number, places in enumerate(sets):
+            rows[row, list(places), 2 + number] = 1
+    rows[1, 2:, 0] = 0  # absent
+    return rows.reshape(4, -1)
+
+
+def pointed(seed, labels=3, own=False):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(4, 3, 4)) * 2
+    pointers = np.array([rng.permutation(4)[:3] for _ in range(4)] if own else
+                        [[2, 0, 3], [0, 1, -1], [3, 1, 0], [1, 0, 2]])
+    return Pointed(jnp.asarray(pointers), jax.nn.log_softmax(jnp.asarray(logits, jnp.float32)),
+                   jnp.asarray(rng.normal(size=(4, labels, 3)) * 2, jnp.float32))
+
+
+def expected_label_loss(pointed, row, last_only):
+    losses = []
+    for step in range(3):
+        so_far = {int(p) for p in pointed.pointers[row, :step + 1]}
+        label = LABELS[row] if any(places <= so_far for places in SETS[row]) else 2
+        logits = np.asarray(pointed.labels[row, 0 if last_only else step], float)
+        if pointed.pointers[row, step] >= 0 or last_only:
+            losses.append(-np.log(np.exp(logits[label]) / np.exp(logits).sum()))
+    if LABELS[row] < 0:
+        return 0.0
+    return losses[-1] if last_only else np.mean(losses)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("own_steps", [True, False])
+def test_losses_by_their_definitions(relation, own_steps):
+    config = dataclasses.replace(CONFIG, relation=relation, own_steps=own_steps, pointer_weight=0.5)
+    gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
+    last_only = relation == "set"
+    forced, own = pointed(1, 1 if last_only else 3), pointed(2, 1 if last_only else 3, own=True)
+    losses = pointer_loss.example_loss(config, forced, own, gold)
+    for row in range(4):
+        steps = [-float(forced.log_pointers[row, t, p]) for t, p in enumerate(POINTERS[row])]
+        expected = 0.5 * (np.mean(steps) if steps else 0.0)
+        if relation != "none":
+            along = [forced, own] if own_steps else [forced]
+            expected += np.mean([expected_label_loss(pointed, row, last_only) for pointed in along])
+        assert float(losses[row]) == pytest.approx(expected, rel=1e-5), row
+    weights = pointer_loss.example_weights(config, gold)
+    np.testing.assert_array_equal(weights, [1, 1, relation != "none", 1])
+
+
+def test_the_gold_label_is_not_enough_until_a_set_is_complete():
+    gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
+    np.testing.assert_array_equal(gold.pointers, [[3, 1, 4], [1, 2, 0], [0, 0, 0], [2, 0, 0]])
+    pointers = jnp.array([[2, 1, 0], [1, 0, -1], [0, 1, 2], [1, 2, 3]])
+    np.testing.assert_array_equal(pointer_loss.complete(pointers, gold.sets),
+                                  [[0, 0, 1], [0, 1, 1], [0, 0, 0], [1, 1, 1]])
+    np.testing.assert_array_equal(pointer_loss.complete(jnp.array([[1, 3, 0]]), gold.sets[:1]), [[0, 1, 1]])
+
+
+@pytest.mark.parametrize("relation, options", [("sequence", {"scan_layers": True, "remat": "full"}), ("set", {}),
+                                               ("none", {})])
+def test_gradients_reach_every_parameter_and_are_finite(relation, options):
+    config = dataclasses.replace(CONFIG, relation=relation).replaced(**options)
+    tokens = np.random.default_rng(3).integers(2, 48, (4, 4, 5)).astype(np.int32)
+    tokens[1, 2:] = 0
+    gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
+
+    def loss(parameters):
+        forced, own = config.network().apply({"params": parameters}, tokens, gold.pointers)
+        return jnp.sum(pointer_loss.example_loss(config, forced, own, gold))
+
+    for path, gradient in jax.tree_util.tree_leaves_with_path(jax.jit(jax.grad(loss))(initialize(config))):
+        assert np.isfinite(gradient).all() and np.abs(gradient).max() > 0, path
+
+
+def test_an_encoder_that_is_not_trained_has_no_gradient():
+    config = dataclasses.replace(CONFIG, train_encoder=False)
+    gold = Gold(*(x[:1] for x in pointer_loss.gold_of(jnp.asarray(targets()), 3)))
+
+    def loss(parameters):
+        forced, own = config.network().apply({"params": parameters}, tokens_of()[:1], gold.pointers)
+        return jnp.sum(pointer_loss.example_loss(config, forced, own, gold))
+
+    gradients = jax.jit(jax.grad(loss))(initialize(config))
+    assert all(not np.any(leaf) for name in ("encoder", "token_embedder") for leaf in jax.tree.leaves(gradients[name]))
+    assert all(np.any(leaf) for leaf in jax.tree.leaves(gradients["pointer"]))
+
+
+def test_descriptions_and_wrong_fields():
+    assert from_description(describe(CONFIG)) == CONFIG and describe(CONFIG)["kind"] == "evidence_pointer"
+    for fields, message in (({"relation": "each"}, "relation must be 'sequence', 'set', 'none', found 'each'"),
+                            ({"pooling": "first"}, "pooling must be"), ({"hops": 0}, "hops must be at least 1")):
+        with pytest.raises(ValueError, match=message):
+            PointerConfig(T5, **fields)

@@ -1,0 +1,43 @@
+"""Candidate pages: three ways to find them, and what is never one."""
+
+from __future__ import annotations
+
+import pytest
+
+from lisax.records import Claim, Document, Sentence
+from lisax.retrieval.candidates import noun_phrases, only_points_on, retrieve
+from lisax.retrieval.documents import build_index
+
+
+def page(title, text):
+    name = title.replace(" ", "_")
+    return Document(name, title, (Sentence(name, 0, text),))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    return build_index([
+        page("Savages (2012 film)", "A thriller with Blake Lively."), page("Savages (disambiguation)", "Savages may be:"),
+        page("List of savages", "Savages, a list."), page("Blake Lively", "An actress."),
+        page("Thriller film", "A kind of film."), page("River Osk", "A river in the north.")], tmp_path_factory.mktemp("index"))
+
+
+def test_candidates_come_from_text_titles_and_phrases(index):
+    hits = list(retrieve(index, [Claim("1", "Savages was only a thriller film."), Claim("2", "Zzz.")], 5))
+    found = [hit.id for hit in hits if hit.query_id == "1"]
+    assert {"Savages_(2012_film)", "Thriller_film"} <= set(found) and len(found) == len(set(found))
+    assert not {"Savages_(disambiguation)", "List_of_savages"} & set(found)
+    assert [hit.rank for hit in hits if hit.query_id == "1"] == list(range(1, len(found) + 1))
+    assert len(list(retrieve(index, [Claim("1", "Savages was only a thriller film.")], 1))) == 1
+
+
+@pytest.mark.parametrize(("title", "expected"), [
+    ("Savages (disambiguation)", True), ("List of rivers", True), ("Lists of lists", True), ("Liszt", False),
+    ("The List of Names", False), ("Disambiguation", False)])
+def test_pages_that_only_point_on(title, expected):
+    assert only_points_on(title) is expected
+
+
+def test_noun_phrases_stand_between_stop_words():
+    assert noun_phrases("The Faba river is the longest tributary of the Osk.") == ["Faba river", "longest tributary", "Osk"]
+    assert noun_phrases("one two three four five six") == []
