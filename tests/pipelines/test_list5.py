@@ -137,7 +137,7 @@ def test_until_stops_after_a_stage(folder, tmp_path, capfd):
     assert (tmp_path / "spiece.model").exists() and not (tmp_path / "examples").exists()
     assert "stopped after vocabulary" in capfd.readouterr().err
     assert cli.main(command(folder, tmp_path / "none", "--until", "vocabluary")[3:]) == 1
-    assert "no stage 'vocabluary'; its stages are index, retrieve, vocabulary" in capfd.readouterr().err
+    assert "no stage 'vocabluary'; its stages are index, attack, retrieve, vocabulary" in capfd.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
