@@ -1,5 +1,6 @@
 # make demo [DATA=folder] [OUT=folder]   LisT5 from claims to verdicts, with a report
 # make test                              the tests; those of the page in a browser where one is found
+# make test-slow                         the few that take more than half a minute each
 # make test-browser                      those in a browser; installs Chromium where there is none
 # make peers                             what tests and benchmarks compare with: torch's T5, the TPU compiler
 # make beam                              Apache Beam too, for `lisax cache`
@@ -8,13 +9,16 @@ OUT ?= out
 VENV = .venv
 STAMP = $(VENV)/.installed
 
-.PHONY: demo test test-browser peers beam venv clean
+.PHONY: demo test test-slow test-browser peers beam venv clean
 
 demo: $(STAMP)
 	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
 
 test: $(STAMP)
-	$(VENV)/bin/python -m pytest -n 2 --dist loadfile -rs
+	$(VENV)/bin/python -m pytest -n 2 --dist loadfile -rs -m "not slow"
+
+test-slow: $(STAMP)
+	$(VENV)/bin/python -m pytest -n 2 --dist loadfile -rs -m slow
 
 test-browser: $(STAMP)
 	command -v chromium chromium-browser google-chrome > /dev/null || $(VENV)/bin/playwright install --with-deps chromium

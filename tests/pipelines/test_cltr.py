@@ -123,6 +123,7 @@ def test_transfer_needs_no_training(finished, capsys):
     assert "belongs to `lisax run cltr`" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_cross_validation_asks_every_question_once(finished):
     folder, command = finished
     out = folder / "folds"

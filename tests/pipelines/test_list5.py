@@ -109,6 +109,7 @@ def test_a_second_run_does_nothing_and_a_changed_setting_redoes_what_depends_on_
     assert (out / "runs/rank_entities.test.trec").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_a_run_interrupted_in_every_way_completes_to_the_same_files(folder, out, tmp_path):
     for number, mark, code in ((signal.SIGINT, "[retrieve]", 130), (signal.SIGKILL, "first step after", -9),
                                (signal.SIGTERM, "first step after", 0),

@@ -205,6 +205,7 @@ def test_a_wrong_recipe(fields, said):
 # --- The verbs ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_iterate_and_verbalize(tmp_path, capsys):
     data = tmp_path / "dart"
     data.mkdir()

@@ -72,6 +72,7 @@ def test_two_processes_learn_what_one_does(tmp_path):
     assert len(_losses(tmp_path / "two")) == 8
 
 
+@pytest.mark.slow
 def test_sigterm_to_one_process_saves_and_ends_both(tmp_path):
     processes = _start_two(tmp_path / "m", 100_000)
     _wait_for_steps(tmp_path / "m", 3, processes)
@@ -82,6 +83,7 @@ def test_sigterm_to_one_process_saves_and_ends_both(tmp_path):
     assert complete_steps(tmp_path / "m")
 
 
+@pytest.mark.slow
 def test_the_death_of_one_process_ends_the_other_and_the_run_goes_on_later(tmp_path):
     processes = _start_two(tmp_path / "m", 100_000, layout=("SaveCheckpointConfig.period=20",))
     _wait_for_steps(tmp_path / "m", 50, processes)
