@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lisax.pipelines.list5_report import versions
+from lisax.pipelines.reporting import versions
 from lisax.records import write_json
 
 

@@ -31,11 +31,10 @@ class SentencePieces(seqio.SentencePieceVocabulary):
         return self._sentencepiece_model_file or str(locations.vocabulary_path())
 
     def _model_context(self):
-        # The parent loads the path it was made with; give it the one found, for the time of the call.
-        if self._model is None and not self._sentencepiece_model_file:
-            resolved = SentencePieces(locations.vocabulary_path(), self.extra_ids)
-            self._model = resolved._model_context()
-        return super()._model_context()
+        # The parent keeps what it loaded first; the locations may have changed since, so they are asked at each call.
+        if self._sentencepiece_model_file:
+            return super()._model_context()
+        return _located(locations.vocabulary_path(), self.extra_ids)._model_context()
 
     def __eq__(self, other) -> bool:
         return (isinstance(other, seqio.SentencePieceVocabulary) and self.extra_ids == other.extra_ids
@@ -43,6 +42,11 @@ class SentencePieces(seqio.SentencePieceVocabulary):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+
+@functools.lru_cache(maxsize=8)
+def _located(path: Path, extra_ids: int) -> SentencePieces:
+    return SentencePieces(path, extra_ids)
 
 
 class ByteVocabulary(seqio.ByteVocabulary):

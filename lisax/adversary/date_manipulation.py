@@ -24,7 +24,7 @@ from lisax.adversary.dates import Date, Found, Variant
 from lisax.adversary.prose import capitalised, is_negated, readable, sentence
 from lisax.adversary.statements import ONCE
 from lisax.adversary.subjects import subject_of
-from lisax.records import Claim, Label
+from lisax.records import Claim, Label, split_sentence_id
 
 _NEARBY = 3  # years, months or days: reach of the bounds where nothing is known
 _BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?: the)?(?: year| month of)? $")
@@ -110,7 +110,7 @@ class DateManipulation:
         for members in claim.evidence_sets:
             if len(members) != 1:
                 continue
-            page = members[0].rpartition("_")[0]
+            page = split_sentence_id(members[0])[0]
             if page in self._corpus:
                 for event in self._corpus.about(page).events:
                     if event.unit == members[0] and event.once == verb and subject_page(claim, self._corpus) == page:

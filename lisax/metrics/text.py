@@ -35,8 +35,6 @@ def overlap(references: References, texts: Sequence[str], extra: Sequence[str] =
         raise LisaxError(f"there is no measure '{min(unknown)}' of texts; the optional ones are meteor and bertscore")
     from sacrebleu.metrics import BLEU, CHRF, TER
 
-    from sacrebleu.metrics import BLEU, CHRF, TER
-
     columns = _columns(references)
     measures = {"bleu": BLEU(lowercase=True), "chrf": CHRF(lowercase=True), "ter": TER()}
     figures: dict[str, float | int] = {name: measure.corpus_score(list(texts), columns).score / 100

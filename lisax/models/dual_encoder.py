@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from lisax.models.attention import constrain
+from lisax.models.pooling import pooled
 from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
 
 POOLINGS = ("mean", "first")
@@ -81,13 +82,9 @@ class DualEncoder(nn.Module):
     def _vectors(self, encoder: nn.Module, tokens: Array, dropout: bool) -> Array:
         valid = constrain(tokens, "batch", "length") > 0
         encoded = encoder(self.token_embedder(tokens), pair_mask(valid, valid), dropout=dropout).astype(jnp.float32)
-        if self.config.pooling == "first":
-            pooled = encoded[:, 0]
-        else:
-            count = jnp.maximum(jnp.sum(valid, axis=-1, keepdims=True), 1)
-            pooled = jnp.einsum("tl,tle->te", valid.astype(jnp.float32), encoded) / count
+        vectors = encoded[:, 0] if self.config.pooling == "first" else pooled(encoded, valid, None)
         # The dot product of two vectors is then scaled as attention's logits are.
-        return pooled * pooled.shape[-1] ** -0.25
+        return vectors * vectors.shape[-1] ** -0.25
 
 
 class _Tower(nn.Module):

@@ -14,14 +14,13 @@ from pathlib import Path
 
 from lisax.corpora import Dataset
 from lisax.metrics.ranking import answer_measures, table_measures
-from lisax.page.report import Report, write_report
-from lisax.page.text_table import text_tables
-from lisax.pipelines import cltr_report
+from lisax.page.report import Report
+from lisax.pipelines import cltr_report, reporting
 from lisax.pipelines.base import REPORT, TRAIN, WARM_UP
 from lisax.pipelines.cltr import CELLS, TABLES, Cltr
 from lisax.pipelines.cltr_recipe import CltrRecipe
 from lisax.pipelines.stages import say
-from lisax.records import LisaxError, Question, write_json
+from lisax.records import LisaxError, Question
 from lisax.retrieval.runs import read_qrels, read_run
 from lisax.sampling.folds import Fold
 from lisax.sampling.folds import folds as deal
@@ -80,14 +79,12 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
         cltr_report.finish(run)
         runs.append(run)
     found = _figures(runs)
-    write_json(out / "metrics.json", found)
     report = Report(
         title=f"CLTR: {folds}-fold cross-validation",
         subtitle=f"{data.folder} · {found['questions']:,} questions · {found['tables']:,} tables",
         notes=[cltr_report.WITH_ONE_TABLE], result_tables=cltr_report.result_tables(found),
         facts={"mean of folds": _named(found["mean"]), "deviation over folds": _named(found["deviation"])})
-    write_report(out / "report.html", report)
-    return f"{text_tables(report)}\n\n{out / 'report.html'}\n{out / 'metrics.json'}"
+    return reporting.write(out, found, report)
 
 
 def _figures(runs: list[Cltr]) -> dict:

@@ -10,14 +10,11 @@ import numpy as np
 from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.page import charts, heatmap
 from lisax.page.published import CLTR_ANSWERS, CLTR_RETRIEVAL
-from lisax.page.report import Report, ResultRow, ResultTable, write_report
-from lisax.page.text_table import text_tables
-from lisax.pipelines import pool_scores
+from lisax.page.report import Report, ResultRow, ResultTable
+from lisax.pipelines import pool_scores, reporting
 from lisax.pipelines.base import REPORT
 from lisax.pipelines.cltr import BM25, CELLS, FUSED, MAX, MEAN, TABLES, Cltr
-from lisax.pipelines.list5_report import training_curves, versions
 from lisax.pipelines.table_answers import TableScores
-from lisax.records import write_json
 from lisax.retrieval.runs import read_qrels, read_run
 
 RETRIEVAL = {"P@5": "precision@5", "P@10": "precision@10", "NDCG@5": "ndcg@5", "NDCG@10": "ndcg@10",
@@ -36,14 +33,10 @@ WITH_ONE_TABLE = (
 def finish(run: Cltr) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
     found = figures(run)
-    write_json(run.out / "metrics.json", found)
-    report = _report(run, found)
-    write_report(run.out / "report.html", report)
-    written = ["report.html", "metrics.json"]
-    if run.recipe.scorers:
-        heatmap.write_page(run.out / "heatmaps.html", f"Questions of {run.data.folder.name}", _heatmaps(run))
-        written.insert(1, "heatmaps.html")
-    return "\n".join([text_tables(report), "", *(str(run.out / name) for name in written)])
+    heatmaps = [run.out / "heatmaps.html"] if run.recipe.scorers else []
+    for path in heatmaps:
+        heatmap.write_page(path, f"Questions of {run.data.folder.name}", _heatmaps(run))
+    return reporting.write(run.out, found, _report(run, found), *heatmaps)
 
 
 def figures(run: Cltr) -> dict:
@@ -55,9 +48,7 @@ def figures(run: Cltr) -> dict:
         "tables": len(run.tables),
         "reported_split": run.report_split,
         "pool": run.recipe.pool,
-        "seed": run.recipe.seed,
-        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()},
-        "versions": versions(),
+        **reporting.facts(run),
     }
     if run.recipe.scorers:
         names = {order: f"answers.{order}" for order in run.orders} | {"gold_table": "gold_table"}
@@ -91,7 +82,7 @@ def _report(run: Cltr, found: Mapping) -> Report:
                  f"{found['tables']:,} tables",
         notes=[WITH_ONE_TABLE],
         tiles=tiles, tiles_of=NAMES[best], result_tables=result_tables(found), line_charts=_pruning(found),
-        curves=training_curves(run, run.recipe.train),
+        curves=reporting.training_curves(run, run.recipe.train),
         facts={name: found[name] for name in ("seed", "pool", "seconds", "versions")})
 
 

@@ -107,8 +107,8 @@ class Deseption(PagePipeline):
         """Sentences of each claim's documents, all first ones before the second of any."""
         found = {}
         for claim, hits in read_run(self.pages_file(pages, role)).items():
-            pages = [self.sentences.of_pages([hit]) for hit in hits[:self.recipe.documents]]
-            units = (unit for row in itertools.zip_longest(*pages) for unit in row if unit is not None)
+            of_pages = [self.sentences.of_pages([hit]) for hit in hits[:self.recipe.documents]]
+            units = (unit for row in itertools.zip_longest(*of_pages) for unit in row if unit is not None)
             found[claim] = list(itertools.islice(units, self.recipe.sentences))
         return found
 

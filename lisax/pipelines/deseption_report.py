@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
 from lisax.page.published import DESEPTION_ATTACKS, DESEPTION_FEVER1, DESEPTION_FEVER2
-from lisax.page.report import Report, ResultRow, ResultTable, write_report
-from lisax.page.text_table import text_tables
+from lisax.page.report import Report, ResultRow, ResultTable
+from lisax.pipelines import reporting
 from lisax.pipelines.attack_report import attack_figures, attack_tables
 from lisax.pipelines.base import REPORT, TRAIN
 from lisax.pipelines.deseption import Deseption
-from lisax.pipelines.list5_report import claim_view, training_curves, versions
+from lisax.pipelines.list5_report import claim_view
 from lisax.pipelines.over_pages import ATTACKED
-from lisax.records import Claim, write_json
+from lisax.records import Claim
 from lisax.retrieval.runs import read_run
 from lisax.sampling.examples import Ranked, ranked_ids
 from lisax.sampling.pointer_examples import EvidenceSets, page_sets, sentence_sets
@@ -32,10 +32,7 @@ PAGES = {"candidates": "candidates", "first_candidates": "first", "documents": "
 def finish(run: Deseption) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
     figures = _figures(run)
-    write_json(run.out / "metrics.json", figures)
-    report = _report(run, figures)
-    write_report(run.out / "report.html", report)
-    return f"{text_tables(report)}\n\n{run.out / 'report.html'}\n{run.out / 'metrics.json'}"
+    return reporting.write(run.out, figures, _report(run, figures))
 
 
 def _figures(run: Deseption) -> dict:
@@ -49,8 +46,7 @@ def _figures(run: Deseption) -> dict:
         "majority": fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims)),
         "attacks": attack_figures(run, list(run.variants)),
         "claims": {role: len(found) for role, found in run.claims.items()},
-        "reported_split": run.reported_split, "seed": run.recipe.seed,
-        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()}, "versions": versions(),
+        "reported_split": run.reported_split, **reporting.facts(run),
     }
 
 
@@ -98,7 +94,7 @@ def _report(run: Deseption, figures: Mapping) -> Report:
     return Report(
         title="DeSePtion", subtitle=f"{run.data.folder} · {run.reported_split} · {len(labelled):,} claims",
         result_tables=tables, tiles=[(name, found["fever_score"]) for name, found in _tiles(figures)],
-        tiles_of="FEVER score", curves=training_curves(run, run.recipe.train),
+        tiles_of="FEVER score", curves=reporting.training_curves(run, run.recipe.train),
         confusion=fever_metrics.confusion(labelled, chosen), reliability=calibration.reliability(labelled, chosen),
         claims=_views(run, best),
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]})

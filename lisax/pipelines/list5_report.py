@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import itertools
-import platform
 from collections.abc import Iterable, Mapping
 
-from lisax.corpora import fever
 from lisax.metrics import calibration
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics.ranking import sentence_selection
 from lisax.page.published import LIST5_SELECTION, LIST5_VERDICTS
-from lisax.page.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow, write_report
-from lisax.page.text_table import text_tables
+from lisax.page.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
+from lisax.pipelines import reporting
 from lisax.pipelines.attack_report import attack_figures, attack_tables
-from lisax.pipelines.base import REPORT, TRAIN, Pipeline
+from lisax.pipelines.base import REPORT, TRAIN
 from lisax.pipelines.inference import KEPT
 from lisax.pipelines.list5 import VARIANTS, List5
 from lisax.pipelines.over_pages import ATTACKED
-from lisax.records import Claim, Hit, Verdict, write_json
+from lisax.records import Claim, Hit, Verdict
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
-from lisax.runtime.train_log import read_train_log
 from lisax.sampling.examples import Lookup
 
 CLAIMS_SHOWN = 2000
@@ -40,16 +36,9 @@ def finish(run: List5) -> str:
     claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
     selectors = ("bm25", *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
     selections = {name: read_run(run.selection_file(name, REPORT)) for name in dict.fromkeys(selectors)}
-    verdicts = {}
-    for variant in VARIANTS:
-        if run.predictions_file(variant).exists():
-            found = {verdict.claim_id: verdict for verdict in fever.read_predictions(run.predictions_file(variant))}
-            verdicts[variant] = {i: found[i] for i in claims}
+    verdicts = {variant: run.verdicts(variant, REPORT) for variant in VARIANTS if run.predictions_file(variant).exists()}
     figures = _figures(run, claims, selections, verdicts)
-    write_json(run.out / "metrics.json", figures)
-    report = _report(run, claims, selections, verdicts, figures)
-    write_report(run.out / "report.html", report)
-    return f"{text_tables(report)}\n\n{run.out / 'report.html'}\n{run.out / 'metrics.json'}"
+    return reporting.write(run.out, figures, _report(run, claims, selections, verdicts, figures))
 
 
 def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping) -> dict:
@@ -72,9 +61,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         "attacks": attack_figures(run, list(evaluated)),
         "claims": {role: len(found) for role, found in run.claims.items()},
         "reported_split": run.reported_split,
-        "seed": run.recipe.seed,
-        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()},
-        "versions": versions(),
+        **reporting.facts(run),
     }
 
 
@@ -87,6 +74,7 @@ def _report(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdic
     best = figures["best_variant"]
     selection_rows = [SelectionRow(SELECTIONS[name], row["precision@5"], row["recall@5"], row["f1@5"], row["map@5"])
                       for name, row in figures["selection"].items()]
+
     def row(name: str, found: Mapping, **marks) -> VerdictRow:
         return VerdictRow(name, found["label_accuracy"], found["fever_score"],
                           found["multi_evidence"].get("found_label_accuracy"), found["evidence_recall"], **marks)
@@ -104,7 +92,8 @@ def _report(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdic
     return Report(
         title="LisT5", subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims",
         selection_rows=[*selection_rows, *LIST5_SELECTION], verdict_rows=[*verdict_rows, *LIST5_VERDICTS],
-        curves=training_curves(run, (*run.recipe.rankers, *run.recipe.labellers)), confusion=matrix, reliability=reliability, recall_curves=recall_curves,
+        curves=reporting.training_curves(run, (*run.recipe.rankers, *run.recipe.labellers)),
+        confusion=matrix, reliability=reliability, recall_curves=recall_curves,
         result_tables=attack_tables(figures["attacks"], ROWS), claims=_views(run, claims, chosen, selections, best),
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]})
 
@@ -138,20 +127,3 @@ def claim_view(lookup: Lookup, claim: Claim, verdict: Verdict, scores: Mapping[s
                      tuple(map(evidence, verdict.evidence)),
                      tuple(evidence(unit) for unit in claim.gold_ids if unit not in verdict.evidence),
                      str(fever_metrics.outcome(claim, verdict)), claim.kind)
-
-
-def training_curves(run: Pipeline, models: Iterable[str]) -> dict[str, list[dict]]:
-    """The lines of each model's `train_log.jsonl`, where it was trained."""
-    return {model: read_train_log(run.model_dir(model)) for model in models
-            if (run.model_dir(model) / "train_log.jsonl").exists()}
-
-
-def versions() -> dict[str, str]:
-    packages = ("lisax", "jax", "flax", "optax", "orbax-checkpoint", "seqio", "tensorflow", "numpy", "bm25s")
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in packages:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found

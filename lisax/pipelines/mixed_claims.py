@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lisax.corpora.fever import read_predictions, write_predictions
 from lisax.formats.families import Family
-from lisax.pipelines.base import WARM_UP, gin_text
+from lisax.pipelines.base import gin_text
 from lisax.pipelines.inference import rank_to_file, verify
 from lisax.pipelines.mixed_evidence import MixedEvidence
 from lisax.pipelines.text_model import TextModel
@@ -51,7 +51,7 @@ class ClaimChecks:
         models = [self.folder / "list5" / "models" / model for model in self.recipe.train]
         self._run.stages.run("claims.train", lambda: self._pipeline().train_models(), outputs=models,
                              settings={"recipe": dataclasses.asdict(self.recipe), "data": self._run.data_print,
-                                       "gin": gin_text(self._run.recipe.claims), "of": WARM_UP})
+                                       "gin": gin_text(self._run.recipe.claims)})
         for index in self._run.recipe.indexes:
             self._run.stages.run(f"claims.{index}", functools.partial(self._check, index),
                                  outputs=[self.verdicts_file(index)], after=["claims.train", f"index.{index}"],
@@ -63,9 +63,9 @@ class ClaimChecks:
         evidence = MixedEvidence(MixedIndex.open(self._run.index_folder(index, index)))
         ranked = self.folder / f"{index}.trec"
         candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
-        rank_to_file(TextModel.open(models / RANKER), claims, candidates, evidence.lookup, ranked, depth=self.recipe.candidates, tag=RANKER,
-                     spot=default_spotter(self._pipeline().index.titles).spot, made_from=json.dumps(
-                         [index, evidence.index.bm25.digest, self._run.recipe.checked_claims]))
+        rank_to_file(TextModel.open(models / RANKER), claims, candidates, evidence.lookup, ranked, tag=RANKER,
+                     depth=self.recipe.candidates, spot=default_spotter(self._pipeline().index.titles).spot,
+                     made_from=json.dumps([index, evidence.index.bm25.digest, self._run.recipe.checked_claims]))
         labeller = TextModel.open(models / self.labeller)
         aggregate = "any" if labeller.family is Family.LABEL_POINTWISE else "max"
         verdicts = verify(labeller, claims, read_run(ranked), evidence.lookup, aggregate=aggregate)

@@ -12,13 +12,12 @@ from lisax.metrics import tables as figures
 from lisax.models import table_truth
 from lisax.page import charts
 from lisax.page.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICTS
-from lisax.page.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable, write_report
-from lisax.page.text_table import text_tables
+from lisax.page.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable
+from lisax.pipelines import reporting
 from lisax.pipelines.base import REPORT
-from lisax.pipelines.list5_report import training_curves, versions
 from lisax.pipelines.open_tables import ORACLE, OpenTables
 from lisax.pipelines.table_recipe import depth_of, is_fusion
-from lisax.records import Claim, Hit, Label, Verdict, write_json
+from lisax.records import Claim, Hit, Label, Verdict
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.runs import read_run
 from lisax.sampling import table_examples
@@ -34,10 +33,7 @@ RERANKED = (1, 3, 5)
 def finish(run: OpenTables) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
     found = _figures(run)
-    write_json(run.out / "metrics.json", found)
-    report = _report(run, found)
-    write_report(run.out / "report.html", report)
-    return f"{text_tables(report)}\n\n{run.out / 'report.html'}\n{run.out / 'metrics.json'}"
+    return reporting.write(run.out, found, _report(run, found))
 
 
 def _figures(run: OpenTables) -> dict:
@@ -64,9 +60,7 @@ def _figures(run: OpenTables) -> dict:
         "claims": {role: len(found) for role, found in run.claims.items()} | {"retrieval": len(reported)},
         "reported_split": run.reported_split,
         "entities": recipe.entities,
-        "seed": recipe.seed,
-        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()},
-        "versions": versions(),
+        **reporting.facts(run),
     }
 
 
@@ -123,7 +117,7 @@ def _report(run: OpenTables, found: Mapping) -> Report:
                "claim's own gold table, as in the paper; a system in use has only the claim."],
         tiles=tiles, tiles_of=_name(main) if main else "",
         result_tables=result_tables, line_charts=line_charts, heatmaps=heatmaps,
-        curves=training_curves(run, run.recipe.train),
+        curves=reporting.training_curves(run, run.recipe.train),
         confusion=fever_metrics.confusion({i: claims[i] for i in chosen}, chosen) if chosen else (),
         claims=[_view(run, claims[i], verdicts[i]) for i in list(chosen)[:CLAIMS_SHOWN]],
         facts={"seed": found["seed"], "seconds": found["seconds"], "versions": found["versions"]})

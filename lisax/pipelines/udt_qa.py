@@ -30,7 +30,7 @@ from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.mixed_command import passages_of
 from lisax.retrieval.passages import Source
 from lisax.runtime.batching import windows
-from lisax.runtime.resumable import resumable_lines
+from lisax.runtime.resumable import fingerprint, resumable_lines
 from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
 
@@ -57,7 +57,8 @@ class UdtQa(Pipeline):
         for learned in recipe.learned_from:
             for model in (name for name in recipe.train if name.endswith(f"_{learned}")):
                 names += [f"examples.{model}", f"train.{model}"]
-        names += [f"answer.{learned}.{index}" for learned, index in recipe.settings]
+        for learned, index in recipe.settings:
+            names += [f"swap.{learned}.{index}"] * (learned != index) + [f"answer.{learned}.{index}"]
         return names + (["claims.train", *(f"claims.{index}" for index in recipe.indexes)] if recipe.claims else [])
 
     @property
@@ -132,8 +133,9 @@ class UdtQa(Pipeline):
                                        json.dumps(self.data_print))
             say("  " + ", ".join(f"{name} {share:.4g}" for name, share in shares.items()))
 
+        by = recipe.verbalizer and [recipe.verbalizer, fingerprint(Path(recipe.verbalizer))]
         self.stages.run("verbalize", work, outputs=[self.verbalized_file],
-                        settings={"data": self.data_print, "verbalizer": recipe.verbalizer})
+                        settings={"data": self.data_print, "verbalizer": by})
 
     def build_indexes(self) -> None:
         """Each index as it is learned from: text, then what is added to it."""
@@ -262,13 +264,13 @@ class UdtQa(Pipeline):
     def answer(self, learned: str, index: str) -> None:
         """Answers of the reported questions by models that learned from one index, from the same or another."""
         recipe, out = self.recipe, self.answers_file(learned, index)
-        model, folder = recipe.retriever(learned), self.index_folder(index, learned)
-        after = [f"train.reader_{learned}", f"index.{index}", *([f"train.{model}"] if model else [])]
+        model, folder, built = recipe.retriever(learned), self.index_folder(index, learned), f"index.{index}"
+        if index != learned:  # its vectors are another model's
+            built = f"swap.{learned}.{index}"
+            self._build(index, learned, built, ["verbalize"])
+        after = [f"train.reader_{learned}", built, *([f"train.{model}"] if model else [])]
 
         def work() -> None:
-            if not (folder / "meta.json").exists():  # an index of another's models: swapped in
-                mixed.build_index(passages_of(self.data, ["text"], keep=self.is_kept), folder)
-                self._add(index, folder)
             questions = self.questions(REPORT)
             methods = ["bm25", *(["dense", "fused"] if model else [])]
             runs = {method: self._ranked(questions, learned, index, recipe.retrieved, model, method)

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from lisax.metrics import open_qa
 from lisax.page.published import HOT_SWAP_NQ, MIXED_NQ
-from lisax.page.report import Report, ResultRow, ResultTable, write_report
-from lisax.page.text_table import text_tables
+from lisax.page.report import Report, ResultRow, ResultTable
+from lisax.pipelines import reporting
 from lisax.pipelines.base import REPORT
-from lisax.pipelines.list5_report import training_curves, versions
 from lisax.pipelines.udt_qa import UdtQa
-from lisax.records import Question, write_json
+from lisax.records import Question
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import source_of
 
@@ -24,10 +23,7 @@ EXAMPLES = 20
 def finish(run: UdtQa) -> str:
     """Computes all figures, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
     found = _figures(run)
-    write_json(run.out / "metrics.json", found)
-    report = _report(run, found)
-    write_report(run.out / "report.html", report)
-    return f"{text_tables(report)}\n\n{run.out / 'report.html'}\n{run.out / 'metrics.json'}"
+    return reporting.write(run.out, found, _report(run, found))
 
 
 def _figures(run: UdtQa) -> dict:
@@ -54,9 +50,7 @@ def _figures(run: UdtQa) -> dict:
         "method": run.recipe.method,
         "questions": {role: len(found) for role, found in run.claims.items()},
         "reported_split": run.reported_split,
-        "seed": run.recipe.seed,
-        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()},
-        "versions": versions(),
+        **reporting.facts(run),
     }
 
 
@@ -102,7 +96,7 @@ def _report(run: UdtQa, found: Mapping) -> Report:
                  f"{sum(held['passages'] for held in found['indexes'][index].values()):,} passages",
         notes=[f"“{question}” {answer} ({where})" for question, answer, where in _shown(run, learned, index)],
         tiles=tiles, tiles_of=_name(main), result_tables=tables,
-        curves=training_curves(run, run.recipe.train),
+        curves=reporting.training_curves(run, run.recipe.train),
         facts={"seed": found["seed"], "seconds": found["seconds"], "versions": found["versions"]})
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lisax.records import Claim, Document, Hit, Sentence
+from lisax.records import Claim, Document, Hit, Sentence, split_sentence_id
 from lisax.retrieval.documents import CLAIMS_AT_A_TIME, DocumentIndex
 from lisax.retrieval.interleave import alternate
 from lisax.retrieval.tokens import stems
@@ -96,11 +96,11 @@ def _second_sentences(index: DocumentIndex, claim: Claim, first: Sequence[Hit], 
     known, wanted = set(index.titles.mentioned(claim.text)), set(stems([claim.text])[0])
     ranked: list[tuple[int, int, str]] = []
     for hit in first:
-        page_id, _, number = hit.id.rpartition("_")
+        page_id, number = split_sentence_id(hit.id)
         page = read_page(page_id)
-        if page is None or int(number) >= len(page.sentences):
+        if page is None or number >= len(page.sentences):
             continue
-        sentence = page.sentences[int(number)]
+        sentence = page.sentences[number]
         open_words = wanted.difference(stems([f"{page.title} {sentence.text}"])[0])
         for named in named_pages(index, sentence):
             if named not in known and (there := read_page(named)) is not None:

@@ -16,7 +16,7 @@ import numpy as np
 from lisax.records import LisaxError
 from lisax.runtime import bundle, program
 from lisax.runtime.batching import in_order
-from lisax.runtime.checkpoints import nested, resolve_checkpoint
+from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.scoring import TOKENS_PER_BATCH, batches_by_length
 from lisax.runtime.shapes import check_parameters
@@ -61,17 +61,9 @@ class ClaimScorer(ABC):
             described, (_, parameters) = program.read_description(folder), bundle.read(folder)
             check_parameters(described["parameters"], parameters, folder)
             return cls(None, parameters, texts=texts, max_tokens=max_tokens, program=program.load(folder, described))
-        from lisax.runtime.interop.architecture import parameter_shapes
-        from lisax.runtime.interop.opening import open_checkpoint
-        from lisax.runtime.restore import shape_tree
+        from lisax.runtime.restore import load_model
 
-        checkpoint = open_checkpoint(folder)
-        model = checkpoint.architecture
-        if not isinstance(model, cls.model_type()):
-            raise LisaxError(f"{checkpoint.folder} is no {cls.model_name} by its model.json")
-        check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
-        parameters = nested(dict(checkpoint.read(checkpoint.parameters)))
-        return cls(model, parameters, texts=texts, max_tokens=max_tokens)
+        return cls(*load_model(folder, cls.model_type(), cls.model_name), texts=texts, max_tokens=max_tokens)
 
     def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None
             ) -> list[np.ndarray]:

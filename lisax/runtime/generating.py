@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -14,13 +13,9 @@ from lisax.models.decoding import EOS_ID, Decoding
 from lisax.models.t5 import T5Config
 from lisax.records import LisaxError
 from lisax.runtime.batching import bucket_width, by_length, in_order
-from lisax.runtime.checkpoints import nested
 from lisax.runtime.inference import make_predictor
-from lisax.runtime.interop.architecture import parameter_shapes
-from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.restore import shape_tree
-from lisax.runtime.shapes import check_parameters
+from lisax.runtime.restore import load_model
 
 # Inputs of a batch. On a CPU few: a step of ten beams of each already fills its matrix units.
 ROWS = {"cpu": 16, "gpu": 64, "tpu": 64}
@@ -49,12 +44,7 @@ class Generator:
     @classmethod
     def open(cls, path: str | os.PathLike, **options: Any) -> Generator:
         """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        checkpoint = open_checkpoint(Path(path))
-        model = checkpoint.architecture
-        if not isinstance(model, T5Config):
-            raise LisaxError(f"{checkpoint.folder} is no T5 by its model.json, and only a T5 generates")
-        check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
-        return cls(model, nested(dict(checkpoint.read(checkpoint.parameters))), **options)
+        return cls(*load_model(path, T5Config, "T5"), **options)
 
     def hypotheses(self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None
                    ) -> list[list[Hypothesis]]:

@@ -21,13 +21,9 @@ from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig
 from lisax.records import LisaxError
 from lisax.runtime.batching import bucket_width, in_order, windows
-from lisax.runtime.checkpoints import nested
-from lisax.runtime.interop.architecture import parameter_shapes
-from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.restore import shape_tree
+from lisax.runtime.restore import load_model
 from lisax.runtime.scoring import TOKENS_PER_BATCH, batches_by_length
-from lisax.runtime.shapes import check_parameters
 
 Tokens = Sequence[int]  # of a text, with its EOS
 Progress = Callable[[int], None]  # is told of each batch's number of texts
@@ -47,12 +43,7 @@ class _Scorer:
     @classmethod
     def open(cls, path: str | os.PathLike, *, max_tokens: int) -> Self:
         """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        checkpoint = open_checkpoint(path)
-        model = checkpoint.architecture
-        if type(model) is not cls.kind:
-            raise LisaxError(f"{checkpoint.folder} is no {cls.called} by its model.json")
-        check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
-        return cls(model, nested(dict(checkpoint.read(checkpoint.parameters))), max_tokens=max_tokens)
+        return cls(*load_model(path, cls.kind, cls.called), max_tokens=max_tokens)
 
     @property
     def leaves(self) -> list[jax.Array]:

@@ -33,6 +33,19 @@ if TYPE_CHECKING:  # parameters are checked without flax, which the model import
     from lisax.runtime.step import TrainState
 
 
+def load_model(path: str | os.PathLike, kind: type, called: str) -> tuple[Any, dict]:
+    """(architecture, its parameters) of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or
+    a bundle. What is no `kind`, which is `called` so, or has other parameters is an error."""
+    from lisax.runtime.interop.architecture import parameter_shapes
+
+    checkpoint = open_checkpoint(path)
+    model = checkpoint.architecture
+    if type(model) is not kind:
+        raise LisaxError(f"{checkpoint.folder} is no {called} by its model.json")
+    check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
+    return model, nested(dict(checkpoint.read(checkpoint.parameters)))
+
+
 def load_parameters(path: str | os.PathLike) -> dict[str, Any]:
     """Float32 numpy parameters, nested dicts in T5X's layout, of the checkpoint that `path` means (see
     `checkpoints.resolve_checkpoint`), of any kind, one array at a time."""

@@ -84,7 +84,8 @@ def test_a_second_run_does_nothing_and_another_setting_what_depends_on_it(run, c
     capfd.readouterr()
     assert cli.main(arguments) == 0
     said = capfd.readouterr().err
-    assert "[train.reader_text] done before" in said and "[answer.text.verbalized] done before" in said
+    for stage in ("train.reader_text", "swap.text.verbalized", "answer.text.verbalized"):
+        assert f"[{stage}] done before" in said
     assert cli.main([*arguments, "--gin.QuestionRecipe.report_claims=4"]) == 0
     said = capfd.readouterr().err
     assert "[train.reader_text] done before" in said and "[answer.text.verbalized] done before" not in said

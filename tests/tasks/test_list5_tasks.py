@@ -208,6 +208,15 @@ def test_vocabularies_compare_and_pickle(folder):
     assert digest_of(given) == Vocabulary(folder / "spiece.model").digest != digest_of(ByteVocabulary())
 
 
+def test_the_default_vocabulary_follows_the_locations(folder, tmp_path, monkeypatch):
+    default = tasks.vocabularies.default_vocabulary()
+    before = default.vocab_size
+    other = train_vocabulary(["another corpus of claims and evidence"] * 20, tmp_path / "other.model", 70)
+    monkeypatch.setenv("LISAX_VOCABULARY", str(other.path))
+    assert default.vocab_size == other.size != before
+    assert default.encode("evidence") == other.encode("evidence")
+
+
 def test_a_byte_task_writes_initials(folder):
     name = "test_byte_rank"
     families.add(name, families.Family.RANK, locations.in_data_folder("examples/rank.{split}.jsonl"),
