@@ -11,8 +11,8 @@ import datetime
 import random
 import re
 
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-          "November", "December")
+from lisax.months import MONTHS
+
 # Later years than these would be about a future that no evidence knows.
 LAST_YEAR = 2030
 _MONTH = "|".join(MONTHS)

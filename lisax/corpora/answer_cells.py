@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
+from lisax.months import MONTH_NUMBERS
 from lisax.records import Table, cell_id
 
 Place = tuple[int, int]  # row, column
@@ -29,9 +30,6 @@ _ASKS_NUMBER = re.compile(r"\b(how many|how much|numbers? of|total|amount|differ
 _MARKS = re.compile(r"(\[[^\[\]]{1,12}\]|[*†‡§¶^])+\s*$")
 _DETAILS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _NUMBER = re.compile(r"([-+−–]?)\s?[$€£¥]?\s?((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?%?")
-_MONTHS = {name[:length]: number for number, name in enumerate(
-    ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-     "december"), start=1) for length in (3, 4, len(name))}
 _ISO = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 _WRITTEN = (re.compile(r"(?P<month>[a-z]+)\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{4}))?"),
             re.compile(r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]+)\.?(?:,? (?P<year>[0-9]{4}))?"),
@@ -69,7 +67,7 @@ def _date(text: str) -> tuple[int | None, int, int | None] | None:
     for form in _WRITTEN:
         if match := form.fullmatch(text):
             found = match.groupdict()
-            if month := _MONTHS.get(found["month"]):
+            if month := MONTH_NUMBERS.get(found["month"]):
                 return _whole(found["year"]), month, _whole(found.get("day"))
     return None
 

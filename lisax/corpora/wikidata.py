@@ -24,13 +24,12 @@ from typing import Any, BinaryIO
 from lisax.corpora import titles
 from lisax.corpora.dataset import StructureDataset
 from lisax.corpora.reading import Watch, told
+from lisax.months import MONTHS
 from lisax.records import DataError, Graph
 
 SUFFIXES = (".json", ".json.gz", ".json.bz2")
 LEFT_OUT = {"external-id", "url", "commonsMedia", "geo-shape", "tabular-data", "math", "musical-notation",
             "wikibase-lexeme", "wikibase-form", "wikibase-sense", "entity-schema"}
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-          "December")
 _TIME = re.compile(r"([+-])0*(\d+)-(\d\d)-(\d\d)T")
 _ENTITY = re.compile(r"([QP])(\d{1,15})")
 

@@ -18,15 +18,13 @@ from typing import NamedTuple
 from lisax.formats.budget import squeeze
 from lisax.formats.folding import RUN, fold
 from lisax.formats.triples import Triples
+from lisax.months import MONTH_NUMBERS
 
 FUNCTION_WORDS = frozenset("""a an the this that these those and or nor but of in on at by for from to with without into as
     is are was were be been being has have had do does did it its he she his her him they their them who whose which what
     when where there not no than then also both each such after before during between under over about through up out
     """.split())
-_MONTHS = {name: number for number, names in enumerate(
-    ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-     "september sep sept", "october oct", "november nov", "december dec"), start=1) for name in names.split()}
-_MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+_MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"\d{4}(?!\d)"
 _DATES = re.compile(
@@ -77,7 +75,7 @@ def find(text: str) -> Found:
 
 def _date(match: re.Match) -> Date | None:
     found = {name[0]: value for name, value in match.groupdict().items() if value is not None}
-    month = int(found["m"]) if found["m"].isdigit() else _MONTHS[found["m"].rstrip(".")]
+    month = int(found["m"]) if found["m"].isdigit() else MONTH_NUMBERS[found["m"].rstrip(".")]
     day = int(re.match(r"\d+", found["d"])[0]) if "d" in found else 0
     return (int(found["y"]), month, day) if 1 <= month <= 12 and day <= 31 else None
 
@@ -97,7 +95,7 @@ class Facts:
         self._numbers = {number for found in everything for number in found.numbers}
         self._words = {word for found in everything for word in found.words}
         self._months = {month for found in everything for _, month, _ in found.dates}
-        self._months |= {_MONTHS[word] for word in self._words if word in _MONTHS}
+        self._months |= {MONTH_NUMBERS[word] for word in self._words if word in MONTH_NUMBERS}
         self._parts = {form for found in everything for date in found.dates for part in date
                        for form in (str(part), f"{part:02}")}
         self.names = set().union(*(names_of(text) for text in (triples.title, *(value for _, value in triples.pairs))))
@@ -118,7 +116,7 @@ class Facts:
 
 
 def _month_names(date: Date) -> Iterator[str]:
-    return (name for name, month in _MONTHS.items() if month == date[1])
+    return (name for name, month in MONTH_NUMBERS.items() if month == date[1])
 
 
 def names_of(text: str) -> set[str]:

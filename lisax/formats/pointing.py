@@ -13,7 +13,7 @@ from lisax.records import LABELS, Label
 
 SETS = 6
 COLUMNS = 2 + SETS
-UNLABELLED, FIRST_LABEL = 1, 2
+NO_CANDIDATE, UNLABELLED, FIRST_LABEL = 0, 1, 2
 
 
 def pointer_targets(candidates: int, label: Label | None, pointers: Sequence[int],

@@ -8,20 +8,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from lisax.formats.pointing import COLUMNS, FIRST_LABEL, NO_CANDIDATE
 from lisax.models.evidence_pointer import LABEL_COUNT, Pointed, PointerConfig, one_hot
-
-# Columns of a candidate in `targets`: what the claim is, the candidate's place among the gold pointers (from 1), and
-# whether it belongs to each of the claim's evidence sets.
-SETS = 6
-COLUMNS = 2 + SETS
-NO_CANDIDATE, UNLABELLED, FIRST_LABEL = 0, 1, 2
 
 
 class Gold(NamedTuple):
     present: Array  # bool [rows, k]
     label: Array  # int32 [rows]: place in `records.LABELS`, or -1
     pointers: Array  # int32 [rows, steps]: numbers from 1, 0 past the last
-    sets: Array  # bool [rows, k, SETS]
+    sets: Array  # bool [rows, k, sets]
 
 
 def gold_of(targets: Array, steps: int) -> Gold:
@@ -35,7 +30,7 @@ def gold_of(targets: Array, steps: int) -> Gold:
 
 def complete(pointers: Array, sets: Array) -> Array:
     """bool [rows, steps]: whether what was pointed to up to each step, pointers [rows, steps], holds a whole one of
-    the sets [rows, k, SETS]."""
+    the sets [rows, k, sets]."""
     so_far = jnp.cumsum(one_hot(pointers, sets.shape[1]), axis=1) > 0  # [rows, steps, k]
     missing = jnp.einsum("rtk,rks->rts", (~so_far).astype(jnp.int32), sets.astype(jnp.int32))
     return jnp.any((missing == 0) & sets.any(axis=1)[:, None], axis=-1)

@@ -157,12 +157,7 @@ class Pipeline(ABC):
         recipe = self.recipe
 
         def work() -> None:
-            if recipe.vocabulary:
-                Vocabulary(recipe.vocabulary)
-                with atomic_write(self.vocabulary_file, "wb") as file:
-                    file.write(Path(recipe.vocabulary).read_bytes())
-            else:
-                train_vocabulary(self.texts(), self.vocabulary_file, recipe.vocabulary_size)
+            make_vocabulary(recipe, self.vocabulary_file, self.texts())
 
         given = Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else recipe.vocabulary_size
         self.stages.run("vocabulary", work, outputs=[self.vocabulary_file],
@@ -191,8 +186,6 @@ class Pipeline(ABC):
 
         `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file. `data` holds its `examples`; None for the
         run's folder."""
-        from lisax.runtime.gin_files import bindings_of, run_gin
-
         recipe, folder = self.recipe, self.model_dir(model)
         gin_file = recipe.train[model]
         initial = recipe.initial.get(model)
@@ -202,25 +195,45 @@ class Pipeline(ABC):
         elif initial and initial.startswith(f"{WARM_UP}/"):
             after = [*after, WARM_UP]
             initial = self.out / WARM_UP / "models" / initial.removeprefix(f"{WARM_UP}/")
-        values: dict[str, Any] = {"MODEL_DIR": folder.resolve(), "MIXTURE_OR_TASK_MODULE": "tasks",
-                                  "MIXTURE_OR_TASK_NAME": task, "RANDOM_SEED": self.seed_of(model),
-                                  "VOCAB_SIZE": -(-self.vocabulary.size // 128) * 128}
-        if lengths is not None:
-            values["TASK_FEATURE_LENGTHS"] = dict(lengths)
-        if initial is not None:
-            values["INITIAL_CHECKPOINT_PATH"] = initial
-        bindings = [*bindings_of(values), *bindings_of({"lisax_locations.data": (data or self.out).resolve(),
-                                                        "lisax_locations.vocabulary": self.vocabulary_file.resolve(),
-                                                        "lisax_format.preset": self.preset.name})]
 
         def work() -> None:
-            result = run_gin([gin_file], bindings)
-            # Only what training leaves for the stages after it may differ from run to run of this process.
-            say(f"  {model}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
+            train_by_gin(gin_file, folder, task, seed=self.seed_of(model), lengths=lengths, initial=initial,
+                         data=data or self.out, vocabulary=self.vocabulary, preset=self.preset.name)
 
         self.stages.run(f"train.{model}", work, outputs=[folder], after=after,
                         settings={"gin": gin_text(gin_file), "lengths": lengths, "task": task,
                                   "seed": self.seed_of(model), "initial": str(initial) if initial else None})
+
+
+def make_vocabulary(recipe: Any, file: Path, texts: Iterator[str]) -> None:
+    """The vocabulary that a recipe names, or one of its size trained on `texts`."""
+    if recipe.vocabulary:
+        Vocabulary(recipe.vocabulary)
+        with atomic_write(file, "wb") as written:
+            written.write(Path(recipe.vocabulary).read_bytes())
+    else:
+        train_vocabulary(texts, file, recipe.vocabulary_size)
+
+
+def train_by_gin(gin_file: str, folder: Path, task: str, *, seed: int, lengths: Mapping[str, int] | None,
+                 initial: str | Path | None, data: Path, vocabulary: Vocabulary, preset: str,
+                 files: Mapping[str, bytes] | None = None) -> None:
+    """A training run into `folder` of one of our tasks, whose examples are in `data`; says how it ended.
+
+    `lengths` are TASK_FEATURE_LENGTHS, None for those of the gin file; `files` go into the run's bundles."""
+    from lisax.runtime.gin_files import bindings_of, run_gin
+
+    values: dict[str, Any] = {"MODEL_DIR": folder.resolve(), "MIXTURE_OR_TASK_MODULE": "tasks",
+                              "MIXTURE_OR_TASK_NAME": task, "RANDOM_SEED": seed,
+                              "VOCAB_SIZE": -(-vocabulary.size // 128) * 128}
+    if lengths is not None:
+        values["TASK_FEATURE_LENGTHS"] = dict(lengths)
+    if initial is not None:
+        values["INITIAL_CHECKPOINT_PATH"] = initial
+    locations = {"lisax_locations.data": data.resolve(), "lisax_format.preset": preset,
+                 "lisax_locations.vocabulary": Path(vocabulary.path).resolve()}
+    result = run_gin([gin_file], [*bindings_of(values), *bindings_of(locations)], files=files or {})
+    say(f"  {folder.name}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
 
 
 def gin_text(gin_file: str) -> str:

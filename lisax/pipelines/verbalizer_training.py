@@ -17,8 +17,8 @@ from lisax.corpora import Dataset
 from lisax.formats.folding import RUN, fold
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
-from lisax.pipelines.base import gin_text
+from lisax.formats.vocabulary import Vocabulary
+from lisax.pipelines.base import gin_text, make_vocabulary, train_by_gin
 from lisax.pipelines.stages import Stages, counting, say
 from lisax.pipelines.verbalizer import PLAIN_WORDS, Choices, Verbalizer, read_verbalized, verbalize_to_file
 from lisax.pipelines.verbalizer_recipe import VerbalizerRecipe
@@ -166,12 +166,7 @@ class VerbalizerTraining:
                 yield from map(fold, unit_texts(unit))
 
         def work() -> None:
-            if recipe.vocabulary:
-                Vocabulary(recipe.vocabulary)
-                with atomic_write(self.vocabulary_file, "wb") as file:
-                    file.write(Path(recipe.vocabulary).read_bytes())
-            else:
-                train_vocabulary(texts(), self.vocabulary_file, recipe.vocabulary_size)
+            make_vocabulary(recipe, self.vocabulary_file, texts())
 
         given = Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else [recipe.vocabulary_size, self.target_print]
         self.stages.run("verbal_vocabulary", work, outputs=[self.vocabulary_file], after=["pairs"],
@@ -179,23 +174,17 @@ class VerbalizerTraining:
 
     def train(self, model: str) -> None:
         """Trains the model of one set of examples."""
-        from lisax.runtime.gin_files import bindings_of, run_gin
-
         recipe, folder, initial = self.recipe, self.model_dir(model), self.recipe.initial.get(model)
         after = ["pairs", "verbal_vocabulary", *(["select"] if model == T_F_ID_T else [])]
         if initial in recipe.train:
             after.append(f"train.{initial}")
             initial = str(self.model_dir(initial))
         lengths = {"inputs": recipe.max_tokens, "targets": recipe.target_tokens}
-        values = {"MODEL_DIR": folder.resolve(), "MIXTURE_OR_TASK_MODULE": "tasks", "MIXTURE_OR_TASK_NAME": model,
-                  "RANDOM_SEED": recipe.seed, "VOCAB_SIZE": -(-self.vocabulary.size // 128) * 128,
-                  "TASK_FEATURE_LENGTHS": lengths} | ({"INITIAL_CHECKPOINT_PATH": initial} if initial else {})
-        bindings = [*bindings_of(values), *bindings_of({"lisax_locations.data": self.out.resolve(),
-                                                        "lisax_format.preset": recipe.preset})]
 
         def work() -> None:
-            result = run_gin([recipe.train[model]], bindings, files={PLAIN_WORDS: self._words_file.read_bytes()})
-            say(f"  {model}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
+            train_by_gin(recipe.train[model], folder, model, seed=recipe.seed, lengths=lengths, initial=initial,
+                         data=self.out, vocabulary=self.vocabulary, preset=recipe.preset,
+                         files={PLAIN_WORDS: self._words_file.read_bytes()})
 
         self.stages.run(f"train.{model}", work, outputs=[folder], after=after,
                         settings={"gin": gin_text(recipe.train[model]), "lengths": lengths, "seed": recipe.seed,

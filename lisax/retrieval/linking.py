@@ -12,13 +12,12 @@ import functools
 import re
 from collections.abc import Iterator
 
+from lisax.months import MONTHS
 from lisax.records import Claim, Table
 from lisax.retrieval.entities import ABBREVIATIONS, COMMON_WORDS, CONNECTIVES
 from lisax.retrieval.tokens import STOP_WORDS
 
-MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-          "november", "december")
-SHORT_MONTHS = {month: month[:3] for month in MONTHS}
+SHORT_MONTHS = {month.lower(): month[:3].lower() for month in MONTHS}
 ORDINALS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th"}
 CROWD = ("people", "audience")
 CAPTION = (-1, -1)
@@ -41,7 +40,7 @@ PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 TENSES = (("ied", "y"), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""))
 
 QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
-_MONTH = f"(?:{'|'.join(MONTHS)}|{'|'.join(month[:3] for month in MONTHS)})"
+_MONTH = f"(?:{'|'.join([*SHORT_MONTHS, *SHORT_MONTHS.values()])})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 DATED = re.compile(rf"\b(?:{_DAY} {_MONTH}|{_MONTH} {_DAY})\b(?:(?: ?,)? \d{{4}}\b)?", re.IGNORECASE)
 # Words of claims about tables that no cell is likely to be: they compare, count, and tie together.
@@ -170,7 +169,7 @@ def _weight(bare: str, length: int, distance: int, cell: str, is_only: bool, pla
         weight += -1 if all(word in FREQUENT for word in words) else 4
     weight += (length > 1) + is_only + (length > distance)
     weight += 2 * ("(" in cell and ")" in cell) + 2 * (place[0] == 0)
-    weight += 5 * any(word in MONTHS or word in SHORT_MONTHS.values() for word in words)
+    weight += 5 * any(word in SHORT_MONTHS or word in SHORT_MONTHS.values() for word in words)
     return weight - 5 * (bare not in cell)
 
 

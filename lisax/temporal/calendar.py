@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from lisax.months import MONTHS
 from lisax.records import LisaxError
 
-MONTHS = ("January February March April May June July August September October November December").split()
 DAYS_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 DAYS_OF_400_YEARS = 146_097
 EARLIEST, LATEST = -10**7, 10**7  # open ends, some 27,000 years away

@@ -8,7 +8,6 @@ from collections import Counter
 import pytest
 
 from lisax.formats import pointing
-from lisax.models import pointer_loss
 from lisax.records import Claim, DataError, Label
 from lisax.sampling import pointer_examples as built
 from lisax.sampling.examples import Passage
@@ -57,8 +56,6 @@ def test_pages_of_evidence():
 
 
 def test_targets_are_what_the_model_reads():
-    assert (pointing.SETS, pointing.COLUMNS, pointing.UNLABELLED, pointing.FIRST_LABEL) == (
-        pointer_loss.SETS, pointer_loss.COLUMNS, pointer_loss.UNLABELLED, pointer_loss.FIRST_LABEL)
     assert pointing.pointer_targets(3, Label.REFUTES, (2, 0), ((2,), (0, 2))) == [
         [3, 2, 0, 1, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0], [3, 1, 1, 1, 0, 0, 0, 0]]
     assert pointing.pointer_targets(1, None, (), ()) == [[1, 0, 0, 0, 0, 0, 0, 0]]
