@@ -9,13 +9,15 @@ import seqio
 
 import lisax
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.records import DataError, Hit, LisaxError
+from lisax.records import DataError, Hit, LisaxError, write_json_lines
 from lisax.retrieval import runs
 from lisax.runtime.bundle import export
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import examples
 from tasks import register as module
 from tasks.register import register, register_file
+
+pytestmark = pytest.mark.usefixtures("forget")
 
 PAGES = [{"id": f"P_{i}", "title": f"Town {i}", "sentences": [f"Town {i} has {n} harbours of kind {'abcdef'[n]} ."
                                                                for n in range(6)]} for i in range(12)]
@@ -24,27 +26,15 @@ CLAIMS = [{"id": i, "claim": f"Town {i} has {i % 6} harbours.", "label": label,
           for i, label in enumerate(["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] * 4)]
 
 
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.fixture
 def folder(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
-    lines(folder / "pages.jsonl", PAGES)
-    lines(folder / "claims.train.jsonl", CLAIMS[:9])
-    lines(folder / "claims.dev.jsonl", CLAIMS[9:])
+    write_json_lines(folder / "pages.jsonl", PAGES)
+    write_json_lines(folder / "claims.train.jsonl", CLAIMS[:9])
+    write_json_lines(folder / "claims.dev.jsonl", CLAIMS[9:])
     train_vocabulary([s for p in PAGES for s in p["sentences"]] * 5, tmp_path / "spiece.model", 90)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    before = set(seqio.TaskRegistry.names())
-    yield
-    for name in set(seqio.TaskRegistry.names()) - before:
-        seqio.TaskRegistry.remove(name)
 
 
 def read(name, split="train"):
@@ -95,7 +85,7 @@ def test_the_files_are_written_once_and_again_when_the_data_change(folder, monke
     monkeypatch.undo()
     for name in (*module.TASKS, "span_corruption"):
         seqio.TaskRegistry.remove(f"mine_{name}")
-    lines(folder / "claims.train.jsonl", CLAIMS[:3])
+    write_json_lines(folder / "claims.train.jsonl", CLAIMS[:3])
     assert register("mine", folder=folder, vocabulary="bytes").counts["rank"]["train"] == 4
 
 
@@ -117,8 +107,8 @@ def test_a_json_file_with_claims_corpus_run_and_a_trained_vocabulary(folder, tmp
 
 def test_claims_with_their_own_candidates_need_no_retrieval(folder):
     candidates = {"candidates": [f"P_1_{n}" for n in range(6)]}
-    lines(folder / "claims.train.jsonl", [claim | candidates for claim in CLAIMS[:9]])
-    lines(folder / "claims.dev.jsonl", [CLAIMS[9] | {"candidates": ["P_1_1"]}])
+    write_json_lines(folder / "claims.train.jsonl", [claim | candidates for claim in CLAIMS[:9]])
+    write_json_lines(folder / "claims.dev.jsonl", [CLAIMS[9] | {"candidates": ["P_1_1"]}])
     register("mine", folder=folder, vocabulary="bytes")
     assert not (folder / "mine_tasks/sentences.bm25").exists()
     (example,) = examples.read(folder / "mine_tasks/label_listwise.dev.jsonl")
@@ -151,7 +141,7 @@ def test_the_gin_file_is_ready(folder, tmp_path):
     ({"id": 0}, r"claims.train.jsonl:2: field 'id'"),
 ])
 def test_bad_data_are_named_and_nothing_is_registered(folder, change, message):
-    lines(folder / "claims.train.jsonl", [CLAIMS[0], CLAIMS[1] | change])
+    write_json_lines(folder / "claims.train.jsonl", [CLAIMS[0], CLAIMS[1] | change])
     with pytest.raises(DataError, match=message):
         register("mine", folder=folder, vocabulary="bytes")
     assert not [name for name in seqio.TaskRegistry.names() if name.startswith("mine_")]
@@ -199,7 +189,7 @@ def test_gaps_of_the_corpus_are_left_out_and_counted(folder, caplog):
         for number in range(len(page["sentences"])):
             if f"{page['id']}_{number}" == gone:
                 page["sentences"][number] = ""
-    lines(folder / "pages.jsonl", pages)
+    write_json_lines(folder / "pages.jsonl", pages)
     register("mine", folder=folder, vocabulary="bytes")
     assert "a sentence without text in the corpus" in caplog.text
 

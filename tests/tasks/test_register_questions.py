@@ -10,11 +10,13 @@ import seqio
 
 import lisax
 from lisax.formats.parts import PartKind
-from lisax.records import DataError, LisaxError, Table
+from lisax.records import DataError, LisaxError, Table, write_json_lines
 from lisax.runtime.bundle import export
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import part_examples
 from tasks.register import register, register_file
+
+pytestmark = pytest.mark.usefixtures("forget")
 
 CLUBS = ["Tirol", "Varn", "Keld", "Ostra", "Mirra", "Lund"]
 TABLES = [{"id": f"T{i}", "title": club, "header": ["year", "coach", "goals"],
@@ -24,27 +26,14 @@ QUESTIONS = [{"id": i, "question": f"Who was {club}'s coach in {1901 + i}?", "an
               "evidence": [f"T{i}#r1c1"] if i % 2 else [f"T{i}"]} for i, club in enumerate(CLUBS)]
 
 
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.fixture
 def folder(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
-    lines(folder / "tables.jsonl", TABLES)
-    lines(folder / "questions.train.jsonl", QUESTIONS[:4])
-    lines(folder / "questions.dev.jsonl", QUESTIONS[4:])
+    write_json_lines(folder / "tables.jsonl", TABLES)
+    write_json_lines(folder / "questions.train.jsonl", QUESTIONS[:4])
+    write_json_lines(folder / "questions.dev.jsonl", QUESTIONS[4:])
     return folder
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    before = [set(registry.names()) for registry in (seqio.TaskRegistry, seqio.MixtureRegistry)]
-    yield
-    for registry, names in zip((seqio.MixtureRegistry, seqio.TaskRegistry), reversed(before)):
-        for name in set(registry.names()) - names:
-            registry.remove(name)
 
 
 def read(name, split="train"):
@@ -105,7 +94,7 @@ def test_files_from_json_and_again(folder, tmp_path):
 
 
 def test_questions_that_no_cell_answers_are_left_out_and_counted(folder, caplog):
-    lines(folder / "questions.train.jsonl", [*QUESTIONS[:2], QUESTIONS[2] | {"answers": ["Nobody"]},
+    write_json_lines(folder / "questions.train.jsonl", [*QUESTIONS[:2], QUESTIONS[2] | {"answers": ["Nobody"]},
                                              QUESTIONS[4] | {"answers": ["44", "45"]}])
     mine = register("mine", folder=folder, vocabulary="bytes")
     assert mine.counts["rows"] == {"train": 9, "dev": 6}
@@ -114,8 +103,8 @@ def test_questions_that_no_cell_answers_are_left_out_and_counted(folder, caplog)
 
 
 def test_a_folder_with_pages_too_is_told_by_evidence(folder):
-    lines(folder / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
-    lines(folder / "questions.train.jsonl", [QUESTIONS[1] | {"evidence": ["P_0", "T1#r1c1"]}])
+    write_json_lines(folder / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
+    write_json_lines(folder / "questions.train.jsonl", [QUESTIONS[1] | {"evidence": ["P_0", "T1#r1c1"]}])
     assert register("mine", folder=folder, vocabulary="bytes", evidence="cells").counts["rows"]["train"] == 3
 
 
@@ -126,7 +115,7 @@ def test_a_folder_with_pages_too_is_told_by_evidence(folder):
     ({"question": ""}, "field 'question': the text is empty"),
 ])
 def test_bad_questions_are_named_and_nothing_is_registered(folder, change, message):
-    lines(folder / "questions.train.jsonl", [QUESTIONS[0], QUESTIONS[1] | change])
+    write_json_lines(folder / "questions.train.jsonl", [QUESTIONS[0], QUESTIONS[1] | change])
     with pytest.raises(DataError, match=f"questions.train.jsonl:2: {message}"):
         register("mine", folder=folder, vocabulary="bytes")
     assert not [name for name in seqio.TaskRegistry.names() if name.startswith("mine_")]
@@ -140,11 +129,11 @@ def test_bad_calls_say_what_is_wrong(folder, tmp_path):
         register("mine", folder=folder, run="run.trec")
     with pytest.raises(LisaxError, match="`questions` must be a path, found 7"):
         register("mine", questions={"train": 7}, tables="t")
-    lines(tmp_path / "claims.train.jsonl", [{"id": "1", "claim": "c", "label": "SUPPORTS", "evidence": [["T1"]]}])
-    lines(tmp_path / "tables.jsonl", TABLES)
+    write_json_lines(tmp_path / "claims.train.jsonl", [{"id": "1", "claim": "c", "label": "SUPPORTS", "evidence": [["T1"]]}])
+    write_json_lines(tmp_path / "tables.jsonl", TABLES)
     with pytest.raises(DataError, match="the folder has no questions"):
         register("mine", folder=tmp_path, evidence="cells")
-    lines(folder / "questions.train.jsonl", [QUESTIONS[0] | {"answers": ["Nobody"]}])
-    lines(folder / "questions.dev.jsonl", [QUESTIONS[1] | {"evidence": ["T1"], "answers": []}])
+    write_json_lines(folder / "questions.train.jsonl", [QUESTIONS[0] | {"answers": ["Nobody"]}])
+    write_json_lines(folder / "questions.dev.jsonl", [QUESTIONS[1] | {"evidence": ["T1"], "answers": []}])
     with pytest.raises(DataError, match="none of the questions is answered by a cell"):
         register("mine", folder=folder, vocabulary="bytes")

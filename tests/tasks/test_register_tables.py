@@ -9,12 +9,14 @@ import pytest
 import seqio
 
 import lisax
-from lisax.records import DataError, Hit, LisaxError
+from lisax.records import DataError, Hit, LisaxError, write_json_lines
 from lisax.retrieval import runs
 from lisax.runtime.bundle import export
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import table_examples
 from tasks.register import TABLE_TASKS, register, register_file
+
+pytestmark = pytest.mark.usefixtures("forget")
 
 CLUBS = ["Tirol", "Varn", "Keld", "Ostra", "Mirra", "Lund", "Pell", "Quay", "Rask", "Sorn", "Ulme", "Vetra"]
 TABLES = [{"id": f"T{i}", "title": f"Seasons of {club} United", "header": ["year", "place", "coach", "goals"],
@@ -25,26 +27,14 @@ CLAIMS = [{"id": i, "claim": f"{club} United scored {40 + i} goals under {club} 
           for i, (club, label) in enumerate(zip(CLUBS, ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] * 4))]
 
 
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.fixture
 def folder(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
-    lines(folder / "tables.jsonl", TABLES)
-    lines(folder / "claims.train.jsonl", CLAIMS[:9])
-    lines(folder / "claims.dev.jsonl", CLAIMS[9:])
+    write_json_lines(folder / "tables.jsonl", TABLES)
+    write_json_lines(folder / "claims.train.jsonl", CLAIMS[:9])
+    write_json_lines(folder / "claims.dev.jsonl", CLAIMS[9:])
     return folder
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    before = set(seqio.TaskRegistry.names())
-    yield
-    for name in set(seqio.TaskRegistry.names()) - before:
-        seqio.TaskRegistry.remove(name)
 
 
 def read(name, lengths, split="train"):
@@ -113,7 +103,7 @@ def test_tables_may_be_a_folder_of_csv_files(tmp_path):
     (tmp_path / "csv").mkdir()
     for name in ("a", "b"):
         (tmp_path / f"csv/{name}.csv").write_text(f"year,coach\n1921,Coach {name}\n1922,Anna Voss\n")
-    lines(tmp_path / "claims.jsonl", [{"id": "1", "claim": "Coach b came in 1921 .", "label": "SUPPORTS",
+    write_json_lines(tmp_path / "claims.jsonl", [{"id": "1", "claim": "Coach b came in 1921 .", "label": "SUPPORTS",
                                        "evidence": [["b.csv"]]}])
     mine = register("mine", claims=tmp_path / "claims.jsonl", tables=tmp_path / "csv", vocabulary="bytes")
     assert mine.counts["tables_one"] == {"train": 1}
@@ -122,10 +112,10 @@ def test_tables_may_be_a_folder_of_csv_files(tmp_path):
 
 
 def test_a_folder_of_both_kinds_is_told_by_evidence(folder):
-    lines(folder / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
+    write_json_lines(folder / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
     for split in ("train", "dev"):
         (folder / f"claims.{split}.jsonl").rename(folder / f"table_claims.{split}.jsonl")
-    lines(folder / "claims.train.jsonl", [{"id": "s", "claim": "c", "label": "SUPPORTS", "evidence": [["P_0"]]}])
+    write_json_lines(folder / "claims.train.jsonl", [{"id": "s", "claim": "c", "label": "SUPPORTS", "evidence": [["P_0"]]}])
     assert "label_listwise" in register("mine", folder=folder, vocabulary="bytes").tasks
     both = register("tables", folder=folder, vocabulary="bytes", evidence="tables")
     assert both.counts["tables_one"] == {"train": 9, "dev": 3}
@@ -137,7 +127,7 @@ def test_a_folder_of_both_kinds_is_told_by_evidence(folder):
     ({"evidence": [["T99"]]}, r"claims.train.jsonl:2: field 'evidence': 'T99' of claim '1' is not a table"),
 ])
 def test_bad_claims_are_named(folder, change, message):
-    lines(folder / "claims.train.jsonl", [CLAIMS[0], CLAIMS[1] | change])
+    write_json_lines(folder / "claims.train.jsonl", [CLAIMS[0], CLAIMS[1] | change])
     with pytest.raises(DataError, match=message):
         register("mine", folder=folder, vocabulary="bytes")
     assert not [name for name in seqio.TaskRegistry.names() if name.startswith("mine_")]
@@ -150,7 +140,7 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
     with pytest.raises(LisaxError, match="`evidence` is sentences, tables or cells and told of a folder only, found 'x'"):
         register("mine", folder=folder, evidence="x")
     (tmp_path / "pages").mkdir()
-    lines(tmp_path / "pages/pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
+    write_json_lines(tmp_path / "pages/pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
     with pytest.raises(DataError, match="pages: the folder has no claims over tables"):
         register("mine", folder=tmp_path / "pages", evidence="tables")
     with pytest.raises(LisaxError, match="`reranked` is for sentences"):
@@ -158,6 +148,6 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
     runs.write_run(tmp_path / "other.trec", [Hit("0", "X", 1, 1.0)], "test")
     with pytest.raises(DataError, match="other.trec: none of its ids is a table"):
         register("mine", claims=claims, tables=folder / "tables.jsonl", vocabulary="bytes", run=tmp_path / "other.trec")
-    lines(folder / "tables.jsonl", [TABLES[0], TABLES[1] | {"rows": [["1"]]}])
+    write_json_lines(folder / "tables.jsonl", [TABLES[0], TABLES[1] | {"rows": [["1"]]}])
     with pytest.raises(DataError, match=r"tables.jsonl:2: field 'rows\[0\]': expected 4 cells"):
         register("mine", folder=folder, vocabulary="bytes")
