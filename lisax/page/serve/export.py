@@ -112,7 +112,10 @@ def _add_claim(export: Export, corpus: Corpus, engine: Engine, one: Feedback) ->
     candidates = list(dict.fromkeys([*units, *result["candidates"][:CANDIDATES]]))
     if one.unit == PASSAGES:
         made = _add_unit_pages(export, corpus, engine, candidates)
-        evidence = [made[unit] for unit in units if unit in made and evidence]
+        if not all(unit in made for unit in units):
+            export.skipped["claims whose evidence the corpus no longer has"] += 1
+            return
+        evidence = [made[unit] for unit in units] if evidence else []
         export.claims[name] = Claim(name, one.answer.text, label, (tuple(evidence),) if evidence else (),
                                     tuple(made.values()))
         return

@@ -1,5 +1,6 @@
-"""A small world in an index of passages, and bundles of a reader and a retriever with parameters as they begin: what they
-answer is arbitrary, that it is shown as it is, is not."""
+"""A small world in an index of passages, and bundles of a reader and a retriever with parameters as they begin.
+
+What they answer is arbitrary; that it is shown as it is, is not."""
 
 from __future__ import annotations
 

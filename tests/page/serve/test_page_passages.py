@@ -17,6 +17,7 @@ from lisax.corpora import open_folder
 from lisax.formats.families import Family
 from lisax.page.serve import command
 from lisax.page.serve.answering import LABELLER, RANKER, READER, RETRIEVER, Engine, Models
+from lisax.page.serve.export import gather
 from lisax.page.serve.library import Library
 from lisax.page.serve.limits import Limits
 from lisax.pipelines import inference
@@ -24,9 +25,11 @@ from lisax.pipelines.mixed_evidence import MixedEvidence
 from lisax.pipelines.reader import Reader
 from lisax.pipelines.retriever import Retriever, retrieve
 from lisax.records import Claim, LisaxError
+from lisax.retrieval import mixed
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
+from lisax.retrieval.passages import Source
 from lisax.retrieval.runs import read_run
 
 CLAIM, QUESTION = "Tarn, whose mayor is Mara Velin, won 18 points in 1971.", "Who is the mayor of Tarn?"
@@ -80,8 +83,8 @@ def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(bro
     found = words(shown(browser.ask(CLAIM, "claim")))
     (row,) = page.store.last_answers(1)[0].result["verdicts"]
     claim, evidence = Claim("c", CLAIM), MixedEvidence(MixedIndex.open(index))
-    inference.rank_to_file(made[RANKER], [claim], evidence.retrieve([claim], 20), evidence.lookup, tmp_path / "run.trec",
-                           depth=100, spot=default_spotter().spot, tag="ranker")
+    inference.rank_to_file(made[RANKER], [claim], evidence.retrieve([claim], 20), evidence.lookup,
+                           tmp_path / "run.trec", depth=100, spot=default_spotter().spot, tag="ranker")
     (verdict,) = inference.verify(made[LABELLER], [claim], read_run(tmp_path / "run.trec"), evidence.lookup,
                                   aggregate="any")
     assert row["label"] == verdict.label and row["evidence"] == list(verdict.evidence)
@@ -177,6 +180,26 @@ def test_an_answer_whose_passage_has_changed_is_shown_without_it(tmp_path, made)
     assert 0 < len(kept) < len(rows) == found.count()["li"] - 4  # those of the navigation
     assert found.count()["mark"] == len(kept)
     assert words(found).count("It stands in no passage") == len(rows) - len(kept)
+    # A generated answer may stand in none from the start.
+    nowhere = page.store.add_answer("index", "question", QUESTION, {
+        "seconds": 0.1, "answers": [{"answer": "Orm", "probability": 0.25}]})
+    assert "Orm 25.0 % It stands in no passage" in words(shown(Browser(page).get(f"/answers/{nowhere.id}")))
+    page.close()
+
+
+def test_evidence_that_is_gone_is_not_trained_on(tmp_path, made):
+    index, only = build_mixed(tmp_path / "index"), Models({LABELLER: made[LABELLER]})
+    page = open_page(tmp_path / "state", index, only)
+    browser = Browser(page)
+    address = browser.ask(CLAIM, "claim").url.path
+    edge = next(unit for unit in page.store.last_answers(1)[0].result["verdicts"][0]["evidence"] if "#e" in unit)
+    browser.fill(f"{address}/feedback", say="verdict", source="passages", label="SUPPORTS", evidence=[edge])
+    page.close()
+    mixed.remove_source(Source.GRAPH, index)
+    page = open_page(tmp_path / "state", index, only)
+    gathered = gather(page.store.feedback(), page.library, page.engine)
+    assert not gathered.claims and gathered.skipped.total() == 1
+    assert edge not in Browser(page).get(address).text
     page.close()
 
 
