@@ -295,8 +295,9 @@ def _claims(path: Path) -> list:
 
 def _sentences(index: Path):
     from lisax.retrieval.folder import read_components
+    from lisax.retrieval.passage_store import has_passages
 
-    if any(name.startswith("passages-") for name in read_components(index)):
+    if has_passages(read_components(index)):
         from lisax.pipelines.mixed_evidence import MixedEvidence
         from lisax.retrieval.mixed import MixedIndex
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lisax.records import Claim, DataError, Hit, split_sentence_id
 from lisax.retrieval.mixed import MixedIndex
+from lisax.retrieval.passages import Passage as IndexedPassage
 from lisax.retrieval.passages import Source
 from lisax.sampling.examples import Passage
 
@@ -42,13 +43,18 @@ class MixedEvidence:
 
     def _lookup(self, unit: str) -> Passage | None:
         """The sentence, row, edge or verbalized sub-graph of an id; None where the index has none."""
+        passage = self.passage_of(unit)
+        return passage and Passage(unit, passage.title, passage.unit_text(unit))
+
+    def passage_of(self, unit: str) -> IndexedPassage | None:
+        """The (first) passage that holds a unit, whose source is the unit's; None where the index has none."""
         for source, owner in _owners(unit):
             for number in itertools.count():
                 passage = self.index.passage(f"{source}:{owner}:{number}")
                 if passage is None:
                     break
                 if unit in passage.provenance:
-                    return Passage(unit, passage.title, passage.unit_text(unit))
+                    return passage
         return None
 
     def original_page(self, page: str) -> str:

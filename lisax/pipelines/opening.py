@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.formats.families import Family
@@ -16,12 +17,22 @@ if TYPE_CHECKING:
     from lisax.pipelines.text_model import TextModel
 
 
-def open_model(path: str | os.PathLike) -> TextModel | FusionModel | PointerModel:
-    """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+def family_of(path: str | os.PathLike) -> str | None:
+    """What a model was trained for, a value of `Family` or `Reads`; None where its `model.json` does not say it."""
+    text = read_card(_folder(path)).get("text")
+    family = text.get("family") if isinstance(text, dict) else None
+    return family if isinstance(family, str) else None
+
+
+def _folder(path: str | os.PathLike) -> Path:
     if not os.path.isdir(path):
         raise DataError("no such checkpoint or bundle", path=path)
-    folder = resolve_checkpoint(path)
-    family = (read_card(folder).get("text") or {}).get("family")
+    return resolve_checkpoint(path)
+
+
+def open_model(path: str | os.PathLike) -> TextModel | FusionModel | PointerModel:
+    """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+    folder, family = _folder(path), family_of(path)
     if family in (Family.POINT_DOCUMENTS, Family.POINT_SENTENCES):
         from lisax.pipelines.pointer_model import PointerModel
 

@@ -63,23 +63,40 @@ class Retriever:
         return [[*ids, EOS_ID] for ids in self.vocabulary.encode_batch(texts)]
 
 
-def retrieve(folder: str | os.PathLike, questions: Mapping[str, str], k: int, *, method: str = "bm25",
-             retriever: Retriever | None = None, exact: bool = True) -> dict[str, Hits]:
-    """Up to `k` (passage id, score) of each question {id: text}: by BM25, by vectors, or both fused by reciprocal
-    rank, of which each then finds `k`."""
-    if method not in METHODS:
-        raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
-    runs: list[dict[str, Hits]] = []
-    if method != "dense":
-        runs.append(dict(zip(questions, MixedIndex.open(folder).search(list(questions.values()), k))))
-    if method != "bm25":
+class PassageSearch:
+    """An index opened once, with the way in which it is searched: by BM25, by vectors, or both fused by reciprocal
+    rank, of which each then finds as many. `index` is the index itself."""
+
+    def __init__(self, folder: str | os.PathLike, *, method: str = "bm25", retriever: Retriever | None = None,
+                 exact: bool = True):
+        if method not in METHODS:
+            raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
+        self._method, self._retriever, self._exact = method, retriever, exact
+        if method == "bm25":
+            self.index = MixedIndex.open(folder)
+            return
         if retriever is None:
             raise LisaxError(f"the method '{method}' needs a retriever")
-        index = DenseIndex.open(folder)
-        if index.models != {retriever.digest}:
+        self._vectors = DenseIndex.open(folder)
+        if self._vectors.models != {retriever.digest}:
             raise LisaxError(f"{folder} has vectors of another retriever: make them with this one by `lisax index "
                              "vectors`")
-        runs.append(dict(zip(questions, index.search(retriever.questions(list(questions.values())), k, exact=exact))))
-    if len(runs) == 1:
-        return runs[0]
-    return fused([{query: [hit for hit, _ in hits] for query, hits in run.items()} for run in runs], k)
+        self.index = self._vectors.index
+
+    def __call__(self, questions: Mapping[str, str], k: int) -> dict[str, Hits]:
+        """Up to `k` (passage id, score) of each question {id: text}."""
+        texts, runs = list(questions.values()), []
+        if self._method != "dense":
+            runs.append(dict(zip(questions, self.index.search(texts, k))))
+        if self._method != "bm25":
+            found = self._vectors.search(self._retriever.questions(texts), k, exact=self._exact)
+            runs.append(dict(zip(questions, found)))
+        if len(runs) == 1:
+            return runs[0]
+        return fused([{query: [hit for hit, _ in hits] for query, hits in run.items()} for run in runs], k)
+
+
+def retrieve(folder: str | os.PathLike, questions: Mapping[str, str], k: int, *, method: str = "bm25",
+             retriever: Retriever | None = None, exact: bool = True) -> dict[str, Hits]:
+    """Up to `k` (passage id, score) of each question {id: text}: see `PassageSearch`."""
+    return PassageSearch(folder, method=method, retriever=retriever, exact=exact)(questions, k)

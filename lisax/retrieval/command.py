@@ -131,6 +131,7 @@ def retrieve_main(args: argparse.Namespace) -> int:
     """Writes the run atomically. A run that the same command has finished is left alone."""
     from lisax.retrieval.documents import DocumentIndex, retrieve
     from lisax.retrieval.folder import read_components
+    from lisax.retrieval.passage_store import has_passages
     from lisax.retrieval.recall import gold_pages, recall
     from lisax.retrieval.runs import read_run, write_run
 
@@ -144,7 +145,7 @@ def retrieve_main(args: argparse.Namespace) -> int:
     components = read_components(args.index)
     if "cells" in components:
         return _retrieve_tables(args)
-    if any(name.startswith("passages-") for name in components):
+    if has_passages(components):
         return retrieve_passages(args)
     if args.mode is not None:
         raise LisaxError(f"{args.index} is no index of cells: leave --mode out")

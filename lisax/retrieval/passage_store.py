@@ -7,7 +7,7 @@ keeps about 32 bytes a passage in memory.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lisax.records import DataError, check_id
@@ -20,6 +20,11 @@ PART_PASSAGES = 1 << 20
 
 def component(source: Source) -> str:
     return f"passages-{source}"
+
+
+def has_passages(components: Iterable[str]) -> bool:
+    """Whether an index with these components is one of passages."""
+    return not {component(source) for source in Source}.isdisjoint(components)
 
 
 class PassagesBuilder:

@@ -1,7 +1,8 @@
 """Models and indexes behind the page: what kind of question each corpus can be asked, and the answer as plain data.
 
-A question gets tables with a probability for each row and column; a claim gets a verdict from text, from tables, or
-from both, as `lisax rerank` and `lisax verify` would give it.
+A question gets tables with a probability for each row and column, or of an index of passages answers with the place
+where each was read, as `lisax answer` would give them; a claim gets a verdict from text, from tables, or from both, or
+of an index of passages one from text, tables and graphs together, as `lisax rerank` and `lisax verify` would give it.
 """
 
 from __future__ import annotations
@@ -10,39 +11,49 @@ import dataclasses
 import functools
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lisax.formats.families import Family
+from lisax.formats.reading import Reads
 from lisax.page.serve.library import Corpus
-from lisax.records import Claim, LisaxError
+from lisax.records import Claim, Hit, LisaxError
 
 if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
+    from lisax.pipelines.mixed_evidence import MixedEvidence
+    from lisax.pipelines.reader import Reader
+    from lisax.pipelines.retriever import PassageSearch, Retriever
     from lisax.pipelines.sentences import Sentences
     from lisax.pipelines.table_answers import TableAnswerer
     from lisax.pipelines.text_model import TextModel
     from lisax.retrieval.cells import CellIndex
     from lisax.retrieval.table_store import TableStore
 
+    Model = TextModel | FusionModel | Reader | Retriever
+
 QUESTION, CLAIM = "question", "claim"
 KINDS = (QUESTION, CLAIM)
 WARMED, WARMED_STRIDE = 16, 50  # titles that are asked about at the start, and how far apart they stand
-TEXT, TABLES = "text", "tables"
+TEXT, TABLES, PASSAGES = "text", "tables", "passages"
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = ("question answerer", "scorer of columns", "ranker", "labeller",
                                                     "table verifier")
+READER, RETRIEVER = "reader", "retriever"
 ROLES = {Family.TABLE_PARTS: PARTS, Family.RANK: RANKER, Family.RANK_ENTITIES: RANKER,
          Family.LABEL_POINTWISE: LABELLER, Family.LABEL_LISTWISE: LABELLER, Family.TABLES: TABLE_VERIFIER,
-         Family.TABLE_FUSION: TABLE_VERIFIER}
+         Family.TABLE_FUSION: TABLE_VERIFIER,
+         Reads.READ: READER, Reads.POINT: READER, Reads.RETRIEVE: RETRIEVER}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Depths:
-    """`pool` tables are scored for a question, `keep` shown; a claim reads the best of `sentences` of `documents`."""
+    """`pool` tables are scored for a question, or `passages` retrieved, and `keep` tables or answers shown; a claim
+    reads the best of `sentences` of `documents`: of pages, or of passages with their sentences, rows and edges."""
 
     pool: int = 20
     keep: int = 5
+    passages: int = 100
     documents: int = 20
     sentences: int = 100
     columns: int = 3
@@ -51,7 +62,7 @@ class Depths:
 class Models:
     """One model a role, which its format tells; `COLUMNS` where rows and columns have models of their own."""
 
-    def __init__(self, models: Mapping[str, TextModel | FusionModel], paths: Mapping[str, Path] | None = None):
+    def __init__(self, models: Mapping[str, Model], paths: Mapping[str, Path] | None = None):
         self._models, self.paths = dict(models), dict(paths or {})
 
     @classmethod
@@ -69,10 +80,10 @@ class Models:
     def __contains__(self, role: str) -> bool:
         return role in self._models
 
-    def __getitem__(self, role: str) -> TextModel | FusionModel:
+    def __getitem__(self, role: str) -> Model:
         return self._models[role]
 
-    def get(self, role: str) -> TextModel | FusionModel | None:
+    def get(self, role: str) -> Model | None:
         return self._models.get(role)
 
     def replace(self, path: Path) -> None:
@@ -83,9 +94,18 @@ class Models:
         self._models[role], self.paths[role] = model, path
 
 
-def _open(path: Path) -> tuple[str, TextModel | FusionModel]:
-    from lisax.pipelines.opening import open_model
+def _open(path: Path) -> tuple[str, Model]:
+    from lisax.pipelines.opening import family_of, open_model
 
+    role = ROLES.get(family_of(path))
+    if role == READER:
+        from lisax.pipelines.reader import Reader
+
+        return role, Reader.open(path)
+    if role == RETRIEVER:
+        from lisax.pipelines.retriever import Retriever
+
+        return role, Retriever.open(path)
     model = open_model(path)
     if model.family not in ROLES:
         raise LisaxError(f"{path} is of the format '{model.family}', which the page has no use for; it takes "
@@ -100,15 +120,32 @@ class Engine:
         self.models, self.depths, self.aggregate = models, depths, aggregate
         self._opened: dict[tuple[str, str], Any] = {}
 
+    def check(self, corpora: Iterable[Corpus]) -> None:
+        """Opens the indexes of passages; a `LisaxError` where they and the models are of no use to each other."""
+        mixed = [corpus for corpus in corpora if corpus.has_passages]
+        if RETRIEVER in self.models and READER not in self.models:
+            raise LisaxError(f"{self.models.paths[RETRIEVER]} finds passages for a reader: give one beside it")
+        if READER in self.models and not mixed:
+            raise LisaxError(f"{self.models.paths[READER]} reads passages: give an index of `lisax index mixed`")
+        for corpus in mixed:
+            if not self.kinds(corpus):
+                raise LisaxError(f"{corpus.index} holds passages, and no model that is given reads them: give a "
+                                 "labeller, which checks claims, or a reader, which answers questions")
+            self.search(corpus)
+
     def kinds(self, corpus: Corpus) -> tuple[str, ...]:
         """What can be asked of a corpus with the models that are there."""
-        asked = (corpus.has_table_texts and PARTS in self.models, bool(self.sources(corpus)))
+        asked = (corpus.has_table_texts and PARTS in self.models or self._reads(corpus), bool(self.sources(corpus)))
         return tuple(kind for kind, can in zip(KINDS, asked) if can)
 
     def sources(self, corpus: Corpus) -> tuple[str, ...]:
         """What a claim can be checked against in a corpus."""
-        checked = (corpus.has_pages and LABELLER in self.models, corpus.has_cells and TABLE_VERIFIER in self.models)
-        return tuple(source for source, can in zip((TEXT, TABLES), checked) if can)
+        checked = (corpus.has_pages and LABELLER in self.models, corpus.has_cells and TABLE_VERIFIER in self.models,
+                   corpus.has_passages and LABELLER in self.models)
+        return tuple(source for source, can in zip((TEXT, TABLES, PASSAGES), checked) if can)
+
+    def _reads(self, corpus: Corpus) -> bool:
+        return corpus.has_passages and READER in self.models
 
     def ask(self, corpus: Corpus, kind: str, text: str) -> dict[str, Any]:
         if kind not in self.kinds(corpus):
@@ -126,7 +163,10 @@ class Engine:
                 yield from (functools.partial(self.ask, corpus, kind, f"What is {title}?") for title in titles)
 
     def _some_titles(self, corpus: Corpus) -> list[str]:
-        if corpus.has_pages:
+        if corpus.has_passages:
+            stores = self.search(corpus).index.stores.values()
+            titles = (passage.title for store in stores for passage in store)
+        elif corpus.has_pages:
             titles = self.sentences(corpus).index.pages.titles
         else:
             titles = (table.title or " ".join(table.header) for table in self.tables(corpus))
@@ -142,9 +182,23 @@ class Engine:
     # --- Questions ------------------------------------------------------------------------------
 
     def _answer(self, corpus: Corpus, question: str) -> dict[str, Any]:
+        if self._reads(corpus):
+            return {"answers": self._read(corpus, question)}
         found = self.answerer(corpus).answer(question, self.depths.pool, self.depths.keep)
         return {"tables": [{"id": scores.table.id, "retrieval": scores.retrieval, "rows": scores.rows.tolist(),
                             "columns": scores.columns.tolist()} for scores in found]}
+
+    def _read(self, corpus: Corpus, question: str) -> list[dict[str, Any]]:
+        """`Answer.row()` of each answer, with the characters that are `marked` in its passage, where it has one."""
+        search, reader = self.search(corpus), self.models[READER]
+        hits = search({"": question}, max(self.depths.passages, reader.passages))[""]
+        passages = [search.index.passage(hit) for hit, _ in hits[:reader.passages]]
+        (answers,) = reader.read([(question, passages)], answers=self.depths.keep)
+        rows = [answer.row() for answer in answers]
+        for row in rows:
+            if "passage" in row:
+                row["marked"] = search.index.passage(row["passage"]).text[row["begin"]:row["end"]]
+        return rows
 
     def answerer(self, corpus: Corpus) -> TableAnswerer:
         from lisax.pipelines.part_scorer import PartScorer
@@ -162,23 +216,33 @@ class Engine:
 
     def _check(self, corpus: Corpus, text: str) -> dict[str, Any]:
         claim = Claim("claim", text)
-        check = {TEXT: self._check_text, TABLES: self._check_tables}
+        check = {TEXT: self._check_text, TABLES: self._check_tables, PASSAGES: self._check_passages}
         return {"verdicts": [check[source](corpus, claim) for source in self.sources(corpus)]}
 
     def _check_text(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
-        from lisax.pipelines import inference
         from lisax.retrieval.documents import retrieve
-        from lisax.retrieval.entities import default_spotter
 
         sentences = self.sentences(corpus)
         found = retrieve(sentences.index, [claim], self.depths.documents)
-        hits = list(sentences.candidates(claim.id, found, self.depths.sentences))
+        return self._check_units(TEXT, claim, sentences.of_pages(found, self.depths.sentences), sentences)
+
+    def _check_passages(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
+        evidence = self.evidence(corpus)
+        units = evidence.retrieve([claim], self.depths.documents)[claim.id]
+        return self._check_units(PASSAGES, claim, units[:self.depths.sentences], evidence)
+
+    def _check_units(self, source: str, claim: Claim, units: Sequence[str],
+                     evidence: Sentences | MixedEvidence) -> dict[str, Any]:
+        from lisax.pipelines import inference
+        from lisax.retrieval.entities import default_spotter
+
+        hits = [Hit(claim.id, unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]
         if (ranker := self.models.get(RANKER)) is not None:
-            (hits,) = inference.ranked(ranker, [claim], {claim.id: [hit.id for hit in hits]}, sentences.lookup,
-                                       depth=len(hits), spot=default_spotter(sentences.index.titles).spot)
-        (verdict,) = inference.verify(self.models[LABELLER], [claim], {claim.id: hits}, sentences.lookup,
+            (hits,) = inference.ranked(ranker, [claim], {claim.id: units}, evidence.lookup, depth=len(units),
+                                       spot=default_spotter(getattr(evidence.index, "titles", None)).spot)
+        (verdict,) = inference.verify(self.models[LABELLER], [claim], {claim.id: hits}, evidence.lookup,
                                       aggregate=self.aggregate)
-        return _verdict(TEXT, verdict, [hit.id for hit in hits])
+        return _verdict(source, verdict, [hit.id for hit in hits])
 
     def _check_tables(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
         from lisax.pipelines import table_inference
@@ -209,6 +273,18 @@ class Engine:
         from lisax.retrieval.documents import DocumentIndex
 
         return self._once("sentences", corpus, lambda: Sentences(DocumentIndex.open(corpus.index)))
+
+    def search(self, corpus: Corpus) -> PassageSearch:
+        from lisax.pipelines.retriever import PassageSearch
+
+        retriever = self.models.get(RETRIEVER)
+        return self._once("search", corpus, lambda: PassageSearch(
+            corpus.index, method="bm25" if retriever is None else "fused", retriever=retriever))
+
+    def evidence(self, corpus: Corpus) -> MixedEvidence:
+        from lisax.pipelines.mixed_evidence import MixedEvidence
+
+        return self._once("evidence", corpus, lambda: MixedEvidence(self.search(corpus).index))
 
     def _once(self, what: str, corpus: Corpus, opened: Callable[[], Any]) -> Any:
         key = (what, corpus.id)

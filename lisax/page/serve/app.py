@@ -173,6 +173,9 @@ def _add_asking(app: FastAPI, page: Page) -> None:
         values = {"answer": answer, "corpus": corpus, "corpora": page.askable(), "text": answer.text,
                   "kind": answer.kind, "chosen": answer.corpus,
                   "describe": lambda one: views.described(one, corpus, page.engine)}
+        if "answers" in answer.result:
+            read = [] if corpus is None else views.read_answers(answer, corpus, page.engine)
+            return page.render(request, "answers.html", answers=read, **values)
         make = views.ranked_tables if answer.kind == QUESTION else views.verdicts
         made = [] if corpus is None else make(answer, corpus, page.engine, said)
         if answer.kind == QUESTION:

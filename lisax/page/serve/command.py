@@ -19,8 +19,8 @@ STATE = Path("lisax-page")
 
 def _add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index", type=Path, action="append", default=[], metavar="INDEX",
-                        help="made by `lisax index tables` (questions), `cells` (claims over tables) or `documents` "
-                        "(claims over text); repeatable")
+                        help="made by `lisax index tables` (questions), `cells` (claims over tables), `documents` "
+                        "(claims over text) or `mixed` (both, over text, tables and graphs); repeatable")
     parser.add_argument("--state", type=Path, default=STATE, metavar="DIR", help="folder of feedback, uploaded tables "
                         f"and models trained from the page (default: {STATE})")
 
@@ -28,7 +28,8 @@ def _add_sources(parser: argparse.ArgumentParser) -> None:
 def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bundle", type=Path, action="append", required=True, metavar="DIR",
                         help="a bundle or a MODEL_DIR; its format tells what it is for. Repeatable: one that scores "
-                        "rows and columns (or one for each), a ranker, a labeller, one that verifies over tables")
+                        "rows and columns (or one for each), a ranker, a labeller, one that verifies over tables; for "
+                        "an index of passages a reader, and a retriever that `lisax index vectors` was given")
     _add_sources(parser)
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default: "
                         "127.0.0.1); with any that is not loopback a token is needed, LISAX_TOKEN or else one that is "
@@ -37,7 +38,7 @@ def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", action="append", default=[], metavar="NAME",
                         help="a name that the page is reached by, as a browser's address has it; repeatable")
     parser.add_argument("--pool", type=int, default=20, help="tables scored for a question (default: 20)")
-    parser.add_argument("--keep", type=int, default=5, help="tables shown (default: 5)")
+    parser.add_argument("--keep", type=int, default=5, help="tables or answers shown (default: 5)")
     parser.add_argument("--aggregate", choices=["max", "sum", "first", "any"], default="any",
                         help="how a pointwise labeller's labels of single sentences become one (default: any)")
 
@@ -110,6 +111,7 @@ def open_page(args: argparse.Namespace, port: int, token: str | None) -> Page:
 
     library = Library(args.index, args.state / "corpora", LIMITS)
     engine = Engine(Models.open(args.bundle), Depths(pool=args.pool, keep=args.keep), args.aggregate)
+    engine.check(library)
     return Page(engine, library, Store(args.state, LIMITS.answers_kept), Training(args.state / "training"),
                 Rules(_secret(args.state), port, token, frozenset(name.lower() for name in args.name), LIMITS))
 

@@ -7,6 +7,9 @@
     table_claims.train.jsonl  claims with the table that decides
     table_judgements.jsonl    {"question", "table", "relevant"}: tables said to be right or wrong
 
+Of a verdict from an index of passages, each sentence, row or edge that was retrieved is a page of one sentence: so the
+models read it in training as they do in inference.
+
 Ids begin with the corpus they come from, so that corpora with equal ids can be in one folder.
 """
 
@@ -19,10 +22,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lisax.corpora import plain
-from lisax.page.serve.answering import TABLES, Engine
+from lisax.page.serve.answering import PASSAGES, TABLES, Engine
 from lisax.page.serve.library import Corpus, Library
 from lisax.page.serve.store import Feedback
-from lisax.records import Claim, Document, Label, Question, Table, split_cell_id, split_sentence_id, write_json_lines
+from lisax.records import (Claim, Document, Label, Question, Sentence, Table, split_cell_id, split_sentence_id,
+                           write_json_lines)
 
 CANDIDATES = 50  # sentences of a claim that training takes its negatives from
 GONE = "said of a corpus that is gone"
@@ -106,6 +110,15 @@ def _add_claim(export: Export, corpus: Corpus, engine: Engine, one: Feedback) ->
         _add_tables(export, corpus, engine, [*units, *result["candidates"]])
         return
     candidates = list(dict.fromkeys([*units, *result["candidates"][:CANDIDATES]]))
+    if one.unit == PASSAGES:
+        made = _add_unit_pages(export, corpus, engine, candidates)
+        if not all(unit in made for unit in units):
+            export.skipped["claims whose evidence the corpus no longer has"] += 1
+            return
+        evidence = [made[unit] for unit in units] if evidence else []
+        export.claims[name] = Claim(name, one.answer.text, label, (tuple(evidence),) if evidence else (),
+                                    tuple(made.values()))
+        return
     export.claims[name] = Claim(name, one.answer.text, label, (tuple(evidence),) if evidence else (),
                                 tuple(_own(corpus, unit) for unit in candidates))
     sentences = engine.sentences(corpus)
@@ -113,6 +126,16 @@ def _add_claim(export: Export, corpus: Corpus, engine: Engine, one: Feedback) ->
         if page is not None:
             own = _own(corpus, page.id)
             export.pages[own] = dataclasses.replace(page, id=own, redirects=(), original_id=None)
+
+
+def _add_unit_pages(export: Export, corpus: Corpus, engine: Engine, units: Iterable[str]) -> dict[str, str]:
+    """{unit: id of the sentence that stands for it}, of those that the index of passages still has."""
+    made = {}
+    for unit in units:
+        if (found := engine.evidence(corpus).lookup(unit)) is not None:
+            sentence = Sentence(own := _own(corpus, unit), 0, found.text)
+            export.pages[own], made[unit] = Document(own, found.title, (sentence,)), sentence.id
+    return made
 
 
 def _add_tables(export: Export, corpus: Corpus, engine: Engine, ids: Iterable[str]) -> None:

@@ -42,7 +42,7 @@ def integer(given: str) -> int:
 
 def unit_of(answer: Answer, kind: str, form: FormData) -> str:
     """The id of the table or cell that is spoken of, which must be of the answer."""
-    table = next((table for table in answer.result["tables"] if table["id"] == string(form, "table")), None)
+    table = next((table for table in answer.result.get("tables", ()) if table["id"] == string(form, "table")), None)
     if table is None:
         raise LisaxError("That table is not of this answer.")
     if kind == "table":

@@ -24,6 +24,7 @@ from lisax.corpora.table_files import CSV, HTML
 from lisax.page.serve.limits import Limits
 from lisax.records import DataError, LisaxError, Table, write_json
 from lisax.retrieval.folder import read_components
+from lisax.retrieval.passage_store import has_passages
 
 CARD = "corpus.json"
 _UNWANTED = re.compile(r"[^\w .()-]+")
@@ -52,6 +53,10 @@ class Corpus:
     def has_pages(self) -> bool:
         return {"bm25", "titles", "pages"} <= self.components
 
+    @property
+    def has_passages(self) -> bool:
+        return has_passages(self.components)
+
 
 class Library:
     """`library[id]` is a corpus; those given come first, uploads in the order of their names."""
@@ -63,9 +68,9 @@ class Library:
         for path in indexes:
             components = frozenset(read_components(path))
             corpus = Corpus(_free_id(_slug(path.resolve().name), self._corpora), path.resolve().name, path, components)
-            if not (corpus.has_table_texts or corpus.has_cells or corpus.has_pages):
-                raise DataError("no index of pages (`lisax index documents`), of tables (`lisax index tables`) or of "
-                                "cells (`lisax index cells`)", path=path)
+            if not (corpus.has_table_texts or corpus.has_cells or corpus.has_pages or corpus.has_passages):
+                raise DataError("no index of pages (`lisax index documents`), of tables (`lisax index tables`), of "
+                                "cells (`lisax index cells`) or of passages (`lisax index mixed`)", path=path)
             self._corpora[corpus.id] = corpus
         for card in sorted(folder.glob(f"*/{CARD}")):
             corpus = _uploaded(card.parent)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import textwrap
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 import numpy as np
@@ -14,12 +15,17 @@ from markupsafe import Markup
 
 from lisax.page import heatmap as heatmaps
 from lisax.page.render import LABEL_SLUGS, LABEL_WORDS
-from lisax.page.serve.answering import TABLES, Engine
+from lisax.page.serve.answering import PASSAGES, TABLES, TEXT, Engine
 from lisax.page.serve.library import Corpus
 from lisax.page.serve.store import Answer, Feedback
 from lisax.pipelines.table_answers import TableScores
-from lisax.records import LABELS, Label, LisaxError, Table, split_cell_id
+from lisax.records import LABELS, Label, LisaxError, Table, split_cell_id, split_sentence_id
+from lisax.retrieval.passages import Source
 
+if TYPE_CHECKING:
+    from lisax.pipelines.mixed_evidence import MixedEvidence
+
+BY = {TEXT: "text", TABLES: "tables", PASSAGES: "text, tables and graphs"}
 AROUND = 400  # characters of a page
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -52,14 +58,24 @@ class RankedTable:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Stands:
+    """Where a unit of an index of passages comes from: "text", "table (raw)", …, and its place there, in words."""
+
+    source: str
+    place: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Evidence:
-    """A sentence (`text`) or a table (`table`) that a verdict was read from."""
+    """A sentence, row or edge (`text`) or a table (`table`) that a verdict was read from. `stands`: where it is from,
+    of evidence from an index of passages."""
 
     id: str
     title: str
     text: str
     table: Table | None
     score: float | None
+    stands: Stands | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,6 +85,23 @@ class VerdictShown:
     probabilities: list[tuple[Label, float]]
     evidence: list[Evidence]
     said: Feedback | None
+
+    @property
+    def by(self) -> str:
+        return BY[self.source]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """An answer that was read in passages. `parts`: its passage before the answer, the answer there, and the rest; both
+    are None of one that stands in no passage, or in none that the corpus still has as it was."""
+
+    text: str
+    probability: float
+    unit: str = ""
+    title: str = ""
+    stands: Stands | None = None
+    parts: tuple[str, str, str] | None = None
 
 
 def ranked_tables(answer: Answer, corpus: Corpus, engine: Engine, said: list[Feedback]) -> list[RankedTable]:
@@ -93,6 +126,32 @@ def _around(table: Table, corpus: Corpus, engine: Engine) -> str:
     return textwrap.shorten(page.text, AROUND, placeholder=" …")
 
 
+def read_answers(answer: Answer, corpus: Corpus, engine: Engine) -> list[ReadAnswer]:
+    """The answers of a reader, the likeliest first."""
+    evidence, shown = engine.evidence(corpus), []
+    for row in answer.result["answers"]:
+        passage = evidence.index.passage(row["passage"]) if "passage" in row else None
+        if passage is None or passage.text[row["begin"]:row["end"]] != row["marked"]:
+            shown.append(ReadAnswer(row["answer"], row["probability"]))
+            continue
+        parts = passage.text[:row["begin"]], row["marked"], passage.text[row["end"]:]
+        shown.append(ReadAnswer(row["answer"], row["probability"], row["unit"], passage.title,
+                                _stands(passage.source, row["unit"], evidence), parts))
+    return shown
+
+
+def _stands(source: Source, unit: str, evidence: MixedEvidence) -> Stands:
+    form = evidence.index.sources[source]["form"]
+    shown = str(source) if form == source else f"{source} ({form})"
+    if source is Source.TEXT:
+        page, number = split_sentence_id(unit)
+        return Stands(shown, f"sentence {number + 1} of the page {page}")
+    if (part := re.fullmatch(r"(.+)#([re])([0-9]+)", unit, re.DOTALL)) is None:
+        return Stands(shown, f"the {source} {unit}")
+    owner, kind, number = part.groups()
+    return Stands(shown, f"{'row' if kind == 'r' else 'edge'} {int(number) + 1} of the {source} {owner}")
+
+
 def _table_of(said: Feedback) -> str:
     return split_cell_id(said.unit)[0] if said.kind == "cell" else said.unit
 
@@ -111,6 +170,11 @@ def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evide
         if row["source"] == TABLES:
             if (table := engine.tables(corpus).get(unit)) is not None:
                 shown.append(Evidence(unit, table.title or unit, table.caption, table, score))
+        elif row["source"] == PASSAGES:
+            evidence = engine.evidence(corpus)
+            if (passage := evidence.passage_of(unit)) is not None:
+                shown.append(Evidence(unit, passage.title, passage.unit_text(unit), None, score,
+                                      _stands(passage.source, unit, evidence)))
         elif (passage := engine.sentences(corpus).lookup(unit)) is not None:
             shown.append(Evidence(unit, passage.title, passage.text, None, score))
     return shown
@@ -119,7 +183,7 @@ def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evide
 def described(one: Feedback, corpus: Corpus | None, engine: Engine) -> str:
     """What was said of what, in a line."""
     if one.kind == "verdict":
-        return f"the verdict by {one.unit} should be: {LABEL_WORDS[Label(one.value['label'])].lower()}"
+        return f"the verdict by {BY[one.unit]} should be: {LABEL_WORDS[Label(one.value['label'])].lower()}"
     what = f"table {one.unit}"
     if one.kind == "cell":
         try:

@@ -22,8 +22,27 @@ from lisax.page.serve.store import Store
 from lisax.page.serve.training import Training
 from lisax.pipelines.text_model import TextModel
 from lisax.retrieval import documents, table_text, tables
+from markup import Page as Markup
 from small_models import pages, questions
 from small_models import tables as small_tables
+
+
+def shown(response) -> Markup:
+    """The page of a response: in order, without scripts or styles of its own, nothing from outside."""
+    found = Markup(response.text)
+    assert found.balanced and response.headers["content-type"] == "text/html; charset=utf-8"
+    for _, attributes in found.elements:
+        assert "style" not in attributes and not any(name.startswith("on") for name in attributes)
+        assert attributes.get("src", "/").startswith("/") and attributes.get("action", "/").startswith("/")
+    labels = {attributes.get("for") for tag, attributes in found.elements if tag == "label"}
+    for tag, attributes in found.elements:
+        if tag in ("textarea", "select", "input") and attributes.get("type") in (None, "file") and "id" in attributes:
+            assert attributes["id"] in labels
+    return found
+
+
+def words(found: Markup) -> str:
+    return " ".join("".join(found.text).split())
 
 
 class Hashing:
@@ -46,7 +65,8 @@ def build_index(folder: Path) -> Path:
     return folder
 
 
-def models(folder: Path) -> Models:
+def models(folder: Path, **families: Family) -> Models:
+    """By role; those that answer questions, label and verify over tables where no families are given."""
     texts = [question for question, _, _ in questions(small_tables())]
     vocabulary = train_vocabulary(texts, folder / "spiece.model", 300)
 
@@ -54,8 +74,8 @@ def models(folder: Path) -> Models:
         card = text_card(family, presets.PAPER, 64, 1) | {"architecture": {"vocab_size": vocabulary.size}}
         return TextModel(Hashing, vocabulary, card, folder)
 
-    return Models({PARTS: model(Family.TABLE_PARTS), LABELLER: model(Family.LABEL_POINTWISE),
-                   TABLE_VERIFIER: model(Family.TABLES)})
+    families = families or {PARTS: Family.TABLE_PARTS, LABELLER: Family.LABEL_POINTWISE, TABLE_VERIFIER: Family.TABLES}
+    return Models({role: model(family) for role, family in families.items()})
 
 
 def open_page(folder: Path, index: Path, made: Models, limits: Limits = Limits(), **rules) -> Page:

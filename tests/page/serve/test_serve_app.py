@@ -10,8 +10,8 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from small_page import Browser, build_index, models, open_page
-from markup import HOSTILE, Page
+from small_page import Browser, build_index, models, open_page, shown, words
+from markup import HOSTILE
 
 from lisax.corpora import open_folder
 from lisax.page.serve.limits import Limits
@@ -40,24 +40,6 @@ def page(tmp_path, index, made):
 @pytest.fixture
 def browser(page):
     return Browser(page)
-
-
-def shown(response) -> Page:
-    """The page of a response: in order, without scripts or styles of its own, nothing from outside."""
-    found = Page(response.text)
-    assert found.balanced and response.headers["content-type"] == "text/html; charset=utf-8"
-    for _, attributes in found.elements:
-        assert "style" not in attributes and not any(name.startswith("on") for name in attributes)
-        assert attributes.get("src", "/").startswith("/") and attributes.get("action", "/").startswith("/")
-    labels = {attributes.get("for") for tag, attributes in found.elements if tag == "label"}
-    for tag, attributes in found.elements:
-        if tag in ("textarea", "select", "input") and attributes.get("type") in (None, "file") and "id" in attributes:
-            assert attributes["id"] in labels
-    return found
-
-
-def words(found: Page) -> str:
-    return " ".join("".join(found.text).split())
 
 
 def test_a_question_gets_tables_with_heatmaps_and_linked_answers(browser):
