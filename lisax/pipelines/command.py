@@ -227,6 +227,7 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 def verify_main(args: argparse.Namespace) -> int:
     from lisax.corpora.fever import write_predictions
+    from lisax.formats.families import Family
     from lisax.pipelines.inference import judge_dates, verify
     from lisax.pipelines.opening import open_model
     from lisax.retrieval.runs import read_run
@@ -237,8 +238,9 @@ def verify_main(args: argparse.Namespace) -> int:
             raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
         return _verify_tables(args, model, claims)
     sentences = _sentences(args.index)
-    if model.family.ranks:
-        raise LisaxError(f"{args.checkpoint} ranks ('{model.family}'); verify needs a labeller")
+    if model.family.ranks or model.family is Family.TABLE_OPERATION:
+        raise LisaxError(f"{args.checkpoint} {'ranks' if model.family.ranks else 'chooses operations'} "
+                         f"('{model.family}'); verify needs a labeller")
     if model.family.points:
         from lisax.pipelines import pointer_inference
 
