@@ -46,6 +46,12 @@ class TableAnswer:
         return row | {"value": made.text, "cells": list(made.cells), "left_out": made.left_out}
 
 
+def line(question_id: str, answers: Sequence[TableAnswer]) -> dict[str, Any]:
+    """A row of predictions, which `lisax evaluate answers` reads: the tables' answers as texts, best table first."""
+    return {"id": question_id, "answers": [answer.text for answer in answers],
+            "tables": [answer.row() for answer in answers]}
+
+
 class Aggregator:
     """Answers from scored tables with a model of the format `table_operation`."""
 

@@ -16,7 +16,7 @@ from typing import Any
 from lisax import world
 from lisax.corpora import Dataset, open_folder
 from lisax.formats import presets
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
 from lisax.pipelines.stages import Stages, say
 from lisax.records import Claim, LisaxError, atomic_write
 from lisax.runtime.resumable import fingerprint
@@ -79,6 +79,11 @@ class Pipeline(ABC):
     @abstractmethod
     def texts(self) -> Iterator[str]:
         """What a vocabulary is trained on."""
+
+    @property
+    def required_words(self) -> Sequence[str]:
+        """Each of them is one piece of a vocabulary that is trained."""
+        return REQUIRED_WORDS
 
     @property
     def warm_up_pipeline(self) -> type[Pipeline]:
@@ -162,12 +167,13 @@ class Pipeline(ABC):
                 with atomic_write(self.vocabulary_file, "wb") as file:
                     file.write(Path(recipe.vocabulary).read_bytes())
             else:
-                train_vocabulary(self.texts(), self.vocabulary_file, recipe.vocabulary_size)
+                train_vocabulary(self.texts(), self.vocabulary_file, recipe.vocabulary_size, self.required_words)
 
         given = Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else recipe.vocabulary_size
         self.stages.run("vocabulary", work, outputs=[self.vocabulary_file],
                         after=[self.indexed, "world"] if recipe.warm_up else [self.indexed],
-                        settings={"vocabulary": given, "preset": self.preset.name})
+                        settings={"vocabulary": given, "preset": self.preset.name, **(
+                            {} if tuple(self.required_words) == REQUIRED_WORDS else {"words": self.required_words})})
 
     def warm_up(self) -> None:
         """A whole run on the generated world, whose models this run's start from."""
