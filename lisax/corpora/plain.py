@@ -7,11 +7,10 @@
     questions.{split}.jsonl  {"id", "question", "answers", "evidence"?, "operation"?, "operands"?}
 
 Each member of a claim's `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. A question's
-are single ids, each of which holds an answer: cell j of row i of table T is `T#r{i}c{j}`. `operation` is none, max, min,
-count, sum or average, absent where it is not known; `operands` the cells that a count, a sum or an average is of.
-`label` is
-SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space and are compared
-in NFC. What is written here reads back equal.
+are single ids, each of which holds an answer: cell j of row i of table T is `T#r{i}c{j}`. `operation` is none, max,
+min, count, sum or average, absent where it is not known; `operands` the cells that a count, a sum or an average is of.
+`label` is SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space and are
+compared in NFC. What is written here reads back equal.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ class Aggregator:
         if operation is not Operation.NONE:
             rows = chosen_rows(scores.rows, self.threshold)
             made = aggregate(operation, {cell_id(table.id, i, column): table.rows[i][column] for i in rows})
-        return TableAnswer(table.id, cell_id(table.id, row, column), table.rows[row][column] if made is None else made.text,
-                           operation, float(share.max()), made)
+        text = table.rows[row][column] if made is None else made.text
+        return TableAnswer(table.id, cell_id(table.id, row, column), text, operation, float(share.max()), made)
 
 
 def chosen_rows(rows: np.ndarray, threshold: float) -> list[int]:

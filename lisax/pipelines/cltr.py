@@ -309,7 +309,8 @@ class Cltr(Pipeline):
         if not recipe.scorers:
             return
         models = [f"train.{model}" for model in recipe.scorers if model in recipe.train]
-        given = {model: [path, fingerprint(Path(path))] for model, path in recipe.models.items() if model != AGGREGATION}
+        given = {model: [path, fingerprint(Path(path))] for model, path in recipe.models.items()
+                 if model != AGGREGATION}
         for role in (*self.scored_roles, *self.aggregation.scored_roles):
             self.stages.run(f"rerank.{role}", functools.partial(self._rerank, role), outputs=[self.scores_file(role)],
                             after=["retrieve", *models], settings={"models": given})

@@ -74,7 +74,8 @@ class AggregationStages:
 
     def write_examples(self) -> None:
         for role, path in self.example_files.items():
-            count = operation_examples.write(path, operation_examples.examples(self._run.learned(role), self._run.lookup))
+            made = operation_examples.examples(self._run.learned(role), self._run.lookup)
+            count = operation_examples.write(path, made)
             if not count:
                 raise LisaxError(f"{self._run.data.folder}: no question for '{role}' says its operation, which a model "
                                  f"'{AGGREGATION}' learns from")
@@ -125,7 +126,7 @@ class AggregationStages:
         `operation_accuracy` of the first table, and `hit@1`, the share whose first answer is right.
 
         An answer is right where it says the same as an accepted one, or as what the operation makes of the operands."""
-        asked = {i: question for role in (REPORT, AGGREGATING[REPORT]) for i, question in self._run.questions[role].items()}
+        asked = self._run.questions[REPORT] | self._run.questions[AGGREGATING[REPORT]]
         found: dict[str, list[tuple[bool | None, bool]]] = {}
         for _, row in read_json_lines(self.file):
             question, first = asked[row["id"]], next(iter(row["tables"]), None)

@@ -18,8 +18,9 @@ class CltrRecipe:
     """The defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
 
     `train` maps a model to its gin file: `parts` scores rows and columns alike, `rows` and `columns` are the paper's
-    two; `aggregation` beside them is the optional head for operations (see `aggregation.py`). `models` are trained already (checkpoints or bundles) and only used, as in zero-shot transfer. `initial` and
-    `warm_up` are those of `Recipe` in recipe.py.
+    two, `aggregation` beside them is the optional head for operations (`aggregation.py`). `models` are trained already
+    (checkpoints or bundles) and only used, as in zero-shot transfer. `initial` and `warm_up` are those of `Recipe` in
+    recipe.py.
     """
 
     train: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -48,7 +49,8 @@ class CltrRecipe:
     negative_parts: int | None = None
     # Tables are ranked by their cells and BM25 together, weighed on the held-out questions; the paper's by cells.
     fuse_bm25: bool = False
-    # The probability from which on a row is among those that are counted, added up …; None: fitted on held-out questions.
+    # The probability from which on a row is among those that are counted, added up …; None: fitted on held-out
+    # questions where models are trained, 0.5 where they are given.
     aggregation_threshold: float | None = None
     vocabulary: str | None = None
     vocabulary_size: int = 32_000

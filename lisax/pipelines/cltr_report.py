@@ -101,9 +101,9 @@ def result_tables(found: Mapping) -> list[ResultTable]:
             "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold "
             "table. In the last row all cells of the gold table are ranked."))
     if "aggregation" in found:
-        aggregated = found["aggregation"]
+        aggregated, keys = found["aggregation"], OPERATIONS.values()
         made.append(ResultTable("Operations", tuple(OPERATIONS), tuple(
-            ResultRow(f"{name} ({measured['questions']:,} questions)", tuple(measured[key] for key in OPERATIONS.values()),
+            ResultRow(f"{name} ({measured['questions']:,} questions)", tuple(measured[key] for key in keys),
                       best=name == "all") for name, measured in aggregated["by_operation"].items()),
             "By the question's operation: is it the one predicted for the first table by its best cell, and is that "
             "table's answer right, by what it says? A count, a sum, an average and an extreme are of the best cell's "

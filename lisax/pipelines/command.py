@@ -50,7 +50,8 @@ def demo_main(args: argparse.Namespace) -> int:
     return _list5(args, data, args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings])
 
 
-def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int, more: Mapping[str, Any] | None = None) -> None:
+def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int,
+                 more: Mapping[str, Any] | None = None) -> None:
     """Unless the folder has that very world: newer files would make every stage run again. `more` is what `world.write`
     takes beside the pipeline's shares."""
     from lisax.world import write

@@ -40,7 +40,8 @@ class TextModel:
         if vocabulary.size > rows:
             raise LisaxError(f"{source}: the vocabulary has {vocabulary.size} entries, the model {rows}: "
                              "they do not belong together")
-        self._scorer = scorer_of([vocabulary.piece_id(word) for word in self.family.words(self.preset)], self.max_tokens)
+        words = self.family.words(self.preset)
+        self._scorer = scorer_of([vocabulary.piece_id(word) for word in words], self.max_tokens)
 
     @classmethod
     def open(cls, path: str | os.PathLike) -> TextModel:

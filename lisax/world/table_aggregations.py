@@ -62,7 +62,8 @@ class TableAggregationWriter:
         first, end = sorted(self.rng.choices(range(last + 1), k=2))
         years = [row[0] for row in table.rows]
         rows, period = self.rng.choice((
-            (range(last + 1), ""), (range(last + 1), " over all years"), (range(first, last + 1), f" since {years[first]}"),
+            (range(last + 1), ""), (range(last + 1), " over all years"),
+            (range(first, last + 1), f" since {years[first]}"),
             (range(first, end + 1), f" from {years[first]} to {years[end]}")))
         return self._asked(table, operation, j, rows, _worded(operation, name, owner, period))
 
@@ -91,7 +92,8 @@ class TableAggregationWriter:
         if operation is Operation.COUNT:
             answer = str(len(rows))
         else:
-            answer = _answer(sum(_number(table.rows[i][j]) for i in rows), len(rows) if operation is Operation.AVERAGE else 1)
+            total = sum(_number(table.rows[i][j]) for i in rows)
+            answer = _answer(total, len(rows) if operation is Operation.AVERAGE else 1)
         return {"question": capitalise(self.rng.choice(wordings)), "answers": [answer], "evidence": [table.id],
                 "kind": "aggregation", "operation": operation, "operands": [f"{table.id}#r{i}c{j}" for i in rows]}
 

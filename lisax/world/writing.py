@@ -63,8 +63,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
     `claims.SHARES` for its default and `claims` for what they are. `table_shares` weighs those of claims over tables
     (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`. Questions are those of `questions`
-    and of `table_questions`; with `aggregations_per_table` also those of `table_aggregations`, so many a table, and every
-    question says its operation. That changes no other question, nor its id.
+    and of `table_questions`; with `aggregations_per_table` also those of `table_aggregations`, so many a table, and
+    every question says its operation. That changes no other question, nor its id.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
     `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is

@@ -9,7 +9,8 @@ from lisax.runtime.optimizers import AdamW
 FOLDER = GIN_CONFIGS / "experiments" / "cltr"
 LARGE = [f"{model}_{size}" for model in MODELS for size in ("base", "large")]
 MICRO = ["parts_micro", "rows_micro", "columns_micro", "aggregation_micro", "parts_world_micro"]
-RECIPES = ["paper_large", "scratch", "scratch_aggregation", "transfer", "warm_up", "world", "world_aggregation", "world_micro"]
+RECIPES = ["paper_large", "scratch", "scratch_aggregation", "transfer", "warm_up", "world", "world_aggregation",
+           "world_micro"]
 
 
 def test_every_file_is_known_here():

@@ -156,8 +156,8 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     folder, _ = finished
     monkeypatch.setattr("lisax.pipelines.text_model.LabelScorer", Hashing)
     out = folder / "aggregated"
-    command = ["run", "cltr", "--data", str(folder / "world"), "--out", str(out), "--model", str(folder / "out" / "models" / "parts"),
-               "--aggregation-model", str(head), "--gin.CltrRecipe.pool=6", "--gin.CltrRecipe.report_questions=10",
+    command = ["run", "cltr", "--data", str(folder / "world"), "--out", str(out),
+               "--model", str(folder / "out" / "models" / "parts"), "--aggregation-model", str(head), "--gin.CltrRecipe.pool=6", "--gin.CltrRecipe.report_questions=10",
                "--gin.CltrRecipe.aggregation_threshold=0.6"]
     assert main(command) == 0
     found = json.loads((out / "metrics.json").read_text())["aggregation"]
@@ -191,12 +191,14 @@ def test_what_a_head_learns_from(finished):
     folder, command = finished
     out = folder / "learned"
     train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/aggregation_micro.gin'}}"
-    assert main([*command[:4], "--out", str(out), *command[6:], f"--gin.CltrRecipe.train={train}", "--until", "examples"]) == 0
+    assert main([*command[:4], "--out", str(out), *command[6:], f"--gin.CltrRecipe.train={train}",
+                 "--until", "examples"]) == 0
     asked = {question.id: question for question in open_folder(folder / "world").questions("train")}
     headers = list(operation_examples.read(out / "examples" / "operations.train.jsonl"))
     assert len(headers) == 60 and sum(bool(asked[one.claim_id].operands) for one in headers) == 30
     assert all(one.label == asked[one.claim_id].operation for one in headers)
-    rows = {(part.claim_id, part.unit_id) for part in part_examples.read(out / "examples" / "parts_rows.train.jsonl") if part.label}
+    parts = part_examples.read(out / "examples" / "parts_rows.train.jsonl")
+    rows = {(part.claim_id, part.unit_id) for part in parts if part.label}
     for one in headers:
         wanted = {(one.claim_id, cell.rpartition("c")[0]) for cell in asked[one.claim_id].operands}
         assert wanted <= rows
@@ -213,8 +215,10 @@ def test_a_head_is_trained_and_its_threshold_fitted(finished):
     assert main([*command[:4], "--out", str(out), *command[6:], f"--gin.CltrRecipe.train={train}",
                  "--gin.CltrRecipe.initial={'aggregation': 'parts'}"]) == 0
     found = json.loads((out / "metrics.json").read_text())
-    assert 0 <= found["aggregation"]["threshold"] <= 1 and found["aggregation"]["by_operation"]["all"]["questions"] == 20
-    assert json.loads((resolve_checkpoint(out / "models" / "aggregation") / "model.json").read_text())["text"]["words"] == list(Operation)
+    aggregated = found["aggregation"]
+    assert 0 <= aggregated["threshold"] <= 1 and aggregated["by_operation"]["all"]["questions"] == 20
+    card = json.loads((resolve_checkpoint(out / "models" / "aggregation") / "model.json").read_text())
+    assert card["text"]["words"] == list(Operation)
     stages = ["train.parts", "train.aggregation", "rerank.dev.aggregation", "rerank.test.aggregation", "aggregate"]
     assert all(stage in found["seconds"] for stage in stages)
 
