@@ -46,6 +46,19 @@ class Label(enum.StrEnum):
 LABELS = (Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO)
 
 
+class Operation(enum.StrEnum):
+    """What makes the answer to a question of the cells that are asked for; NONE: they are the answer.
+
+    Its order is that of WikiSQL's indices and of an aggregation head's logits."""
+
+    NONE = "none"
+    MAX = "max"
+    MIN = "min"
+    COUNT = "count"
+    SUM = "sum"
+    AVERAGE = "average"
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sentence:
     """Sentence `number` (from 0) of page `page`; empty text where the owner's page has a gap."""
@@ -133,13 +146,18 @@ class DataText:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Question:
     """A question, its accepted answers, and the evidence ids that hold one: cells, sentences, or a table of which it is
-    not known in which cell."""
+    not known in which cell.
+
+    `operation`: what makes the answer of cells, None where that is not known. `operands`: the cells that a count, a sum
+    or an average is of; those of a maximum or minimum are its evidence."""
 
     id: str
     text: str
     answers: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     original_id: int | str | None = None
+    operation: Operation | None = None
+    operands: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

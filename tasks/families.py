@@ -17,7 +17,8 @@ import tensorflow as tf
 
 from lisax.formats import presets
 from lisax.formats.card import text_card
-from lisax.formats.families import ExampleLike, Family, PartExampleLike, TableExampleLike, encode
+from lisax.formats.families import (ExampleLike, Family, OperationExampleLike, PartExampleLike, TableExampleLike,
+                                     encode)
 from lisax.formats.label_words import single_pieces
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import DataError, LisaxError
@@ -25,7 +26,7 @@ from lisax.sampling.examples import Example
 from tasks import locations, metrics
 from tasks.vocabularies import default_vocabulary, encoder_of, is_bytes
 
-AnyExample = ExampleLike | TableExampleLike | PartExampleLike
+AnyExample = ExampleLike | TableExampleLike | PartExampleLike | OperationExampleLike
 # Lines shuffled in the source, before they are encoded: a good shuffle that costs little memory.
 SHUFFLED_LINES = 100_000
 # Records encoded by one call from TensorFlow into Python.
@@ -146,7 +147,7 @@ def wording_of(output_features: Mapping[str, seqio.Feature], preset: presets.Pre
     if is_bytes(vocabulary):
         wording = wording.with_initials()
     if family.answers_in_words:
-        single_pieces(wording.ranking_words if family.ranks else wording.label_words, to_ids)
+        single_pieces(family.words(wording), to_ids)
     return wording, to_ids
 
 

@@ -1,7 +1,8 @@
 """CLTR's tasks over `examples/parts_{rows,columns}.{split}.jsonl` in the data folder (`sampling.part_examples`).
 
 `cltr_rows` and `cltr_columns` ask of a row and of a column whether it holds the answer; `cltr_parts` is both, for the
-one model that scores both.
+one model that scores both. `cltr_aggregation` asks of the header, in `examples/operations.{split}.jsonl`, which
+operation makes the answer of cells (`sampling.operation_examples`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import seqio
 
 from lisax.formats.families import Family
 from lisax.formats.parts import PartKind
+from lisax.sampling import operation_examples
 from lisax.sampling.part_examples import PARTS, PartExample, file_name
 from tasks import families
 from tasks.locations import FileOf, in_data_folder
@@ -22,6 +24,8 @@ VARIANTS = (*KINDS, PARTS)
 
 def add_all() -> None:
     add_both("cltr", lambda kind: in_data_folder("examples/" + file_name(kind, "{split}")))
+    headers = in_data_folder("examples/" + operation_examples.file_name("{split}"))
+    families.add("cltr_aggregation", Family.TABLE_OPERATION, headers, read=operation_examples.OperationExample.from_row)
 
 
 def add_both(name: str, file_of: Callable[[PartKind], FileOf], **options) -> dict[str, str]:

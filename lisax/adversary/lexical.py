@@ -146,7 +146,7 @@ def evidence_model(checkpoint, corpus: Corpus) -> Model:
     from lisax.sampling.examples import Example, Passage
 
     model = TextModel.open(checkpoint)
-    if model.family.ranks or model.family.reads_tables:
+    if model.family.ranks or model.family.reads_tables or model.family is Family.TABLE_OPERATION:
         raise LisaxError(f"{checkpoint} is of '{model.family}'; an attack on words needs a model that labels sentences")
 
     def passages(claim: Claim) -> tuple[Passage, ...]:

@@ -12,6 +12,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 
 from lisax.months import MONTH_NUMBERS
 from lisax.records import Table, cell_id
@@ -40,7 +41,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 @functools.lru_cache(maxsize=1 << 16)
 def value_of(text: str) -> Value:
     """What a text says; texts that say the same have equal values. A text that says nothing is ("text", "")."""
-    text = _MARKS.sub("", " ".join(unicodedata.normalize("NFKC", text).split())).strip()
+    text = _without_marks(text)
     if (number := number_of(text)) is not None:
         return "number", number
     lower = text.casefold()
@@ -50,13 +51,26 @@ def value_of(text: str) -> Value:
     return "text", _NO_WORD.sub(" ", letters).strip() or lower
 
 
+def _without_marks(text: str) -> str:
+    return _MARKS.sub("", " ".join(unicodedata.normalize("NFKC", text).split())).strip()
+
+
 def number_of(text: str) -> float | None:
     """The number that a text is from end to end, with a currency, a percent sign and separators of thousands."""
+    number = _decimal(text)
+    return None if number is None else float(number)
+
+
+def exact_number(text: str) -> Decimal | None:
+    """The number that a text says by `value_of`, with all of its digits."""
+    return _decimal(_without_marks(text))
+
+
+def _decimal(text: str) -> Decimal | None:
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None
-    number = float(match[2].replace(",", ""))
-    return -number if match[1] and match[1] != "+" else number
+    return Decimal(("-" if match[1] and match[1] != "+" else "") + match[2].replace(",", ""))
 
 
 def _date(text: str) -> tuple[int | None, int, int | None] | None:

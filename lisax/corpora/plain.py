@@ -4,12 +4,13 @@
     pages.jsonl              {"id", "title", "sentences": ["...", ...], "redirects"?: [...]}
     tables.jsonl             {"id", "title", "header", "rows", "caption"?, "page"?}
     graphs.jsonl             {"id", "subject", "edges": [["relation", "object"], ...], "page"?}
-    questions.{split}.jsonl  {"id", "question", "answers", "evidence"?}
+    questions.{split}.jsonl  {"id", "question", "answers", "evidence"?, "operation"?, "operands"?}
 
 Each member of a claim's `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. A question's
-are single ids, each of which holds an answer: cell j of row i of table T is `T#r{i}c{j}`. `label` is
-SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space and are compared
-in NFC. What is written here reads back equal.
+are single ids, each of which holds an answer: cell j of row i of table T is `T#r{i}c{j}`. `operation` is none, max,
+min, count, sum or average, absent where it is not known; `operands` the cells that a count, a sum or an average is of.
+`label` is SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space and are
+compared in NFC. What is written here reads back equal.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Iterator
 
 from lisax.corpora import titles
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
-from lisax.records import Claim, Document, Graph, Question, Sentence, Table, write_json_lines
+from lisax.records import Claim, Document, Graph, Operation, Question, Sentence, Table, is_cell, write_json_lines
 
 
 def _own(record_id: str, original: int | str) -> int | str | None:
@@ -96,8 +97,17 @@ def parse_graph(row: Row) -> Graph:
 
 def parse_question(row: Row) -> Question:
     question, original = row.id()
+    operation = row.get("operation", str, None)
+    if operation is not None and operation not in tuple(Operation):
+        raise row.error("operation", f"expected one of {', '.join(Operation)}, found {operation!r:.80}")
+    operands = row.ids("operands", row.get("operands", list, []))
+    for i, cell in enumerate(operands):
+        if not is_cell(cell):
+            raise row.error(f"operands[{i}]", f"{cell!r:.80} is not the id of a cell: expected "
+                            "{table}#r{row}c{column}")
     return Question(question, row.text("question"), row.strings("answers", []),
-                    row.ids("evidence", row.get("evidence", list, [])), _own(question, original))
+                    row.ids("evidence", row.get("evidence", list, [])), _own(question, original),
+                    None if operation is None else Operation(operation), operands)
 
 
 def _page(row: Row) -> str | None:
@@ -142,7 +152,7 @@ def write_graphs(path, graphs: Iterable[Graph]) -> int:
 def write_questions(path, questions: Iterable[Question]) -> int:
     return write_json_lines(path, (_present({
         "id": _original(question), "question": question.text, "answers": question.answers,
-        "evidence": question.evidence or None,
+        "evidence": question.evidence or None, "operation": question.operation, "operands": question.operands or None,
     }) for question in questions))
 
 

@@ -5,8 +5,8 @@
 
 The files may also lie in `data/`. The answer is found by running the query: the cells of column `sel` in the rows that
 fulfil every condition, for a maximum or minimum those of them that have it. A count, a sum and an average are no
-cell; the evidence of such a question is its table alone, as of one whose query finds nothing. A question's id is
-`{split}:{line}`, lines counted from 1.
+cell; the evidence of such a question is its table alone, as of one whose query finds nothing, and its `operands` are
+the cells that it is of. A question's id is `{split}:{line}`, lines counted from 1.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from lisax.corpora.answer_cells import NO_CELL, number_of, value_of
 from lisax.corpora.dataset import SPLITS, QuestionDataset
 from lisax.corpora.grid import Place, make_table
 from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
-from lisax.records import Question, Table, cell_id
+from lisax.records import Operation, Question, Table, cell_id
 
-AGGREGATIONS = ("none", "max", "min", "count", "sum", "average")
+OPERATIONS = tuple(Operation)  # by the number of an aggregation
 COMPARISONS = (None, operator.gt, operator.lt)  # by the number of an operator: equal, greater, less
 
 
@@ -84,18 +84,20 @@ def parse_question(row: Row, tables: Mapping[str, Table]) -> Question:
     column, aggregation = sql.get("sel"), sql.get("agg")
     if not _is_index(column, len(table.header)):
         raise row.error("sql.sel", f"expected a column of the table, found {json.dumps(column)[:80]}")
-    if not _is_index(aggregation, len(AGGREGATIONS)):
-        raise row.error("sql.agg", f"expected 0 to {len(AGGREGATIONS) - 1}, found {json.dumps(aggregation)[:80]}")
-    rows = _selected(row, table, sql.get("conds"))
-    if aggregation in (1, 2):
-        rows = _extreme(table, rows, column, max if aggregation == 1 else min)
-    if aggregation > 2 or not rows:
+    if not _is_index(aggregation, len(OPERATIONS)):
+        raise row.error("sql.agg", f"expected 0 to {len(OPERATIONS) - 1}, found {json.dumps(aggregation)[:80]}")
+    operation, rows = OPERATIONS[aggregation], _selected(row, table, sql.get("conds"))
+    if operation in (Operation.MAX, Operation.MIN):
+        rows = _extreme(table, rows, column, max if operation is Operation.MAX else min)
+    cells = tuple(cell_id(table.id, i, column) for i in rows)
+    answers, evidence, operands = (), (table.id,), ()
+    if operation in (Operation.COUNT, Operation.SUM, Operation.AVERAGE) or not rows:
         row.warn(NO_CELL)
-        answers, evidence = (), (table.id,)
+        operands = cells
     else:
-        answers = tuple(dict.fromkeys(table.rows[i][column] for i in rows))
-        evidence = tuple(cell_id(table.id, i, column) for i in rows)
-    return Question(f"{row.path.stem}:{row.line}", row.text("question"), answers, evidence)
+        answers, evidence = tuple(dict.fromkeys(table.rows[i][column] for i in rows)), cells
+    return Question(f"{row.path.stem}:{row.line}", row.text("question"), answers, evidence, operation=operation,
+                    operands=operands)
 
 
 def _is_index(value: Any, size: int) -> bool:

@@ -16,5 +16,5 @@ def text_card(family: Family, preset: Preset, max_tokens: int, depth: int = 0) -
     """
     card: dict[str, Any] = {"family": str(family), "preset": preset.name, "max_tokens": max_tokens}
     if family.answers_in_words:
-        card["words"] = list(preset.ranking_words if family.ranks else preset.label_words)
+        card["words"] = list(family.words(preset))
     return {"text": card | ({"candidates" if family.points else "tables": depth} if depth else {})}

@@ -11,7 +11,7 @@ from lisax.formats.budget import CountTokens
 from lisax.formats.parts import PartKind
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.tables import TableLike, TableText
-from lisax.records import Label, LisaxError
+from lisax.records import Label, LisaxError, Operation
 
 
 class Family(enum.StrEnum):
@@ -25,6 +25,7 @@ class Family(enum.StrEnum):
     TABLES = "tables"
     TABLE_FUSION = "table_fusion"
     TABLE_PARTS = "table_parts"
+    TABLE_OPERATION = "table_operation"
     VERBALIZE = "verbalize"
     POINT_DOCUMENTS = "point_documents"
     POINT_SENTENCES = "point_sentences"
@@ -45,6 +46,12 @@ class Family(enum.StrEnum):
     def answers_in_words(self) -> bool:
         """Text to text; the other families have several inputs of a claim and classes or places as answers."""
         return self is not Family.TABLE_FUSION and not self.points
+
+    def words(self, preset: Preset) -> tuple[str, ...]:
+        """Those that a model of this family answers with."""
+        if self is Family.TABLE_OPERATION:
+            return preset.operation_words
+        return preset.ranking_words if self.ranks else preset.label_words
 
 
 class PassageLike(Protocol):
@@ -90,6 +97,15 @@ class PartExampleLike(Protocol):
     label: bool | None
 
 
+class OperationExampleLike(Protocol):
+    """What is read of an example of a table's header; `lisax.sampling.operation_examples.OperationExample` is one."""
+
+    claim_id: str
+    claim: str
+    header: Sequence[str]
+    label: Operation | None
+
+
 class Text(NamedTuple):
     """`dropped_rows`: rows of the example's tables for which the inputs had no room."""
 
@@ -98,8 +114,8 @@ class Text(NamedTuple):
     dropped_rows: int = 0
 
 
-def encode(example: ExampleLike | TableExampleLike | PartExampleLike, family: Family, *, preset: Preset = PAPER,
-           max_tokens: int | None = None, count_tokens: CountTokens) -> Text:
+def encode(example: ExampleLike | TableExampleLike | PartExampleLike | OperationExampleLike, family: Family, *,
+           preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens) -> Text:
     """Inputs of at most `max_tokens` tokens with EOS (None: no limit), and the target word.
 
     `count_tokens` gives the number of pieces of a text without EOS. Raises LisaxError for an example that
@@ -112,8 +128,9 @@ def encode(example: ExampleLike | TableExampleLike | PartExampleLike, family: Fa
     budget = {"preset": preset, "max_tokens": max_tokens, "count_tokens": count_tokens}
     if family.points:
         raise LisaxError(f"the format '{family}' has an input for each candidate: `encode_each_candidate` gives them")
-    if example.label is not None and isinstance(example.label, bool) != family.ranks:
-        expected = "true or false" if family.ranks else "a verdict"
+    wanted, expected = ((Operation, "an operation") if family is Family.TABLE_OPERATION else
+                        (bool, "true or false") if family.ranks else (Label, "a verdict"))
+    if example.label is not None and not isinstance(example.label, wanted):
         raise LisaxError(f"claim {example.claim_id}: label {example.label!r} does not fit the format "
                          f"'{family}', which wants {expected}")
     targets = preset.target(example.label)
@@ -126,6 +143,11 @@ def encode(example: ExampleLike | TableExampleLike | PartExampleLike, family: Fa
             raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes a row or column of a table, "
                              "found an example without")
         return Text(parts.encode_part(example.claim, example.kind, example.header, example.cells, **budget), targets)
+    if family is Family.TABLE_OPERATION:
+        if not hasattr(example, "header"):
+            raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes the header of a table, found an "
+                             "example without")
+        return Text(parts.encode_header(example.claim, example.header, **budget), targets)
     if family is Family.TABLES:
         text = tables.encode_tables(example.claim, example.tables, **budget)
         return Text(text.inputs, targets, sum(text.dropped))

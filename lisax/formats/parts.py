@@ -3,14 +3,18 @@
     query: {question} row: {h1} : {v1} | {h2} : {v2} | … relevant:
     query: {question} column: {h} | {v1} | {v2} | … relevant:
 
-Cells without text are left out, in training and in inference alike.
+And the header, for the operation (none, a sum …) that makes the answer of cells, as the released code asks for it:
+
+    query: {question} header: {h1} | {h2} | … relevant:
+
+Cells without text are left out, and so are a header's names without text, in training and in inference alike.
 """
 
 from __future__ import annotations
 
 import bisect
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
 from lisax.formats.presets import PAPER, Preset
@@ -22,6 +26,10 @@ class PartKind(enum.StrEnum):
 
     ROW = "row"
     COLUMN = "column"
+
+
+HEADER = "header"
+Body = Callable[[int, int | None], str]  # (how many cells, how many words of each; None: all) -> their text
 
 
 def encode_part(question: str, kind: PartKind, header: Sequence[str], cells: Sequence[str], *,
@@ -40,12 +48,33 @@ def encode_part(question: str, kind: PartKind, header: Sequence[str], cells: Seq
 
     def body(count: int, words: int | None) -> str:
         """The first `count` cells, each cut to `words` words."""
-        kept = [(i, value if words is None else " ".join(value.split(" ", words)[:words]))
-                for i, value in present[:count]]
+        kept = [(i, _start(value, words)) for i, value in present[:count]]
         if kind == PartKind.ROW:
             return " | ".join(join(names[i], ":", value) for i, value in kept)
         return " | ".join(text for text in (names[0], *(value for _, value in kept)) if text)
 
+    return _fitting(question, kind, body, [value for _, value in present], preset, max_tokens, count_tokens)
+
+
+def encode_header(question: str, header: Sequence[str], *, preset: Preset = PAPER, max_tokens: int | None = None,
+                  count_tokens: CountTokens) -> str:
+    """The input for a question and the names of a table's columns; it is cut as `encode_part` cuts cells.
+
+    Raises LisaxError where the empty template does not fit `max_tokens`.
+    """
+    names = [name for name in map(squeeze, header) if name]
+    return _fitting(squeeze(question), HEADER,
+                    lambda count, words: " | ".join(_start(name, words) for name in names[:count]), names, preset,
+                    max_tokens, count_tokens)
+
+
+def _start(value: str, words: int | None) -> str:
+    return value if words is None else " ".join(value.split(" ", words)[:words])
+
+
+def _fitting(question: str, kind: str, body: Body, present: Sequence[str], preset: Preset, max_tokens: int | None,
+             count_tokens: CountTokens) -> str:
+    """The input whose `body` has as much of the `present` texts as fits."""
     def render(document: str, query: str, _entities: int = 0) -> str:
         return join(preset.claim_slot, query, f"{kind}:", document, preset.label_closing)
 
@@ -54,7 +83,7 @@ def encode_part(question: str, kind: PartKind, header: Sequence[str], cells: Seq
 
     if not too_long(len(present), None):
         return render(body(len(present), None), question)
-    longest = max((value.count(" ") + 1 for _, value in present), default=0)
+    longest = max((value.count(" ") + 1 for value in present), default=0)
     # Bisection ends beside a length that it tried, so what it settles on is known to fit.
     words = bisect.bisect_left(range(1, longest), True, key=lambda words: too_long(len(present), words))
     if words > 0:

@@ -6,8 +6,9 @@ The label words of the paper are not printed there; both presets use the release
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
-from lisax.records import LABELS, Label, LisaxError
+from lisax.records import LABELS, Label, LisaxError, Operation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Preset:
 
     `claim_slot` opens a labelling input and `label_closing` ends it (empty: nothing ends it); the
     ranking input is the same in every preset. `label_words` follow `LABELS` (supports, refutes, not
-    enough info); `ranking_words` are (relevant, not relevant).
+    enough info); `ranking_words` are (relevant, not relevant); `operation_words` follow `Operation`.
     """
 
     name: str
@@ -26,19 +27,31 @@ class Preset:
     title_separator: str = " . "
     label_words: tuple[str, str, str] = ("true", "false", "weak")
     ranking_words: tuple[str, str] = ("true", "false")
+    operation_words: tuple[str, ...] = tuple(map(str, Operation))
 
-    def target(self, label: Label | bool | None) -> str:
+    def target(self, label: Label | Operation | bool | None) -> str:
         """The word a model must write: a bool is a ranking target, None (unlabelled) is no word."""
         if label is None:
             return ""
+        if isinstance(label, Operation):
+            return self.operation_words[list(Operation).index(label)]
         if isinstance(label, bool):
             return self.ranking_words[0 if label else 1]
         return self.label_words[LABELS.index(label)]
 
     def with_initials(self) -> Preset:
-        """This preset with each target word cut to its first letter: one piece each in a byte vocabulary."""
-        return dataclasses.replace(self, label_words=tuple(word[0] for word in self.label_words),
-                                   ranking_words=tuple(word[0] for word in self.ranking_words))
+        """This preset with each target word cut to its first letter that no word before it has: one piece each in a
+        byte vocabulary."""
+        return dataclasses.replace(self, label_words=_initials(self.label_words),
+                                   ranking_words=_initials(self.ranking_words),
+                                   operation_words=_initials(self.operation_words))
+
+
+def _initials(words: Sequence[str]) -> tuple[str, ...]:
+    letters: list[str] = []
+    for word in words:
+        letters.append(next(letter for letter in word if letter not in letters))
+    return tuple(letters)
 
 
 PAPER = Preset("paper", claim_slot="query:", label_closing="relevant:")

@@ -16,7 +16,7 @@ from typing import Any
 from lisax import world
 from lisax.corpora import Dataset, open_folder
 from lisax.formats import presets
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
 from lisax.pipelines.stages import Stages, say
 from lisax.records import Claim, LisaxError, atomic_write
 from lisax.runtime.resumable import fingerprint
@@ -79,6 +79,11 @@ class Pipeline(ABC):
     @abstractmethod
     def texts(self) -> Iterator[str]:
         """What a vocabulary is trained on."""
+
+    @property
+    def required_words(self) -> Sequence[str]:
+        """Each of them is one piece of a vocabulary that is trained."""
+        return REQUIRED_WORDS
 
     @property
     def warm_up_pipeline(self) -> type[Pipeline]:
@@ -157,12 +162,13 @@ class Pipeline(ABC):
         recipe = self.recipe
 
         def work() -> None:
-            make_vocabulary(recipe, self.vocabulary_file, self.texts())
+            make_vocabulary(recipe, self.vocabulary_file, self.texts(), self.required_words)
 
         given = Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else recipe.vocabulary_size
         self.stages.run("vocabulary", work, outputs=[self.vocabulary_file],
                         after=[self.indexed, "world"] if recipe.warm_up else [self.indexed],
-                        settings={"vocabulary": given, "preset": self.preset.name})
+                        settings={"vocabulary": given, "preset": self.preset.name, **(
+                            {} if tuple(self.required_words) == REQUIRED_WORDS else {"words": self.required_words})})
 
     def warm_up(self) -> None:
         """A whole run on the generated world, whose models this run's start from."""
@@ -205,14 +211,15 @@ class Pipeline(ABC):
                                   "seed": self.seed_of(model), "initial": str(initial) if initial else None})
 
 
-def make_vocabulary(recipe: Any, file: Path, texts: Iterator[str]) -> None:
+def make_vocabulary(recipe: Any, file: Path, texts: Iterator[str],
+                    required_words: Sequence[str] = REQUIRED_WORDS) -> None:
     """The vocabulary that a recipe names, or one of its size trained on `texts`."""
     if recipe.vocabulary:
         Vocabulary(recipe.vocabulary)
         with atomic_write(file, "wb") as written:
             written.write(Path(recipe.vocabulary).read_bytes())
     else:
-        train_vocabulary(texts, file, recipe.vocabulary_size)
+        train_vocabulary(texts, file, recipe.vocabulary_size, required_words)
 
 
 def train_by_gin(gin_file: str, folder: Path, task: str, *, seed: int, lengths: Mapping[str, int] | None,

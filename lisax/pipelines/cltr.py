@@ -11,18 +11,22 @@ import functools
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from lisax.corpora import Dataset, open_folder
 from lisax.formats.families import Family, encode
-from lisax.formats.parts import PartKind
+from lisax.formats.parts import PartKind, encode_header
+from lisax.formats.vocabulary import REQUIRED_WORDS
 from lisax.pipelines import fusion, pool_scores
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
-from lisax.pipelines.cltr_recipe import COLUMNS, PARTS, ROWS, read_recipe
+from lisax.pipelines.cltr_aggregation import AGGREGATING, STAGE, AggregationStages
+from lisax.pipelines.cltr_recipe import AGGREGATION, COLUMNS, PARTS, ROWS, read_recipe
 from lisax.pipelines.pool_scores import PoolScores
 from lisax.pipelines.stages import counting, say
-from lisax.pipelines.table_answers import TableAnswerer
+from lisax.pipelines.table_answers import TableAnswerer, TableScores
 from lisax.records import Claim, Hit, Label, LisaxError, Question, Table, is_cell
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run, write_qrels, write_run
@@ -39,7 +43,7 @@ NO_CELL = "questions whose answer is no cell of a table"
 NO_TABLE = "questions about tables that the corpus does not have"
 ROWS_OF_A_TABLE = 50  # that a vocabulary is trained on
 CELLS, TABLES = "cells", "tables"
-TASKS = {PARTS: "cltr_parts", ROWS: "cltr_rows", COLUMNS: "cltr_columns"}
+TASKS = {PARTS: "cltr_parts", ROWS: "cltr_rows", COLUMNS: "cltr_columns", AGGREGATION: "cltr_aggregation"}
 
 
 class Cltr(Pipeline):
@@ -73,7 +77,14 @@ class Cltr(Pipeline):
             names += ["examples", *(f"train.{model}" for model in recipe.train)]
         if recipe.scorers:
             names += [f"rerank.{role}" for role in self.scored_roles] + ["answer"]
+        if recipe.aggregates:
+            names[-1:-1] = [f"rerank.{role}" for role in self.aggregation.scored_roles]
+            names.append(STAGE)
         return names
+
+    @functools.cached_property
+    def aggregation(self) -> AggregationStages:
+        return AggregationStages(self)
 
     @property
     def scored_roles(self) -> tuple[str, ...]:
@@ -92,11 +103,11 @@ class Cltr(Pipeline):
 
     def read_claims(self, split: str) -> Iterator[Claim]:
         """Questions, as what retrieves and measures tables takes them."""
-        for question in self._read(split):
+        for question in self.read_questions(split):
             if gold := table_text.gold_tables(question):
                 yield Claim(question.id, question.text, Label.SUPPORTS, tuple((table,) for table in gold))
 
-    def _read(self, role: str) -> Iterator[Question]:
+    def read_questions(self, role: str) -> Iterator[Question]:
         for split in [self.report_split] if role == REPORT else self.train_splits:
             yield from self.data.questions(split)
 
@@ -129,22 +140,28 @@ class Cltr(Pipeline):
     def questions(self) -> dict[str, dict[str, Question]]:
         """Questions that cells answer, by role and id; what is reported teaches nothing."""
         recipe, skipped = self.recipe, Counter()
-        reported = {question.id: question for question in self._answered(REPORT, skipped)}
-        reported = dict(itertools.islice(reported.items(), recipe.report_questions))
-        taught = self._answered(TRAIN, skipped) if recipe.train or recipe.fuse_bm25 else ()
-        train = {question.id: question for question in taught if question.id not in reported}
-        held = {i: question for i, question in train.items() if files.hashed_share(i) < recipe.validation_share}
-        train = {i: question for i, question in train.items() if i not in held}
+        made = self._by_role(functools.partial(self._answered, skipped=skipped))
         tell(skipped)
-        made = {TRAIN: dict(itertools.islice(train.items(), recipe.train_questions)),
-                VALIDATION: dict(itertools.islice(held.items(), recipe.validation_questions)), REPORT: reported}
         for role, found in made.items():
             if not found and (role == REPORT or recipe.train or (role == VALIDATION and recipe.fuse_bm25)):
                 raise LisaxError(f"{self.data.folder}: no question for '{role}' is answered by a cell")
+        if recipe.aggregates:
+            made |= {AGGREGATING[role]: found for role, found in self._by_role(self.aggregation.questions).items()}
         return made
 
+    def _by_role(self, read: Callable[[str], Iterable[Question]]) -> dict[str, dict[str, Question]]:
+        recipe = self.recipe
+        reported = {question.id: question for question in read(REPORT)}
+        reported = dict(itertools.islice(reported.items(), recipe.report_questions))
+        taught = read(TRAIN) if recipe.train or recipe.fuse_bm25 else ()
+        train = {question.id: question for question in taught if question.id not in reported}
+        held = {i: question for i, question in train.items() if files.hashed_share(i) < recipe.validation_share}
+        train = {i: question for i, question in train.items() if i not in held}
+        return {TRAIN: dict(itertools.islice(train.items(), recipe.train_questions)),
+                VALIDATION: dict(itertools.islice(held.items(), recipe.validation_questions)), REPORT: reported}
+
     def _answered(self, role: str, skipped: Counter) -> Iterator[Question]:
-        for question in self._read(role):
+        for question in self.read_questions(role):
             gold = table_text.gold_tables(question)
             if not gold:
                 skipped[NO_CELL] += 1
@@ -162,6 +179,11 @@ class Cltr(Pipeline):
     def answerer(self) -> TableAnswerer:
         return TableAnswerer.open(self.index_folder, *(self.model_dir(model) for model in self.recipe.scorers))
 
+    def shown(self, pool: PoolScores) -> list[TableScores]:
+        """The first tables of a question by their best cells."""
+        return [TableScores(self.lookup(table), retrieval, np.array(rows, np.float32), np.array(columns, np.float32))
+                for table, retrieval, rows, columns in pool.shown]
+
     def scores(self, role: str = REPORT) -> Iterator[PoolScores]:
         return pool_scores.read_scores(self.scores_file(role))
 
@@ -173,6 +195,7 @@ class Cltr(Pipeline):
         self.retrieve()
         self.learn()
         self.rerank()
+        self.aggregation.run()
 
     def train_models(self) -> None:
         self.build_index()
@@ -204,7 +227,7 @@ class Cltr(Pipeline):
         """Section 4.2: the pool of every question, and what is right."""
         recipe = self.recipe
         roles = [role for role in ROLES if role == REPORT or (role in self.scored_roles)
-                 or (recipe.train and recipe.negative_tables)]
+                 or (recipe.train and recipe.negative_tables)] + self.aggregation.retrieved_roles
 
         def work() -> None:
             index = table_text.open_index(self.index_folder)
@@ -222,11 +245,15 @@ class Cltr(Pipeline):
         self.stages.run("retrieve", work, outputs=outputs, after=["index"],
                         settings={"questions": self.data_print, "pool": recipe.pool, "splits": [
                             self.train_splits, self.report_split, recipe.train_questions, recipe.validation_questions,
-                            recipe.report_questions, recipe.validation_share]})
+                            recipe.report_questions, recipe.validation_share], **self.aggregation.settings})
+
+    @property
+    def required_words(self) -> Sequence[str]:
+        return (*REQUIRED_WORDS, *(self.preset.operation_words if AGGREGATION in self.recipe.train else ()))
 
     def texts(self) -> Iterator[str]:
         """Parts of tables as the models will read them and questions, those of the warm-up's world beside ours."""
-        questions: Iterable[Question] = self.questions[TRAIN].values()
+        questions: Iterable[Question] = self.learned(TRAIN)
         tables: Iterable[Table] = self.tables
         if self.recipe.warm_up:
             made = open_folder(self.world_folder)
@@ -236,6 +263,8 @@ class Cltr(Pipeline):
             few = dataclasses.replace(table, rows=table.rows[:ROWS_OF_A_TABLE])
             for example in part_examples.parts_of("", "", few):
                 yield encode(example, Family.TABLE_PARTS, preset=self.preset, count_tokens=len).inputs
+            if AGGREGATION in self.recipe.train:
+                yield encode_header("", table.header, preset=self.preset, count_tokens=len)
         for question in questions:
             yield question.text
 
@@ -244,21 +273,31 @@ class Cltr(Pipeline):
         recipe = self.recipe
         outputs = {(kind, role): self.out / "examples" / part_examples.file_name(kind, role)
                    for kind in PartKind for role in (TRAIN, VALIDATION)}
+        headers = self.aggregation.example_files.values()
 
         def work() -> None:
+            self.aggregation.write_examples()
             for (kind, role), path in outputs.items():
                 negatives = recipe.negative_tables if kind is PartKind.ROW else 0
-                run = read_run(self.run_file(BM25, role)) if negatives else {}
+                run = self._pools(role) if negatives else {}
                 questions = [(question, [hit.id for hit in run.get(question.id, ())])
-                             for question in self.questions[role].values()]
+                             for question in self.learned(role)]
                 count = part_examples.write(path, part_negatives.examples(
                     questions, kind, self.lookup, gold_tables=recipe.gold_tables, negative_tables=negatives,
                     negative_parts=recipe.negative_parts, seed=recipe.seed))
                 say(f"  {count:,} {kind}s for {role}")
 
-        self.stages.run("examples", work, outputs=list(outputs.values()), after=["retrieve"],
+        self.stages.run("examples", work, outputs=[*outputs.values(), *headers], after=["retrieve"],
                         settings={"tables": [recipe.gold_tables, recipe.negative_tables, recipe.negative_parts],
-                                  "seed": recipe.seed})
+                                  "seed": recipe.seed, **({"headers": True} if headers else {})})
+
+    def learned(self, role: str) -> list[Question]:
+        """Those that a cell answers, then those that something made of several does."""
+        return [*self.questions[role].values(), *self.questions.get(AGGREGATING[role], {}).values()]
+
+    def _pools(self, role: str) -> dict[str, list[Hit]]:
+        roles = [one for one in (role, AGGREGATING[role]) if self.questions.get(one)]
+        return {query: hits for one in roles for query, hits in read_run(self.run_file(BM25, one)).items()}
 
     def _train(self, model: str) -> None:
         self.train_model(model, TASKS[model], ["examples", "vocabulary"],
@@ -270,8 +309,9 @@ class Cltr(Pipeline):
         if not recipe.scorers:
             return
         models = [f"train.{model}" for model in recipe.scorers if model in recipe.train]
-        given = {model: [path, fingerprint(Path(path))] for model, path in recipe.models.items()}
-        for role in self.scored_roles:
+        given = {model: [path, fingerprint(Path(path))] for model, path in recipe.models.items()
+                 if model != AGGREGATION}
+        for role in (*self.scored_roles, *self.aggregation.scored_roles):
             self.stages.run(f"rerank.{role}", functools.partial(self._rerank, role), outputs=[self.scores_file(role)],
                             after=["retrieve", *models], settings={"models": given})
         runs = [self.run_file(order) for order in self.orders if order != BM25]
@@ -280,7 +320,8 @@ class Cltr(Pipeline):
                         after=[f"rerank.{role}" for role in self.scored_roles])
 
     def _rerank(self, role: str) -> None:
-        questions, run = list(self.questions[role].values()), read_run(self.run_file(BM25, role))
+        questions = list(self.questions[role].values())
+        run = read_run(self.run_file(BM25, role)) if questions else {}
         with counting(len(questions), "questions") as advance:
             pool_scores.score_to_file(self.answerer, questions, run, self.scores_file(role), advance)
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from lisax.records import LisaxError
 from lisax.retrieval.table_text import B, K1, POOL
 
-PARTS, ROWS, COLUMNS = "parts", "rows", "columns"
-MODELS = (PARTS, ROWS, COLUMNS)
+PARTS, ROWS, COLUMNS, AGGREGATION = "parts", "rows", "columns", "aggregation"
+MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,8 +18,9 @@ class CltrRecipe:
     """The defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
 
     `train` maps a model to its gin file: `parts` scores rows and columns alike, `rows` and `columns` are the paper's
-    two. `models` are trained already (checkpoints or bundles) and only used, as in zero-shot transfer. `initial` and
-    `warm_up` are those of `Recipe` in recipe.py.
+    two, `aggregation` beside them is the optional head for operations (`aggregation.py`). `models` are trained already
+    (checkpoints or bundles) and only used, as in zero-shot transfer. `initial` and `warm_up` are those of `Recipe` in
+    recipe.py.
     """
 
     train: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -48,6 +49,9 @@ class CltrRecipe:
     negative_parts: int | None = None
     # Tables are ranked by their cells and BM25 together, weighed on the held-out questions; the paper's by cells.
     fuse_bm25: bool = False
+    # The probability from which on a row is among those that are counted, added up …; None: fitted on held-out
+    # questions where models are trained, 0.5 where they are given.
+    aggregation_threshold: float | None = None
     vocabulary: str | None = None
     vocabulary_size: int = 32_000
     warm_up: str | None = None
@@ -60,16 +64,24 @@ class CltrRecipe:
                 raise LisaxError(f"CltrRecipe.{field} names {', '.join(sorted(unknown))}; models are "
                                  f"{', '.join(MODELS)}")
         given = {*self.train, *self.models}
-        if given and PARTS not in given and given != {ROWS, COLUMNS}:
+        if given and PARTS not in given and given - {AGGREGATION} != {ROWS, COLUMNS}:
             raise LisaxError(f"CltrRecipe: a model for {', '.join(given)} alone finds no cell: give 'parts', or both "
                              "'rows' and 'columns'")
         if both := set(self.train) & set(self.models):
             raise LisaxError(f"CltrRecipe: '{min(both)}' is to be trained and is given as well")
         if not 0 < self.validation_share < 1:
             raise LisaxError(f"CltrRecipe.validation_share must lie between 0 and 1, found {self.validation_share}")
+        if self.aggregation_threshold is not None and not 0 <= self.aggregation_threshold <= 1:
+            raise LisaxError("CltrRecipe.aggregation_threshold must lie between 0 and 1, found "
+                             f"{self.aggregation_threshold}")
         for field in ("pool", "gold_tables"):
             if getattr(self, field) < 1:
                 raise LisaxError(f"CltrRecipe.{field} must be at least 1, found {getattr(self, field)}")
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether there is a head for operations."""
+        return AGGREGATION in self.train or AGGREGATION in self.models
 
     @property
     def scorers(self) -> tuple[str, ...]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-import numpy as np
-
 from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.page import charts, heatmap
 from lisax.page.published import CLTR_ANSWERS, CLTR_RETRIEVAL
@@ -20,6 +18,7 @@ from lisax.retrieval.runs import read_qrels, read_run
 RETRIEVAL = {"P@5": "precision@5", "P@10": "precision@10", "NDCG@5": "ndcg@5", "NDCG@10": "ndcg@10",
              "NDCG@20": "ndcg@20", "MAP": "map", "S@1": "success@1", "S@5": "success@5", "S@10": "success@10"}
 ANSWERS = {"MRR": "mrr", "Hit@1": "hit@1"}
+OPERATIONS = {"operation": "operation_accuracy", "Hit@1": "hit@1"}
 NAMES = {BM25: "BM25", MEAN: "mean cell", MAX: "best cell", FUSED: "best cell with BM25",
          "gold_table": "gold table given"}
 QUESTIONS_SHOWN = 40
@@ -55,6 +54,8 @@ def figures(run: Cltr) -> dict:
         found["answers"] = {name: answer_measures(cells, read_run(run.run_file(file))) for name, file in names.items()}
         limits = [limit for limit in LIMITS if limit <= run.recipe.pool]
         found["pruning"] = pool_scores.pruning_curve(run.scores(), limits)
+    if run.recipe.aggregates:
+        found["aggregation"] = run.aggregation.figures()
     return found
 
 
@@ -63,9 +64,8 @@ def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
     made = []
     for pool in itertools.islice(run.scores(), QUESTIONS_SHOWN):
         question = run.questions[REPORT][pool.id]
-        tables = [TableScores(run.lookup(table), retrieval, np.array(rows, np.float32), np.array(columns, np.float32))
-                  for table, retrieval, rows, columns in pool.shown]
-        made.append((f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text, tables))
+        told = f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text
+        made.append((told, run.shown(pool)))
     return made
 
 
@@ -100,6 +100,14 @@ def result_tables(found: Mapping) -> list[ResultTable]:
               for name, measured in found["answers"].items()), *CLTR_ANSWERS),
             "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold "
             "table. In the last row all cells of the gold table are ranked."))
+    if "aggregation" in found:
+        aggregated, keys = found["aggregation"], OPERATIONS.values()
+        made.append(ResultTable("Operations", tuple(OPERATIONS), tuple(
+            ResultRow(f"{name} ({measured['questions']:,} questions)", tuple(measured[key] for key in keys),
+                      best=name == "all") for name, measured in aggregated["by_operation"].items()),
+            "By the question's operation: is it the one predicted for the first table by its best cell, and is that "
+            "table's answer right, by what it says? A count, a sum, an average and an extreme are of the best cell's "
+            f"column in the rows whose probability reaches {aggregated['threshold']:.4f}."))
     return made
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,11 +50,13 @@ def demo_main(args: argparse.Namespace) -> int:
     return _list5(args, data, args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings])
 
 
-def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int) -> None:
-    """Unless the folder has that very world: newer files would make every stage run again."""
+def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int,
+                 more: Mapping[str, Any] | None = None) -> None:
+    """Unless the folder has that very world: newer files would make every stage run again. `more` is what `world.write`
+    takes beside the pipeline's shares."""
     from lisax.world import write
 
-    shares = pipeline.world_shares
+    shares = {**pipeline.world_shares, **(more or {})}
 
     try:
         made = json.loads((folder / "world.json").read_text(encoding="utf-8"))
@@ -75,6 +77,8 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, metavar="DIR", help="cltr: a trained model of rows and columns, a "
                         "checkpoint or bundle, to answer with in place of training one, as in transfer from other data")
     parser.add_argument("--column-model", type=Path, metavar="DIR", help="cltr: with it, --model is of rows alone")
+    parser.add_argument("--aggregation-model", type=Path, metavar="DIR", help="cltr: with --model, a trained head for "
+                        "operations (a count, a sum …), whose answers are written too")
     parser.add_argument("--folds", type=int, metavar="K", help="cltr: cross-validation over questions of all splits")
     _add_run_flags(parser)
 
@@ -82,7 +86,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 def run_main(args: argparse.Namespace) -> int:
     if args.pipeline == "cltr":
         return _cltr(args)
-    for flag in ("model", "column_model", "folds"):
+    for flag in ("model", "column_model", "aggregation_model", "folds"):
         if getattr(args, flag) is not None:
             raise LisaxError(f"--{flag.replace('_', '-')} belongs to `lisax run cltr`")
     if args.attacks and args.pipeline not in ("list5", "deseption"):
@@ -124,17 +128,24 @@ def _cltr(args: argparse.Namespace) -> int:
 
     data, recipe, bindings = args.data, "experiments/cltr/scratch.gin", list(args.gin_bindings)
     if data is None:
-        data, recipe = args.out / "world", "experiments/cltr/world.gin"
-        _write_world(Cltr, data, args.pages or RUN_PAGES["cltr"], 0)
+        recipe = "experiments/cltr/world.gin"
     if args.model is not None:
         recipe = "experiments/cltr/transfer.gin"
         named = {"parts": args.model}
         if args.column_model is not None:
             named = {"rows": args.model, "columns": args.column_model}
+        if args.aggregation_model is not None:
+            named["aggregation"] = args.aggregation_model
         bindings.append(f"CltrRecipe.models = { {name: str(path.resolve()) for name, path in named.items()} }")
     elif args.column_model is not None:
         raise LisaxError("--column-model stands beside --model, which is then of rows")
+    elif args.aggregation_model is not None:
+        raise LisaxError("--aggregation-model stands beside --model, which finds the cells")
     gin_files = args.gin_file or [recipe]
+    if data is None:
+        data = args.out / "world"
+        head = Cltr.read_recipe(gin_files, bindings, _search_paths(args)).aggregates
+        _write_world(Cltr, data, args.pages or RUN_PAGES["cltr"], 0, {"aggregations_per_table": 2} if head else {})
     if args.folds is None:
         return _run(Cltr, finish, args, data, gin_files, bindings)
     if args.until is not None:
@@ -227,6 +238,7 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 def verify_main(args: argparse.Namespace) -> int:
     from lisax.corpora.fever import write_predictions
+    from lisax.formats.families import Family
     from lisax.pipelines.inference import judge_dates, verify
     from lisax.pipelines.opening import open_model
     from lisax.retrieval.runs import read_run
@@ -237,8 +249,9 @@ def verify_main(args: argparse.Namespace) -> int:
             raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
         return _verify_tables(args, model, claims)
     sentences = _sentences(args.index)
-    if model.family.ranks:
-        raise LisaxError(f"{args.checkpoint} ranks ('{model.family}'); verify needs a labeller")
+    if model.family.ranks or model.family is Family.TABLE_OPERATION:
+        raise LisaxError(f"{args.checkpoint} {'ranks' if model.family.ranks else 'chooses operations'} "
+                         f"('{model.family}'); verify needs a labeller")
     if model.family.points:
         from lisax.pipelines import pointer_inference
 

@@ -40,7 +40,7 @@ class TextModel:
         if vocabulary.size > rows:
             raise LisaxError(f"{source}: the vocabulary has {vocabulary.size} entries, the model {rows}: "
                              "they do not belong together")
-        words = self.preset.ranking_words if self.family.ranks else self.preset.label_words
+        words = self.family.words(self.preset)
         self._scorer = scorer_of([vocabulary.piece_id(word) for word in words], self.max_tokens)
 
     @classmethod
@@ -65,7 +65,7 @@ class TextModel:
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Softmax over the target words, float32 [len(examples), words].
 
-        Ranking: (relevant, not relevant). Labelling: in the order of `LABELS`.
+        Ranking: (relevant, not relevant). Labelling: in the order of `LABELS`. Operations: in that of `Operation`.
         """
         texts = [encode(example, self.family, preset=self.preset, max_tokens=self.max_tokens,
                         count_tokens=self._count).inputs for example in examples]
@@ -93,8 +93,9 @@ class TextModel:
 
     def verify(self, claim: str, evidence: Sequence[str] = ()) -> dict[Label, float]:
         """Probability of each label given evidence sentences, best first."""
-        if self.family.ranks:
-            raise LisaxError(f"this model ranks ('{self.family}'); verifying needs a labeller")
+        if self.family.ranks or self.family is Family.TABLE_OPERATION:
+            raise LisaxError(f"this model {'ranks' if self.family.ranks else 'chooses operations'} ('{self.family}'); "
+                             "verifying needs a labeller")
         passages = tuple(Passage(str(i), "", text) for i, text in enumerate(evidence))
         if self.family is Family.LABEL_POINTWISE and len(passages) != 1:
             raise LisaxError(f"a pointwise labeller takes one sentence at a time, found {len(passages)}")

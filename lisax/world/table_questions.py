@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+from lisax.records import Operation
 from lisax.world.facts import Fact, Neighbourhood
 from lisax.world.pages import capitalise
 from lisax.world.questions import answering_cells, answers_of
@@ -31,7 +32,8 @@ class TableQuestionWriter:
         self._entities = {entity.title: entity for entity in place.entities}
 
     def questions(self, table: WorldTable, count: int = QUESTIONS_PER_TABLE) -> Iterator[dict]:
-        """`count` different questions, rarely fewer, their ids still missing."""
+        """`count` different questions, rarely fewer, their ids still missing; one for the extreme number itself notes
+        its `operation`."""
         writers = self._of_series() if table.series is not None else self._of_list()
         kinds, shares = zip(*((kind, SHARES[kind]) for kind in writers))
         seen: set[str] = set()
@@ -100,9 +102,9 @@ class TableQuestionWriter:
         i, name, owner = numbers.index(extreme), table.header[j], table.owner.mention
         high = self.rng.choice(_HIGH[most])
         if self.rng.random() < 0.4:
-            return self._number(table, i, j, (
+            return _extreme(most, self._number(table, i, j, (
                 f"what is the {high} {name} that {owner} has in any year?", f"{high} {name} of {owner}?",
-                f"how {'high' if most else 'low'} is the {high} {name} of {owner}?"))
+                f"how {'high' if most else 'low'} is the {high} {name} of {owner}?")))
         _, verb, noun = COLUMN_PHRASES[name]
         wordings = [f"which year has the {high} {name} of {owner}?", f"year of the {high} {name} of {owner}?",
                     f"in what year is the {name} of {owner} at its {'highest' if most else 'lowest'}?"]
@@ -203,9 +205,9 @@ class TableQuestionWriter:
         relation, fact = facts[0].relation, facts[rows[0]]
         high = self.rng.choice((_LATEST if relation.draw == "year" else _HIGH)[most])
         if self.rng.random() < 0.4:
-            return self._asked((f"what is the {high} {relation.name} among the {topic(table)}?",
-                                f"{high} {relation.name} of the {topic(table)}?"),
-                               answers_of(fact), [f"{table.id}#r{rows[0]}c{j}"])
+            return _extreme(most, self._asked((f"what is the {high} {relation.name} among the {topic(table)}?",
+                                               f"{high} {relation.name} of the {topic(table)}?"),
+                                              answers_of(fact), [f"{table.id}#r{rows[0]}c{j}"]))
         phrase = (relation.more if most else relation.less).replace("{o}", "any other")
         return self._member(table, rows[0], (
             f"which of the {topic(table)} {phrase}?", f"of the {topic(table)}, which one {phrase}?",
@@ -246,6 +248,10 @@ class TableQuestionWriter:
         member = self._entities[table.rows[i][0]]
         return self._asked(wordings, dict.fromkeys((member.title, member.mention, member.name)),
                            [f"{table.id}#r{i}c0"])
+
+
+def _extreme(most: bool, row: dict) -> dict:
+    return row | {"operation": Operation.MAX if most else Operation.MIN}
 
 
 def _alone(table: WorldTable, i: int, columns: Sequence[int]) -> bool:

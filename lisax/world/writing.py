@@ -15,6 +15,7 @@ from lisax.world.claims import SHARES, ClaimWriter, Stated
 from lisax.world.facts import SIZE, Geography, Neighbourhood
 from lisax.world.pages import Page, write_pages
 from lisax.world.questions import questions_of
+from lisax.world.table_aggregations import TableAggregationWriter, operation_of
 from lisax.world.table_claims import SHARES as TABLE_SHARES
 from lisax.world.table_claims import TableClaimWriter
 from lisax.world.table_questions import TableQuestionWriter
@@ -55,13 +56,15 @@ def split_of(index: int, seed: int) -> str:
 
 
 def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page: int = 3,
-          shares: Mapping[str, float] = SHARES, table_shares: Mapping[str, float] = TABLE_SHARES) -> dict:
+          shares: Mapping[str, float] = SHARES, table_shares: Mapping[str, float] = TABLE_SHARES,
+          aggregations_per_table: int = 0) -> dict:
     """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
 
     `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
     `claims.SHARES` for its default and `claims` for what they are. `table_shares` weighs those of claims over tables
     (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`. Questions are those of `questions`
-    and of `table_questions`.
+    and of `table_questions`; with `aggregations_per_table` also those of `table_aggregations`, so many a table, and
+    every question says its operation. That changes no other question, nor its id.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
     `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is
@@ -70,6 +73,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     _check_pages(pages)
     if claims_per_page < 0:
         raise LisaxError(f"claims_per_page must not be negative, found {claims_per_page}")
+    if aggregations_per_table < 0:
+        raise LisaxError(f"aggregations_per_table must not be negative, found {aggregations_per_table}")
     for name, given, known in (("shares", shares, SHARES), ("table_shares", table_shares, TABLE_SHARES)):
         if unknown := set(given) - set(known):
             raise LisaxError(f"{name} may name {', '.join(known)}, found {', '.join(sorted(unknown))}")
@@ -94,6 +99,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             table_claims = TableClaimWriter(geography, place, tables, geography.rng(place.number, "table claims"),
                                             table_shares)
             table_questions = TableQuestionWriter(place, tables, geography.rng(place.number, "table questions"))
+            aggregations = TableAggregationWriter(place, geography.rng(place.number, "table aggregations"))
             for i, page in enumerate(written):
                 index = place.number * SIZE + i
                 split = split_of(index, seed)
@@ -105,9 +111,12 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
                     labels[split][label] = labels[split].get(label, 0) + 1
                 own = [table for table in tables if table.owner is page.entity]
                 asked = itertools.chain(questions_of(place, page, claims.evidence, tables, question_rng),
-                                        *map(table_questions.questions, own))
+                                        *map(table_questions.questions, own),
+                                        *(aggregations.questions(table, aggregations_per_table) for table in own))
                 for n, row in enumerate(asked):
-                    put(f"questions.{split}", {"id": f"w{index}q{n}", **row})
+                    said = {"operation": operation_of(row)} if aggregations_per_table else {}
+                    row.pop("operation", None)
+                    put(f"questions.{split}", {"id": f"w{index}q{n}", **row, **said})
                 for n, claim in enumerate(itertools.chain(*map(table_claims.claims, own))):
                     put(f"table_claims.{split}", plain_row(claim, f"w{index}t{n}"))
     for name in names:
@@ -115,6 +124,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             (folder / f"{name}.jsonl").unlink()
     summary = {"name": "world", "version": VERSION, "seed": seed, "claims_per_page": claims_per_page,
                "shares": dict(shares), "table_shares": dict(table_shares), "counts": counts, "labels": labels}
+    if aggregations_per_table:
+        summary["aggregations_per_table"] = aggregations_per_table
     write_json(folder / "world.json", summary)
     return summary
 

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from lisax.corpora import open_folder
+from lisax.corpora import open_folder, plain
 from lisax.corpora.answer_cells import NO_CELL, SEVERAL_COLUMNS
 from lisax.corpora.check import check
 from lisax.corpora.tabmcq import split_of
-from lisax.records import DataError, Question, Table
+from lisax.records import DataError, Operation, Question, Table
 
 
 def lines(path, *rows):
@@ -50,6 +50,15 @@ def test_wikisql_runs_its_queries(wikisql):
         ("train:5", ("Voshon Lenard",), ("1-10#r1c0",)), ("train:6", (), ("1-10",)), ("train:7", (), ("1-10",))]
     summary = check(wikisql)
     assert summary.sound and summary.warnings == (f"{NO_CELL}: 2, first at {wikisql}/data/train.jsonl:6",)
+
+
+def test_wikisql_says_the_operation_and_the_cells_that_it_is_of(wikisql):
+    lines(wikisql / "data/train.jsonl", query("q", 1, 1), query("q", 1, 3, [2, 0, "us"]), query("q", 1, 4, [1, 1, 2]),
+          query("q", 1, 5, [1, 0, 7]), query("q", 0, 0, [1, 0, 7]))
+    assert [(question.operation, question.evidence, question.operands) for question in open_folder(wikisql).questions(
+        "train")] == [("max", ("1-10#r0c1",), ()), ("count", ("1-10",), ("1-10#r0c1", "1-10#r1c1", "1-10#r3c1")),
+                      ("sum", ("1-10",), ("1-10#r0c1", "1-10#r2c1")), ("average", ("1-10",), ()),
+                      ("none", ("1-10",), ())]
 
 
 @pytest.mark.parametrize("question, message", [
@@ -180,6 +189,19 @@ def test_nq_tables_names_what_is_wrong(nq_tables, row, message):
 
 
 # --- Our own layout -------------------------------------------------------------------------
+
+
+def test_operations_and_operands_read_back_equal(tmp_path):
+    path = tmp_path / "questions.train.jsonl"
+    made = [Question("1", "q?", ("3",), ("t",), operation=Operation.SUM, operands=("t#r0c0", "t#r1c0")),
+            Question("2", "q?", ("a",), ("t#r0c0",), operation=Operation.NONE), Question("3", "q?")]
+    plain.write_questions(path, made)
+    assert list(plain.read_questions(path)) == made
+    for field, value, message in (("operation", "mean", "expected one of none, max, min, count, sum, average"),
+                                  ("operands", ["t#r0c0", "t#r1"], r"field 'operands\[1\]': 't#r1' is not the")):
+        lines(path, {"id": 1, "question": "q?"}, {"id": 2, "question": "q?", field: value})
+        with pytest.raises(DataError, match=f"questions.train.jsonl:2: .*{message}"):
+            list(plain.read_questions(path))
 
 
 def test_questions_and_tables_alone_are_a_dataset(tmp_path):

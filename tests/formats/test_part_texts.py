@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.formats.families import Family, encode
-from lisax.formats.parts import PartKind, encode_part
-from lisax.formats.presets import RELEASED
+from lisax.formats.label_words import single_pieces
+from lisax.formats.parts import PartKind, encode_header, encode_part
+from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.vocabulary import Vocabulary
-from lisax.records import Label, LisaxError
+from lisax.records import Label, LisaxError, Operation
 from lisax.sampling.examples import Example
+from lisax.sampling.operation_examples import OperationExample
 from lisax.sampling.part_examples import PartExample
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
@@ -40,7 +42,46 @@ def test_the_exact_text(example, inputs, targets):
     assert encode(example, Family.TABLE_PARTS, preset=RELEASED, count_tokens=COUNTERS["words"]).inputs == released
 
 
+def test_the_exact_text_of_a_header():
+    example = OperationExample("q1", QUESTION, "t", ("year", "", "club  name"), Operation.AVERAGE)
+    inputs = "query: Which club won in 1921? header: year | club name relevant:"
+    for limit in (None, 512):
+        assert encode(example, Family.TABLE_OPERATION, max_tokens=limit,
+                      count_tokens=COUNTERS["words"]) == (inputs, "average", 0)
+    released = encode(example, Family.TABLE_OPERATION, preset=RELEASED, count_tokens=COUNTERS["words"])
+    assert released.inputs == "hypothesis: Which club won in 1921? header: year | club name"
+
+
+def test_every_operation_has_a_word_and_a_letter():
+    words = "none max min count sum average".split()
+    assert [PAPER.target(operation) for operation in Operation] == words
+    letters = PAPER.with_initials()
+    assert len(set(letters.operation_words)) == 6 and letters.label_words == ("t", "f", "w")
+    if "T5" in COUNTERS:
+        assert len(set(single_pieces(words, Vocabulary(SPIECE).encode))) == 6
+
+
+def test_what_is_cut_first_in_a_header():
+    def header(limit):
+        text = encode_header("q r", ("h one two", "", "i j", "k"), max_tokens=limit, count_tokens=COUNTERS["words"])
+        return text.removeprefix("query: ").removesuffix(" relevant:")
+
+    assert header(14) == "q r header: h one two | i j | k"
+    assert header(13) == "q r header: h one | i j | k"
+    assert header(12) == header(11) == "q r header: h | i | k"
+    assert header(10) == header(9) == "q r header: h | i" and header(7) == "q r header: h"
+    assert header(6) == "q r header:" and header(5) == "q header:"
+    with pytest.raises(LisaxError, match="3 tokens do not hold"):
+        header(3)
+
+
 def test_examples_that_are_not_of_the_family_are_refused():
+    with pytest.raises(LisaxError, match="'table_operation' takes the header of a table"):
+        encode(Example("7", "Q"), Family.TABLE_OPERATION, count_tokens=len)
+    with pytest.raises(LisaxError, match="wants an operation"):
+        encode(ROW, Family.TABLE_OPERATION, count_tokens=len)
+    with pytest.raises(LisaxError, match="wants true or false"):
+        encode(OperationExample("7", "Q", "t", ("h",), Operation.SUM), Family.TABLE_PARTS, count_tokens=len)
     with pytest.raises(LisaxError, match="'table_parts' takes a row or column of a table"):
         encode(Example("7", "Q", label=True), Family.TABLE_PARTS, count_tokens=len)
     with pytest.raises(LisaxError, match="wants true or false"):

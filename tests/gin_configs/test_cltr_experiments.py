@@ -8,8 +8,9 @@ from lisax.runtime.optimizers import AdamW
 
 FOLDER = GIN_CONFIGS / "experiments" / "cltr"
 LARGE = [f"{model}_{size}" for model in MODELS for size in ("base", "large")]
-MICRO = ["parts_micro", "rows_micro", "columns_micro", "parts_world_micro"]
-RECIPES = ["paper_large", "scratch", "transfer", "warm_up", "world", "world_micro"]
+MICRO = ["parts_micro", "rows_micro", "columns_micro", "aggregation_micro", "parts_world_micro"]
+RECIPES = ["paper_large", "scratch", "scratch_aggregation", "transfer", "warm_up", "world", "world_aggregation",
+           "world_micro"]
 
 
 def test_every_file_is_known_here():
@@ -44,4 +45,5 @@ def test_a_recipes_files_exist(name):
         starts = {start.removeprefix("warm_up/") for start in recipe.initial.values() if start.startswith("warm_up/")}
         warm_up = read_recipe([recipe.warm_up])
         assert starts <= warm_up.train.keys() and warm_up.max_tokens == recipe.max_tokens
+    assert recipe.aggregates == name.endswith("_aggregation")
     assert bool(recipe.scorers) == (name != "transfer")

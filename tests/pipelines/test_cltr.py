@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import shutil
+import zlib
 
 import ir_measures
+import numpy as np
 import pytest
 
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
 from lisax.pipelines.cltr import Cltr
 from lisax.pipelines.cltr_recipe import CltrRecipe, read_recipe
 from lisax.pipelines.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
 from lisax.pipelines.table_answers import TableAnswerer
-from lisax.records import LisaxError
+from lisax.records import LisaxError, Operation, split_cell_id
 from lisax.retrieval.runs import read_qrels, read_run
+from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.sampling import operation_examples, part_examples
 
 RECIPE = """
 include 'experiments/cltr/world_micro.gin'
@@ -42,7 +48,7 @@ network.T5Config.num_encoder_layers = 1
 def finished(tmp_path_factory):
     """(folder of the data, of the run and of the recipe; the command)"""
     folder = tmp_path_factory.mktemp("cltr")
-    world.write(folder / "world", 200, 0)
+    world.write(folder / "world", 200, 0, aggregations_per_table=1)
     (folder / "parts.gin").write_text(STEPS)
     (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
     command = ["run", "cltr", "--data", str(folder / "world"), "--out", str(folder / "out"), "--gin_file", str(folder / "recipe.gin")]
@@ -121,6 +127,100 @@ def test_transfer_needs_no_training(finished, capsys):
     assert main([*command[:5], str(folder / "no"), "--column-model", "x"]) == 1
     assert main(["run", "list5", "--data", "x", "--folds", "3"]) == 1
     assert "belongs to `lisax run cltr`" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def head(finished):
+    """The model of rows and columns as if it were one of operations, with a vocabulary that has their words."""
+    folder = finished[0] / "head"
+    shutil.copytree(resolve_checkpoint(finished[0] / "out" / "models" / "parts"), folder)
+    train_vocabulary(["query header relevant year"] * 20, folder / "spiece.model", 120, [*REQUIRED_WORDS, *Operation])
+    card = json.loads((folder / "model.json").read_text())
+    card["text"] |= {"family": "table_operation", "words": list(Operation)}
+    (folder / "model.json").write_text(json.dumps(card))
+    return folder
+
+
+class Hashing:
+    """Stands in for `LabelScorer`, which would compile: logits that depend on nothing but the tokens."""
+
+    def __init__(self, config, parameters, pieces, *, max_tokens):
+        self.pieces = pieces
+
+    def logits(self, tokens, progress=None):
+        return np.array([[zlib.crc32(np.asarray([piece, *ids], np.int32).tobytes()) / 2**31 for piece in self.pieces]
+                         for ids in tokens], np.float32)
+
+
+def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
+    folder, _ = finished
+    monkeypatch.setattr("lisax.pipelines.text_model.LabelScorer", Hashing)
+    out = folder / "aggregated"
+    command = ["run", "cltr", "--data", str(folder / "world"), "--out", str(out),
+               "--model", str(folder / "out" / "models" / "parts"), "--aggregation-model", str(head), "--gin.CltrRecipe.pool=6", "--gin.CltrRecipe.report_questions=10",
+               "--gin.CltrRecipe.aggregation_threshold=0.6"]
+    assert main(command) == 0
+    found = json.loads((out / "metrics.json").read_text())["aggregation"]
+    operations = found["by_operation"]
+    assert found["threshold"] == 0.6 and operations["all"]["questions"] == 20
+    assert sum(operations[name]["questions"] for name in ("count", "sum", "average") if name in operations) == 10
+    tables = {table.id: table for table in open_folder(folder / "world").tables()}
+    shown = {pool.id: pool.shown for role in ("test", "test.aggregation")
+             for pool in read_scores(out / "predictions" / f"scores.{role}.jsonl")}
+    predicted = [json.loads(line) for line in (out / "predictions" / "answers.test.jsonl").read_text().splitlines()]
+    assert len({one["operation"] for row in predicted for one in row["tables"]}) == 6
+    assert any("value" in one for row in predicted for one in row["tables"])
+    for row in predicted:
+        assert [one["table"] for one in row["tables"]] == [table for table, *_ in shown[row["id"]]]
+        for text, one, (table, _, rows, _) in zip(row["answers"], row["tables"], shown[row["id"]]):
+            if "value" not in one:
+                _, i, j = split_cell_id(one["cell"])
+                assert text == tables[table].rows[i][j]
+            elif one["operation"] == "count":
+                assert text == str(sum(np.array(rows) >= 0.6)) == str(len(one["cells"]))
+    assert "Operations" in (out / "report.html").read_text(encoding="utf-8")
+    capfd.readouterr()
+    assert main(["evaluate", "answers", "--gold", str(folder / "world" / "questions.test.jsonl"), "--predictions",
+                 str(out / "predictions" / "answers.test.jsonl")]) == 0
+    assert main(command) == 0
+    assert "[aggregate] done before" in capfd.readouterr().err
+    assert main([*command[:6], "--aggregation-model", str(head)]) == 1
+
+
+def test_what_a_head_learns_from(finished):
+    folder, command = finished
+    out = folder / "learned"
+    train = f"{{'parts': '{folder}/parts.gin', 'aggregation': 'experiments/cltr/aggregation_micro.gin'}}"
+    assert main([*command[:4], "--out", str(out), *command[6:], f"--gin.CltrRecipe.train={train}",
+                 "--until", "examples"]) == 0
+    asked = {question.id: question for question in open_folder(folder / "world").questions("train")}
+    headers = list(operation_examples.read(out / "examples" / "operations.train.jsonl"))
+    assert len(headers) == 60 and sum(bool(asked[one.claim_id].operands) for one in headers) == 30
+    assert all(one.label == asked[one.claim_id].operation for one in headers)
+    parts = part_examples.read(out / "examples" / "parts_rows.train.jsonl")
+    rows = {(part.claim_id, part.unit_id) for part in parts if part.label}
+    for one in headers:
+        wanted = {(one.claim_id, cell.rpartition("c")[0]) for cell in asked[one.claim_id].operands}
+        assert wanted <= rows
+    vocabulary = Vocabulary(out / "spiece.model")
+    assert all(vocabulary.piece_id(word) for word in Operation)
+
+
+@pytest.mark.slow
+def test_a_head_is_trained_and_its_threshold_fitted(finished):
+    folder, command = finished
+    out = folder / "trained"
+    (folder / "aggregation.gin").write_text(STEPS.replace("parts_world", "aggregation"))
+    train = f"{{'parts': '{folder}/parts.gin', 'aggregation': '{folder}/aggregation.gin'}}"
+    assert main([*command[:4], "--out", str(out), *command[6:], f"--gin.CltrRecipe.train={train}",
+                 "--gin.CltrRecipe.initial={'aggregation': 'parts'}"]) == 0
+    found = json.loads((out / "metrics.json").read_text())
+    aggregated = found["aggregation"]
+    assert 0 <= aggregated["threshold"] <= 1 and aggregated["by_operation"]["all"]["questions"] == 20
+    card = json.loads((resolve_checkpoint(out / "models" / "aggregation") / "model.json").read_text())
+    assert card["text"]["words"] == list(Operation)
+    stages = ["train.parts", "train.aggregation", "rerank.dev.aggregation", "rerank.test.aggregation", "aggregate"]
+    assert all(stage in found["seconds"] for stage in stages)
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ import seqio
 
 import tasks.parts
 from lisax.formats.parts import PartKind
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
-from lisax.records import LisaxError, Table
-from lisax.sampling import part_examples
+from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
+from lisax.records import LisaxError, Operation, Question, Table
+from lisax.sampling import operation_examples, part_examples
 
 TABLES = [Table(f"t{i}", "", ("year", "club"), tuple((str(1900 + r), f"Club {i} {r}") for r in range(4)))
           for i in range(3)]
@@ -21,7 +21,8 @@ LENGTHS = {"inputs": 48, "targets": 2}
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    train_vocabulary(["query row column year club Club relevant"] * 20, tmp_path / "spiece.model", 90)
+    train_vocabulary(["query row column year club Club relevant"] * 20, tmp_path / "spiece.model", 110,
+                     [*REQUIRED_WORDS, *Operation])
     examples = [example for i, table in enumerate(TABLES)
                 for example in part_examples.parts_of(f"q{i}", f"Which club in {1900 + i}?", table, [f"t{i}#r{i}c1"])]
     for kind in PartKind:
@@ -58,6 +59,21 @@ def test_the_mixture_has_as_many_of_both(folder):
     assert 120 < kinds[True] < 280
     card = seqio.get_mixture_or_task("cltr_rows").model_card(LENGTHS)
     assert card["text"]["family"] == "table_parts" and card["text"]["max_tokens"] == 48
+
+
+def test_headers_are_answered_by_the_word_of_an_operation(folder):
+    questions = [Question(f"q{i}", "How many?", evidence=(f"t{i}",), operation=operation)
+                 for i, operation in enumerate((Operation.COUNT, None, Operation.NONE))]
+    path = folder / "examples" / operation_examples.file_name("train")
+    assert operation_examples.write(path, operation_examples.examples(
+        questions, {table.id: table for table in TABLES}.get)) == 2
+    vocabulary = Vocabulary(folder / "spiece.model")
+    rows = list(read("cltr_aggregation"))
+    assert [(row["inputs_pretokenized"].decode(), row["sentence_ids"].decode()) for row in rows] == [
+        ("query: How many? header: year | club relevant:", table) for table in ("t0", "t2")]
+    assert [row["targets"].tolist() for row in rows] == [[vocabulary.piece_id(word), 1] for word in ("count", "none")]
+    card = seqio.get_mixture_or_task("cltr_aggregation").model_card(LENGTHS)["text"]
+    assert card["family"] == "table_operation" and card["words"] == "none max min count sum average".split()
 
 
 def test_a_task_without_its_file_says_where_it_looked(folder):
