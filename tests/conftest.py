@@ -1,13 +1,30 @@
-"""Compiled programs are kept between tests, their subprocesses and sessions: most of them run the same tiny models."""
+"""Tests run many tiny models once each: what counts is the time to compile them."""
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 
 import pytest
 
+# A third of the default's time; the code is slower, which tiny models do not show. No digit of a comparison rests on it.
+QUICK_COMPILATION = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true",
+                     "--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Read by JAX when it is first imported, here or in a subprocess.
+    # Read by JAX when it is first imported, here or in a subprocess. Tests, their subprocesses and sessions share what
+    # was compiled.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.rootpath / ".pytest_cache" / "jax"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *QUICK_COMPILATION]).strip()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_programs():
+    """What a module compiled would stay in memory to the end: gigabytes."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+        gc.collect()

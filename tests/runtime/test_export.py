@@ -170,7 +170,7 @@ def test_the_program_is_the_model_at_any_length(exported):
 def test_eight_devices_share_a_bundles_program(exported, expected):
     scores = json.loads(fresh_process("""
 import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ["JAX_NUM_CPU_DEVICES"] = "8"
 import jax, json, lisax, sys
 assert jax.device_count() == 8
 print(json.dumps([score for _, score in sorted(lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:]))]))

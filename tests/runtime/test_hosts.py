@@ -25,9 +25,8 @@ def _start(model_dir: Path, steps: int, *, devices: int, among: tuple = (), layo
     command = [sys.executable, "-m", "lisax.cli", "train", "--gin_file=models/t5_1_1_tiny.gin",
                "--gin_file=runs/pretrain.gin", f"--gin.MODEL_DIR={model_dir}", f"--gin.TRAIN_STEPS={steps}",
                *(f"--gin.{line}" for line in (*GIN, *layout)), *among]
-    flags = f"--xla_force_host_platform_device_count={devices}"
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                            env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(
+                            env=os.environ | {"JAX_NUM_CPU_DEVICES": str(devices), "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(
                                 [str(HERE), *sys.path])})
 
 

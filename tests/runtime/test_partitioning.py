@@ -73,7 +73,7 @@ print(json.dumps(results))
 
 
 def test_all_layouts_equal_one_device():
-    env = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+    env = os.environ | {"JAX_NUM_CPU_DEVICES": "8",
                         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), "."])}
     done = subprocess.run([sys.executable, "-c", LAYOUTS], env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]

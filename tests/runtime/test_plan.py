@@ -16,7 +16,7 @@ needs_compiler = pytest.mark.skipif(importlib.util.find_spec("libtpu") is None,
 
 
 def plan(*arguments: str, devices: int = 1) -> subprocess.CompletedProcess:
-    env = os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+    env = os.environ | {"JAX_NUM_CPU_DEVICES": str(devices)}
     return subprocess.run([sys.executable, "-m", "lisax.cli", "plan", *GIN, *arguments], env=env, capture_output=True,
                           text=True, timeout=500)
 

@@ -56,7 +56,7 @@ np.save(__import__("sys").argv[1], LabelScorer(TINY, initialize(TINY), PIECES, m
 
     with tempfile.NamedTemporaryFile(suffix=".npy") as file:
         subprocess.run([sys.executable, "-c", program, file.name], check=True,
-                       env=os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "PYTHONPATH": "."})
+                       env=os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": "."})
         several = np.load(file.name)
     one = LabelScorer(TINY, initialize(TINY), PIECES, max_tokens=32).logits(inputs())
     np.testing.assert_allclose(several, one, atol=2e-5)

@@ -210,7 +210,7 @@ def _wait_for_step(child, folder, step):
 
 
 def test_eight_devices_give_the_losses_of_one(whole, tmp_path):
-    child = _child(tmp_path, 4, {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"})
+    child = _child(tmp_path, 4, {"JAX_NUM_CPU_DEVICES": "8"})
     _, said = child.communicate(timeout=120)
     assert child.returncode == 0, said
     assert "8 cpu device(s)" in said
