@@ -1,6 +1,6 @@
 # make demo [DATA=folder] [OUT=folder]   LisT5 from claims to verdicts, with a report
 # make test                              the tests; those of the page in a browser where one is found
-# make test-slow                         the few that take more than half a minute each
+# make test-slow                         the few that take long
 # make test-browser                      those in a browser; installs Chromium where there is none
 # make peers                             what tests and benchmarks compare with: torch's T5, the TPU compiler
 # make beam                              Apache Beam too, for `lisax cache`
@@ -15,10 +15,10 @@ demo: $(STAMP)
 	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
 
 test: $(STAMP)
-	$(VENV)/bin/python -m pytest -n 2 --dist loadfile -rs -m "not slow"
+	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -rs -m "not slow"
 
 test-slow: $(STAMP)
-	$(VENV)/bin/python -m pytest -n 2 --dist loadfile -rs -m slow
+	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -rs -m slow
 
 test-browser: $(STAMP)
 	command -v chromium chromium-browser google-chrome > /dev/null || $(VENV)/bin/playwright install --with-deps chromium

@@ -1,11 +1,13 @@
 """Generation step by step against the whole decoder at every step, and the invariants of search."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from applying import applied
 
 from lisax.models.decoding import Decoding, generate, restrict
 from lisax.models.attention import ENCODED, PAST
@@ -46,17 +48,17 @@ def test_steps_with_a_cache_give_the_logits_of_the_whole_decoder(via_embedding):
     variables, model, tokens = {"params": initialize(config, seed=2)}, Transformer(config), inputs()
     # Two beams with pasts of their own, over distances beyond the exact buckets.
     targets = np.random.default_rng(1).integers(1, 96, (6, 2, 40)).astype(np.int32)
-    encoded = model.apply(variables, tokens, method="encode")
+    encoded = applied(config, variables["params"], tokens, method="encode")
+    step = jax.jit(functools.partial(model.apply, method="next_logits"), static_argnums=5, static_argnames="mutable")
     kept, steps = {}, []
     for position in range(40):
-        logits, updated = model.apply({**variables, **kept}, encoded, tokens, targets[:, :, position],
-                                      jnp.int32(position), 40, method="next_logits",
-                                      mutable=[PAST] if kept else [PAST, ENCODED])
+        logits, updated = step({**variables, **kept}, encoded, tokens, targets[:, :, position], jnp.int32(position),
+                               40, mutable=(PAST,) if kept else (PAST, ENCODED))
         kept = {**kept, **updated}
         steps.append(logits)
     for beam in range(2):
-        whole = model.apply(variables, encoded, tokens, targets[:, beam], np.ones_like(targets[:, beam]),
-                            method="decode")
+        whole = applied(config, variables["params"], encoded, tokens, targets[:, beam],
+                        np.ones_like(targets[:, beam]), method="decode")
         np.testing.assert_allclose(np.stack(steps, 2)[:, beam], whole, atol=2e-5)
 
 
@@ -65,7 +67,7 @@ def test_greedy_is_the_likeliest_token_of_the_whole_decoder_at_each_step(paramet
     found, scores = decode(parameters, tokens)
     targets = found[:, 0]
     shifted = np.pad(targets, ((0, 0), (1, 0)))[:, :LENGTH]
-    logits = Transformer(TINY).apply({"params": parameters}, tokens, shifted, np.ones_like(shifted))
+    logits = applied(TINY, parameters, tokens, shifted, np.ones_like(shifted))
     real = np.cumsum(targets == 1, axis=1) - (targets == 1) == 0
     np.testing.assert_array_equal(targets, np.argmax(logits, -1) * real)
     chosen = np.take_along_axis(np.asarray(jax.nn.log_softmax(logits)), targets[..., None], -1)[..., 0]
@@ -84,8 +86,8 @@ def test_wide_beams_find_the_best_of_all_sequences():
     real = sequences >= 0
     for row in range(2):
         targets = jnp.array(np.maximum(sequences, 0))
-        logits = Transformer(config).apply({"params": parameters}, np.repeat(tokens[row:row + 1], len(targets), 0),
-                                           jnp.pad(targets, ((0, 0), (1, 0)))[:, :3], jnp.ones_like(targets))
+        logits = applied(config, parameters, np.repeat(tokens[row:row + 1], len(targets), 0),
+                         jnp.pad(targets, ((0, 0), (1, 0)))[:, :3], jnp.ones_like(targets))
         chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), targets[..., None], -1)[..., 0]
         totals = np.sum(np.asarray(chosen) * real, axis=1)
         order = np.argsort(-totals)[:40]
@@ -111,8 +113,7 @@ def test_sampling_repeats_with_its_seed_and_follows_the_probabilities(parameters
     other, _ = decode(parameters, tokens, numbers, length=1, temperature=1.5, top_k=5, seed=4)
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
-    logits = Transformer(TINY).apply({"params": parameters}, tokens[:1], np.zeros((1, 1), np.int32),
-                                       np.ones((1, 1), np.int32))[0, 0]
+    logits = applied(TINY, parameters, tokens[:1], np.zeros((1, 1), np.int32), np.ones((1, 1), np.int32))[0, 0]
     likeliest = np.argsort(-logits)[:5]
     expected = np.asarray(jax.nn.softmax(logits[likeliest] / 1.5))
     shares = np.array([(first == token).mean() for token in likeliest])

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from applying import applied
 
 from lisax.models import dual_encoder
 from lisax.models.architectures import describe, from_description
@@ -15,7 +16,7 @@ from lisax.models.decoding import Decoding, generate
 from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig, span_log_likelihood
 from lisax.models.stacking import stack, unstack
-from lisax.models.t5 import T5Config, Transformer, initialize
+from lisax.models.t5 import T5Config, initialize
 
 T5 = T5Config(vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8,
               mlp_dim=32)
@@ -40,9 +41,9 @@ def test_vectors_are_those_of_the_t5s_encoder_pooled(pooling):
     config, tokens = DualEncoderConfig(T5, pooling), texts(4, 6)
     parameters = initialize(config)
     plain = {**initialize(T5), **parameters}
-    encoded = np.asarray(Transformer(T5).apply({"params": plain}, tokens, method="encode"))
+    encoded = np.asarray(applied(T5, plain, tokens, method="encode"))
     expected = [row[0] if pooling == "first" else row[ids > 0].mean(0) for row, ids in zip(encoded, tokens)]
-    questions, passages = config.network().apply({"params": parameters}, tokens, tokens)
+    questions, passages = applied(config, parameters, tokens, tokens)
     np.testing.assert_allclose(questions, np.array(expected) / 2, rtol=1e-4, atol=1e-5)  # 16 ** 0.25
     np.testing.assert_array_equal(questions, passages)
 
@@ -50,8 +51,8 @@ def test_vectors_are_those_of_the_t5s_encoder_pooled(pooling):
 def test_padding_changes_no_vector_and_towers_differ_where_they_are_not_tied():
     config, tokens = DualEncoderConfig(T5, tied=False), texts(3, 6)
     parameters = initialize(config)
-    questions, passages = config.network().apply({"params": parameters}, tokens, tokens)
-    wider, _ = config.network().apply({"params": parameters}, np.pad(tokens, ((0, 0), (0, 5))), tokens)
+    questions, passages = applied(config, parameters, tokens, tokens)
+    wider, _ = applied(config, parameters, np.pad(tokens, ((0, 0), (0, 5))), tokens)
     np.testing.assert_allclose(wider, questions, atol=1e-6)
     assert np.abs(questions - passages).max() > 0.1
     scanned = initialize(dataclasses.replace(config, t5=dataclasses.replace(T5, scan_layers=True)))
@@ -81,23 +82,22 @@ def test_a_batch_is_split_into_questions_and_passages():
 
 def test_the_reader_of_one_passage_is_the_t5():
     parameters, inputs, targets = initialize(T5), texts(3, 8), texts(3, 4, seed=1)
-    plain, one = (config.network().apply({"params": parameters}, inputs, targets, targets)
+    plain, one = (applied(config, parameters, inputs, targets, targets)
                   for config in (T5, ReaderConfig(T5, 1)))
     np.testing.assert_allclose(plain, one, atol=1e-6)
 
 
 def test_passages_are_encoded_alone_and_decoded_together():
     config, parameters, inputs = ReaderConfig(T5, 2), initialize(T5), texts(2, 16)
-    network, targets = config.network(), np.maximum(texts(2, 4, seed=1), 2)
-    encoded = network.apply({"params": parameters}, inputs, method="encode")
-    halves = [Transformer(T5).apply({"params": parameters}, inputs[:, part], method="encode")
-              for part in (slice(0, 8), slice(8, 16))]
+    targets = np.maximum(texts(2, 4, seed=1), 2)
+    encoded = applied(config, parameters, inputs, method="encode")
+    halves = [applied(T5, parameters, inputs[:, part], method="encode") for part in (slice(0, 8), slice(8, 16))]
     np.testing.assert_allclose(encoded, np.concatenate(halves, axis=1), atol=1e-5)
-    logits = network.apply({"params": parameters}, inputs, targets, targets)
-    swapped = network.apply({"params": parameters}, np.roll(inputs, 8, axis=1), targets, targets)
+    logits = applied(config, parameters, inputs, targets, targets)
+    swapped = applied(config, parameters, np.roll(inputs, 8, axis=1), targets, targets)
     np.testing.assert_allclose(logits, swapped, atol=1e-4)  # no order of passages
     absent = np.pad(inputs, ((0, 0), (0, 8)))
-    more = dataclasses.replace(config, passages=3).network().apply({"params": parameters}, absent, targets, targets)
+    more = applied(dataclasses.replace(config, passages=3), parameters, absent, targets, targets)
     np.testing.assert_allclose(more, logits, atol=1e-4)
 
 
@@ -107,14 +107,14 @@ def test_generation_from_passages_scores_as_teacher_forcing_does(beams):
     found = generate(config, parameters, inputs, np.arange(4), 5, Decoding(beam_size=beams, length_penalty=0.0))
     tokens = np.asarray(found.tokens[:, 0])
     before = np.pad(tokens, ((0, 0), (1, 0)))[:, :-1]
-    logits = config.network().apply({"params": parameters}, inputs, before, tokens)
+    logits = applied(config, parameters, inputs, before, tokens)
     shares = np.take_along_axis(np.asarray(jax.nn.log_softmax(logits)), tokens[..., None], axis=-1)[..., 0]
     np.testing.assert_allclose(found.scores[:, 0], (shares * (tokens > 0)).sum(-1), rtol=1e-3)
 
 
 def test_ends_of_answers_are_of_all_passages_together():
     config, inputs = SpanReaderConfig(T5, 2), texts(3, 12)
-    logits = np.asarray(config.network().apply({"params": initialize(config)}, inputs))
+    logits = np.asarray(applied(config, initialize(config), inputs))
     assert logits.shape == (3, 12, 2) and (logits[inputs == 0] < -1e9).all()
     spans = np.array([[[1, 3], [7, 7]], [[2, 2], [0, 0]], [[0, 0], [0, 0]]])
     found = np.asarray(span_log_likelihood(jnp.asarray(logits), spans))

@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from applying import applied
 from flax.traverse_util import flatten_dict
 
 from lisax.models.attention import relative_position_bucket
-from lisax.models.t5 import T5Config, Transformer, initialize
+from lisax.models.t5 import T5Config, initialize
 
 T5X = Path(__file__).parents[3] / "shared" / "data" / "t5x"
 TINY = T5Config(vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
@@ -30,9 +31,8 @@ def test_reproduces_the_logits_of_t5x(name):
     fresh = initialize(T5Config(**architecture))
     assert (jax.tree.map(lambda x: x.shape, flatten_dict(fresh))
             == jax.tree.map(lambda x: x.shape, flatten_dict(restored["target"])))
-    logits = Transformer(T5Config(**architecture)).apply(
-        {"params": restored["target"]}, arrays["encoder_input_tokens"], arrays["decoder_input_tokens"],
-        arrays["decoder_target_tokens"])
+    logits = applied(T5Config(**architecture), restored["target"], arrays["encoder_input_tokens"],
+                     arrays["decoder_input_tokens"], arrays["decoder_target_tokens"])
     real = arrays["decoder_target_tokens"] > 0
     np.testing.assert_allclose(logits[real], arrays["logits"][real], atol=1e-4)
 
@@ -43,27 +43,25 @@ def test_label_scores_are_the_first_teacher_forced_step(via_embedding):
     params = initialize(config, seed=3)
     inputs = jnp.array([[5, 6, 7, 1, 0, 0], [9, 8, 7, 6, 5, 1]])
     targets = jnp.array([[11, 1], [12, 1]])
-    model = Transformer(config)
-    full = model.apply({"params": params}, inputs, jnp.array([[0, 11], [0, 12]]), targets)
+    full = applied(config, params, inputs, jnp.array([[0, 11], [0, 12]]), targets)
     pieces = jnp.array([12, 11])
-    label = model.apply({"params": params}, inputs, pieces, method="first_step_logits")
+    label = applied(config, params, inputs, pieces, method="first_step_logits")
     np.testing.assert_allclose(label, full[:, 0][:, pieces], rtol=1e-5, atol=1e-5)
 
 
 def test_padding_changes_nothing():
     params = initialize(TINY)
     pieces = jnp.array([4, 5])
-    apply = lambda x: Transformer(TINY).apply({"params": params}, x, pieces, method="first_step_logits")
+    apply = lambda x: applied(TINY, params, x, pieces, method="first_step_logits")
     np.testing.assert_allclose(apply(jnp.array([[5, 6, 1]])), apply(jnp.array([[5, 6, 1, 0, 0, 0, 0]])), atol=1e-5)
 
 
 def test_packed_examples_do_not_see_each_other():
     params = initialize(TINY)
-    model = Transformer(TINY)
-    a = model.apply({"params": params}, jnp.array([[5, 6, 1]]), jnp.array([[0, 7]]), jnp.array([[7, 1]]))
-    b = model.apply({"params": params}, jnp.array([[8, 1]]), jnp.array([[0, 9]]), jnp.array([[9, 1]]))
-    packed = model.apply({"params": params}, jnp.array([[5, 6, 1, 8, 1, 0]]), jnp.array([[0, 7, 0, 9]]),
-                         jnp.array([[7, 1, 9, 1]]), jnp.array([[1, 1, 1, 2, 2, 0]]), jnp.array([[1, 1, 2, 2]]))
+    a = applied(TINY, params, jnp.array([[5, 6, 1]]), jnp.array([[0, 7]]), jnp.array([[7, 1]]))
+    b = applied(TINY, params, jnp.array([[8, 1]]), jnp.array([[0, 9]]), jnp.array([[9, 1]]))
+    packed = applied(TINY, params, jnp.array([[5, 6, 1, 8, 1, 0]]), jnp.array([[0, 7, 0, 9]]),
+                     jnp.array([[7, 1, 9, 1]]), jnp.array([[1, 1, 1, 2, 2, 0]]), jnp.array([[1, 1, 2, 2]]))
     np.testing.assert_allclose(packed[0, :2], a[0], atol=1e-4)
     np.testing.assert_allclose(packed[0, 2:], b[0], atol=1e-4)
 

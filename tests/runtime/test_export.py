@@ -178,7 +178,7 @@ print(json.dumps([score for _, score in sorted(lisax.load(sys.argv[1]).rank(sys.
     np.testing.assert_allclose(scores, expected, atol=ATOL)
 
 
-@pytest.mark.parametrize("objective, heads", [("joint", 2), ("ternary", 0)])
+@pytest.mark.parametrize("objective, heads", [("joint", 2), pytest.param("ternary", 0, marks=pytest.mark.slow)])
 def test_the_bundle_of_table_fusion_needs_no_more(vocabulary, tmp_path, objective, heads):
     checkpoint = save_checkpoint(tmp_path / "model", vocabulary, model=FusionConfig(MODEL, objective, heads),
                                  text=text_card(Family.TABLE_FUSION, presets.PAPER, 48, 3))

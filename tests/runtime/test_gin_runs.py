@@ -225,6 +225,7 @@ def test_infer_with_beams_and_samples(trained, tmp_path):
     assert first != rows("other", **sampling | {"decoding.Decoding.seed": 8})
 
 
+@pytest.mark.slow
 def test_infer_goes_on_after_kill_9_in_the_middle_of_a_file(trained, tmp_path, capsys):
     def flags(folder):
         return _infer_flags(trained, tmp_path / folder, SPLIT="many", **{"infer.mode": "score"})

@@ -56,6 +56,7 @@ def _losses(model_dir: Path) -> list[float]:
     return [row["loss"] for row in read_train_log(model_dir) if row["kind"] == "train"]
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_does(tmp_path):
     """Parameters split over both processes (fully sharded, and each matrix over two devices), dropout on."""
     layout = ("PjitPartitioner.num_partitions=2", "PjitPartitioner.parameter_partitioning_dims=2")

@@ -19,7 +19,7 @@ from lisax.runtime.partitioning import PjitPartitioner
 from memory_task import MODEL
 
 LAYOUTS = """
-import dataclasses, json, jax, jax.numpy as jnp, numpy as np
+import dataclasses, json, sys, jax, jax.numpy as jnp, numpy as np
 from lisax.models.stacking import stack, unstack
 from lisax.models.t5 import T5Config, initialize
 from lisax.models.evidence_pointer import PointerConfig
@@ -61,6 +61,8 @@ for name, model, optimizer, layouts in (
         ("pointer", pointer, adamw, [(1, 2, 1, {}), (2, 2, 2, dict(scan_layers=True, remat="full"))]),
         ("adamw", t5, adamw, [(1, 1, 1, {}), (1, 2, 1, {}), (4, 2, 1, {}), (8, 1, 1, {}), (2, 1, 2, everything)]),
         ("adafactor", t5, adafactor, [(4, 1, 1, {}), (1, 2, 1, everything), (2, 2, 2, everything)])):
+    if name not in sys.argv[1:]:
+        continue
     expected, expected_metrics, whole = run(model, jax.devices()[:1], optimizer=optimizer)
     for partitions, dims, microbatches, options in layouts:
         layout = dict(num_partitions=partitions, parameter_partitioning_dims=dims)
@@ -72,17 +74,20 @@ print(json.dumps(results))
 """
 
 
-def test_all_layouts_equal_one_device():
+@pytest.mark.parametrize("group, layouts", [("adamw", 5)] + [
+    pytest.param(*group, marks=pytest.mark.slow) for group in (("adafactor", 3), ("fusion", 3), ("pointer", 2))])
+def test_all_layouts_equal_one_device(group, layouts):
     env = os.environ | {"JAX_NUM_CPU_DEVICES": "8",
                         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), "."])}
-    done = subprocess.run([sys.executable, "-c", LAYOUTS], env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, "-c", LAYOUTS, group], env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads(done.stdout)
-    assert len(results) == 13
+    assert len(results) == layouts
     for name, found in results.items():
         assert found["parameters"] < 1e-5 and found["metrics"] < 1e-5, (name, found)
     # Fully sharded, a device holds about an eighth; as replicas, all.
-    assert results["adamw 1 2 1"]["held"] < 0.2 and results["adamw 1 1 1"]["held"] == 1.0
+    if group == "adamw":
+        assert results["adamw 1 2 1"]["held"] < 0.2 and results["adamw 1 1 1"]["held"] == 1.0
 
 
 def test_stacking_and_back():

@@ -44,7 +44,7 @@ def test_says_what_is_wrong(arguments, message):
     assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("program", ["train", "score"])
+@pytest.mark.parametrize("program", [pytest.param("train", marks=pytest.mark.slow), "score"])
 @pytest.mark.parametrize("model, targets", [("table_fusion", 3), ("evidence_pointer", 24)])
 def test_plans_models_of_several_texts(program, model, targets):
     done = plan("--topology=cpu-1", "--json", f"--program={program}", f"--gin_file=models/{model}.gin",

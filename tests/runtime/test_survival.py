@@ -49,6 +49,7 @@ def _may_mount(folder: Path) -> bool:
     return bool(shutil.which("unshare")) and subprocess.run(command, capture_output=True).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()

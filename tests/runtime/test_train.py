@@ -209,6 +209,7 @@ def _wait_for_step(child, folder, step):
     raise AssertionError(f"step {step} was not reached: {child.stderr.read()}")
 
 
+@pytest.mark.slow
 def test_eight_devices_give_the_losses_of_one(whole, tmp_path):
     child = _child(tmp_path, 4, {"JAX_NUM_CPU_DEVICES": "8"})
     _, said = child.communicate(timeout=120)

@@ -62,7 +62,7 @@ def test_a_folder_gives_every_task(folder, tmp_path):
         assert len(units) == 5 and gold[row["claim_id"].decode()] <= set(units)
 
 
-@pytest.mark.parametrize("variant", ["label_pointwise", "rank"])
+@pytest.mark.parametrize("variant", ["label_pointwise", pytest.param("rank", marks=pytest.mark.slow)])
 def test_a_model_trained_on_a_registered_dataset_answers_from_its_bundle(folder, tmp_path, variant):
     mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")

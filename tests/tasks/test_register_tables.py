@@ -61,8 +61,9 @@ def test_a_folder_gives_every_task_over_tables(folder):
     assert claim_only[0]["inputs_pretokenized"].decode() == f"query: {CLAIMS[0]['claim']} relevant:"
 
 
-@pytest.mark.parametrize("variant, lengths", [("tables_one", {"inputs": 96, "targets": 2}),
-                                              ("tables_fusion_top3", {"inputs": 288, "targets": 3})], ids=["text", "fusion"])
+@pytest.mark.parametrize("variant, lengths", [
+    pytest.param("tables_one", {"inputs": 96, "targets": 2}, marks=pytest.mark.slow, id="text"),
+    pytest.param("tables_fusion_top3", {"inputs": 288, "targets": 3}, id="fusion")])
 def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tmp_path, variant, lengths):
     mine = register("mine", folder=folder, vocabulary="train")
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
