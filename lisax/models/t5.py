@@ -347,6 +347,6 @@ class Transformer(nn.Module):
 
 def initialize(config: Any, seed: int = 0) -> dict:
     """Fresh float32 parameters of a model (a T5's are in T5X's layout), a nested dict."""
-    inputs = [jnp.ones(leaf.shape, leaf.dtype) for leaf in config.example()]
-    variables = jax.jit(config.network().init)(jax.random.key(seed), *inputs)
+    # One program for each shape of parameter: a single one takes as much longer to compile as the model has layers.
+    variables = config.network().lazy_init(jax.random.key(seed), *config.example())
     return jax.tree.map(lambda x: x, dict(variables["params"]))

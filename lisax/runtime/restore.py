@@ -94,12 +94,11 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
     Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model
-    that is built on a T5 starts from a plain one, the parameters are those that both have."""
+    that is built on a T5, or on its encoder, starts from a plain one, the parameters are those that both have."""
     from lisax.runtime.step import TrainState
 
     checkpoint = open_checkpoint(folder)
-    built_on_t5 = expected.parameters.keys() - T5_PARTS
-    if built_on_t5 and not built_on_t5 & set(map(_part, checkpoint.parameters)):
+    if expected.parameters.keys() != T5_PARTS and T5_PARTS.issuperset(map(_part, checkpoint.parameters)):
         shared = {name: tree for name, tree in expected.parameters.items() if name in T5_PARTS}
         expected = expected._replace(parameters=shared)
         checkpoint = dataclasses.replace(

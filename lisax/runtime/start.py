@@ -81,14 +81,12 @@ def _initial(config: TrainConfig) -> TrainState:
 
 
 def _fresh(config: TrainConfig, partitioner: Partitioner) -> TrainState:
-    """On a CPU drawn array by array: as one program XLA compiles each array's draw anew, which for T5 small takes
-    longer than compiling the training step."""
-    if jax.default_backend() != "cpu":
-        fresh = functools.partial(_initial, config)
-        return jax.jit(fresh, out_shardings=partitioner.state(jax.eval_shape(fresh)))()
-    key = jax.random.key(config.random_seed or 0)
-    parameters = dict(config.model.network().lazy_init(key, *config.model.example())["params"])
-    return partitioner.place_state(TrainState(jnp.int32(0), parameters, config.optimizer.init(parameters)))
+    """On accelerators drawn where it is kept, in one program; on a CPU that takes longer to compile than the training
+    step of T5 small."""
+    fresh = functools.partial(_initial, config)
+    if jax.default_backend() == "cpu":
+        return partitioner.place_state(fresh())
+    return jax.jit(fresh, out_shardings=partitioner.state(jax.eval_shape(fresh)))()
 
 
 def _total(config: TrainConfig, first_step: int) -> int:

@@ -86,7 +86,10 @@ def test_a_plain_t5_starts_encoder_and_embedding_and_the_head_is_fresh(tmp_path,
     assert "is a plain T5: fusion begins fresh" in said and "starts at step 7" in said and "fresh optimizer" in said
     fresh = flatten(initialize(MODEL))
     for name, leaf in flatten(result.parameters).items():
-        np.testing.assert_array_equal(leaf, (fresh if name.startswith("fusion/") else plain)[name], err_msg=name)
+        if name.startswith("fusion/"):  # drawn in one program, and here array by array
+            np.testing.assert_allclose(leaf, fresh[name], rtol=1e-6, atol=1e-7, err_msg=name)
+        else:
+            np.testing.assert_array_equal(leaf, plain[name], err_msg=name)
 
 
 def test_scanned_layers_start_from_a_plain_t5_too(tmp_path):

@@ -109,16 +109,19 @@ def test_a_generating_reader_scores_as_it_learned(tmp_path):
     np.testing.assert_allclose(alone[0][1], found[0][1], rtol=1e-4)
 
 
-def test_towers_that_are_not_tied_both_begin_as_a_plain_t5s_encoder(tmp_path, capfd):
+@pytest.mark.parametrize("tied", [True, False])
+def test_towers_begin_as_a_plain_t5s_encoder(tmp_path, capfd, tied):
     state = TrainState(np.int32(0), initialize(T5, 3), {})
     card = {"architecture": dataclasses.asdict(T5)}
     with CheckpointWriter(tmp_path / "t5", SaveCheckpointConfig(), card, {}) as writer:
         writer.save(state, {})
     plain = flatten(jax.tree.map(np.asarray, state.parameters))
     restoring = CheckpointConfig(SaveCheckpointConfig(period=100), RestoreCheckpointConfig(path=str(tmp_path / "t5")))
-    result = train(config(tmp_path / "out", DualEncoderConfig(T5, tied=False), dual_batch, 1, checkpoint=restoring,
+    result = train(config(tmp_path / "out", DualEncoderConfig(T5, tied=tied), dual_batch, 1, checkpoint=restoring,
                           trainer=Trainer(learning_rate_fn=lambda step: 0.0)))
-    assert "question begins as its encoder" in capfd.readouterr().err
+    assert tied or "question begins as its encoder" in capfd.readouterr().err
+    assert {name.split("/")[0] for name in flatten(result.parameters)} == {"encoder", "token_embedder"} | (
+        set() if tied else {"question"})
     for name, leaf in flatten(result.parameters).items():
         np.testing.assert_array_equal(leaf, plain[name.removeprefix("question/")], err_msg=name)
 
