@@ -308,6 +308,14 @@ def get_field(row: dict, field: str, kind: type | tuple[type, ...], *, path, lin
     return value
 
 
+def get_strings(row: dict, field: str, *, path, line: int) -> tuple[str, ...]:
+    """`row[field]`, checked to be a list of strings."""
+    values = get_field(row, field, list, path=path, line=line)
+    if not all(isinstance(value, str) for value in values):
+        raise DataError(f"expected a list of strings, found {json.dumps(values)[:80]}", path=path, line=line, field=field)
+    return tuple(values)
+
+
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
     """Opens a neighbour of `path` for writing and renames it onto `path` only on success."""

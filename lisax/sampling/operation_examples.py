@@ -10,8 +10,8 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from lisax.records import (DataError, Operation, Question, Table, get_field, is_cell, read_json_lines, split_cell_id,
-                           write_json_lines)
+from lisax.records import (DataError, Operation, Question, Table, get_field, get_strings, is_cell, read_json_lines,
+                           split_cell_id, write_json_lines)
 
 OPERATIONS = "operations"
 
@@ -38,13 +38,11 @@ class OperationExample:
     def from_row(cls, row: dict, *, path=None, line: int | None = None) -> OperationExample:
         """The example of a JSON object; DataError names the field at fault."""
         where = {"path": path, "line": line}
-        header, label = get_field(row, "header", list, **where), row.get("label")
-        if not all(isinstance(name, str) for name in header):
-            raise DataError(f"expected a list of strings, found {json.dumps(header)[:80]}", field="header", **where)
+        header, label = get_strings(row, "header", **where), row.get("label")
         if label is not None and label not in tuple(Operation):
             raise DataError(f"expected null or one of {', '.join(Operation)}, found {json.dumps(label)[:80]}",
                             field="label", **where)
-        return cls(*(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")), tuple(header),
+        return cls(*(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")), header,
                    None if label is None else Operation(label))
 
 

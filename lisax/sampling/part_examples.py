@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from lisax.formats.parts import PartKind
-from lisax.records import (DataError, Question, Table, atomic_write, column_id, get_field, is_cell, read_json_lines,
-                           row_id, split_cell_id, write_json_lines)
+from lisax.records import (DataError, Question, Table, atomic_write, column_id, get_field, get_strings, is_cell,
+                           read_json_lines, row_id, split_cell_id, write_json_lines)
 
 PARTS = "parts"
 NO_CELL = "a question that no cell is known to answer"
@@ -55,19 +55,12 @@ class PartExample:
         label = row.get("label")
         if label is not None and not isinstance(label, bool):
             raise DataError(f"expected true, false or null, found {json.dumps(label)[:80]}", field="label", **where)
-        header, cells = (_strings(row, field, **where) for field in ("header", "cells"))
+        header, cells = (get_strings(row, field, **where) for field in ("header", "cells"))
         names = len(cells) if kind == PartKind.ROW else 1
         if len(header) != names:
             raise DataError(f"expected {names} names, found {len(header)}", field="header", **where)
         return cls(*(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")),
                    PartKind(kind), header, cells, label)
-
-
-def _strings(row: dict, field: str, **where) -> tuple[str, ...]:
-    values = get_field(row, field, list, **where)
-    if not all(isinstance(value, str) for value in values):
-        raise DataError(f"expected a list of strings, found {json.dumps(values)[:80]}", field=field, **where)
-    return tuple(values)
 
 
 def file_name(kind: PartKind, role: str) -> str:
