@@ -9,6 +9,7 @@ are cut into blocks or were added. Of tables with equal scores the one that was 
 from __future__ import annotations
 
 import enum
+import functools
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ from lisax.retrieval.strings import StringTable
 NAME = "cells"
 # Distinct entities scored together: with a block's tables, what bounds the memory of a search (64 MiB a thread).
 ENTITIES = 1 << 13
-CACHED_IDS = 1 << 20
+CACHED_IDS, CACHED_TABLES = 1 << 20, 1 << 10
 
 
 class Strategy(enum.StrEnum):
@@ -114,6 +115,11 @@ class CellIndex:
         self._windows = [(part, start, *window) for part, start in zip(self._parts, self._starts)
                          for window in part.windows()]
         self._names: dict[int, str] = {}
+        # Claims share their tables, and a claim reads several: taking them apart would take longer than scoring them.
+        self._weighed = functools.lru_cache(1)(self._weigh)
+        self._rows_of = functools.lru_cache(CACHED_TABLES)(lambda table: self._blocks(table.rows))
+        self._columns_of = functools.lru_cache(CACHED_TABLES)(lambda table: self._blocks(
+            [name, *(row[at] for row in table.rows)] for at, name in enumerate(table.header)))
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -221,28 +227,33 @@ class CellIndex:
         width = len(table.header)
         if width <= count or not entities:
             return tuple(range(min(width, count)))
-        scores = self._scores(([name, *(row[at] for row in table.rows)] for at, name in enumerate(table.header)), width,
-                              entities)
+        scores = self._scores(self._columns_of(table), width, entities)
         return tuple(sorted(np.argsort(-scores, kind="stable")[:count].tolist()))
 
     def rows(self, table: Table, entities: Sequence[str], count: int) -> tuple[int, ...]:
         """The up to `count` best rows of a table, in its order, scored as `columns` are; none that matches nothing."""
         if not table.rows or not entities:
             return ()
-        scores = self._scores(table.rows, len(table.rows), entities)
+        scores = self._scores(self._rows_of(table), len(table.rows), entities)
         return tuple(sorted(i for i in np.argsort(-scores, kind="stable")[:count].tolist() if scores[i] > 0))
 
-    def _scores(self, groups: Iterable[Sequence[str]], number: int, entities: Sequence[str]) -> np.ndarray:
+    def _scores(self, blocks: Sequence[tuple], number: int, entities: Sequence[str]) -> np.ndarray:
         """Σ_i max_j z(e_i)·z(c_j) of each of `number` groups of cells, float64."""
         from lisax.retrieval import cell_blocks
 
-        weighed = self._weigh(list(entities))
+        weighed = self._weighed(tuple(entities))
         best = np.zeros((len(entities), number), np.float32)
         sums = np.zeros(cell_blocks.LANES * cell_blocks.COLUMNS, np.float32)
-        for block in cell_blocks.blocks_of(groups, self._analyzer):
-            norms = cell_blocks.inverse_norms(block.sizes, block.postings, self._idf(block.features), block.cells)
+        for block, norms in blocks:
             cell_blocks.score(block, norms, *weighed, sums, 0, best)
         return best.sum(axis=0, dtype=np.float64)
+
+    def _blocks(self, groups: Iterable[Sequence[str]]) -> list[tuple]:
+        """Blocks of groups of cells, each with the inverse norms of its cells."""
+        from lisax.retrieval import cell_blocks
+
+        return [(block, cell_blocks.inverse_norms(block.sizes, block.postings, self._idf(block.features), block.cells))
+                for block in cell_blocks.blocks_of(groups, self._analyzer)]
 
     def _name_of(self, number: int) -> str:
         # Many queries share their tables: reading an id from its file each time would take longer than searching.
