@@ -34,8 +34,8 @@ def figures_of_seeds(out: Path, seeds: int, run: Callable[[int], None]) -> list[
     return found
 
 
-def mean_and_spread(values: Sequence[float]) -> str:
-    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values) if len(values) > 1 else 0:.3f}"
+def mean_and_spread(values: Sequence[float], digits: int = 3) -> str:
+    return f"{statistics.mean(values):.{digits}f} ± {statistics.stdev(values) if len(values) > 1 else 0:.{digits}f}"
 
 
 def print_machine() -> None:

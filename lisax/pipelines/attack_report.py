@@ -23,19 +23,21 @@ def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
     and "all attacks"; None where nothing was attacked."""
     if not run.recipe.attacks:
         return None
-    groups: dict[str, Mapping[str, Claim]] = {CLEAN: _labelled(run.claims[REPORT])}
-    attacked = _labelled(run.claims[ATTACKED])
-    groups |= {str(kind): of_kind for kind in Kind
-               if (of_kind := {i: claim for i, claim in attacked.items() if claim.kind == kind})}
-    groups[ALL] = attacked
     verdicts = {variant: {role: run.verdicts(variant, role) for role in (REPORT, ATTACKED)} for variant in variants}
     by_kind = {}
-    for name, claims in groups.items():
+    for name, claims in groups(run).items():
         role = REPORT if name == CLEAN else ATTACKED
         by_kind[name] = {"claims": len(claims), "variants": {
             variant: fever_score(claims, {i: found[role][i] for i in claims}) for variant, found in verdicts.items()}}
     systems: dict[str, Mapping[str, Verdict]] = {variant: found[ATTACKED] for variant, found in verdicts.items()}
-    return {"by_kind": by_kind, "potency": potency(attacked, systems)}
+    return {"by_kind": by_kind, "potency": potency(_labelled(run.claims[ATTACKED]), systems)}
+
+
+def groups(run: PagePipeline) -> dict[str, dict[str, Claim]]:
+    """Labelled claims by id: "clean", those of each kind of attack, and "all attacks"."""
+    attacked = _labelled(run.claims[ATTACKED])
+    by_kind = {str(kind): {i: claim for i, claim in attacked.items() if claim.kind == kind} for kind in Kind}
+    return {CLEAN: _labelled(run.claims[REPORT])} | {kind: of for kind, of in by_kind.items() if of} | {ALL: attacked}
 
 
 def attack_tables(figures: Mapping | None, names: Mapping[str, str]) -> list[ResultTable]:

@@ -1,0 +1,91 @@
+"""What attacks cost a LisT5 verifier of a generated world, and what each defence wins back, by kind and over seeds.
+
+    .venv/bin/python -m benchmarks.defences [--out DIR] [--pages 12000] [--seeds 3]
+
+Defences: the temporal step, a second hop of retrieval, training with a share of attacked claims mixed in, and all of
+them. Each has its ranker, all from one base model; each seed trains its own labellers. Figures are FEVER scores in
+percent; what a defence wins back is its gain over no defence, as a share of what the attacks had cost. Resumes where
+it was interrupted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+
+from benchmarks import spread
+from lisax.corpora import open_folder
+from lisax.metrics.fever import fever_score
+from lisax.pipelines.attack_report import ALL, CLEAN, groups
+from lisax.pipelines.base import REPORT
+from lisax.pipelines.inference import judge_dates
+from lisax.pipelines.list5 import List5
+from lisax.pipelines.over_pages import ATTACKED
+from lisax.pipelines.recipe import WORLD_SHARES, read_recipe
+from lisax.records import write_json
+from lisax.world import write
+
+MIXED = {"attacked_share": 0.3}
+TRAININGS = {"none": {}, "hops": {"hops": 2}, "mixing": MIXED, "all": {"hops": 2} | MIXED}
+DEFENCES = ("none", "dates", "hops", "mixing", "all")
+VARIANT = "any"
+
+
+def main() -> None:
+    args = spread.arguments(__doc__, "out/defences", 12_000)
+    world = args.out / "world"
+    if not (world / "world.json").is_file():
+        write(world, args.pages, 0, shares=WORLD_SHARES)
+    data, first = open_folder(world), args.out / "none"
+    recipe = dataclasses.replace(read_recipe(["experiments/list5/demo.gin"]), attacks=True, attacked_claims=200)
+    trained = {name: path for name, path in recipe.train.items() if name != "claim_only"}
+    base = str((first / "models" / "base").absolute())
+
+    def pipeline(training: str, seed: int) -> List5:
+        changes = {"train": trained, "label_seed": seed} | TRAININGS[training]
+        if training != "none":
+            changes |= {"train": {name: path for name, path in trained.items() if name != "base"},
+                        "initial": {"rank_entities": base, "label_pointwise": base},
+                        "vocabulary": str((first / "spiece.model").absolute())}
+        return List5(data, args.out / training, dataclasses.replace(recipe, **changes))
+
+    def run(seed: int) -> None:
+        figures = {}
+        for training in TRAININGS:
+            made = pipeline(training, seed)
+            made.run()
+            for name, dates in {"none": (("none", False), ("dates", True)), "all": (("all", True),)}.get(
+                    training, ((training, False),)):
+                figures[name] = scores(made, dates)
+        write_json(args.out / "metrics.json", figures)
+
+    report(spread.figures_of_seeds(args.out, args.seeds, run))
+    spread.print_machine()
+
+
+def scores(run: List5, dates: bool) -> dict[str, float]:
+    """FEVER score of each group of claims, in percent; `dates`: with the temporal step."""
+    found = {}
+    for name, claims in groups(run).items():
+        role = REPORT if name == CLEAN else ATTACKED
+        verdicts = run.verdicts(VARIANT, role)
+        kept = [verdicts[i] for i in claims]
+        if dates:
+            kept = list(judge_dates(kept, claims, run.lookup))
+        found[name] = 100 * fever_score(claims, {verdict.claim_id: verdict for verdict in kept})["fever_score"]
+    return found
+
+
+def report(found: list[dict]) -> None:
+    print(f"{'FEVER score':24}" + "".join(f"{name:>14}" for name in DEFENCES) + f"   of {len(found)} seeds, mean ± deviation")
+    for group in found[0]["none"]:
+        columns = [[of_seed[name][group] for of_seed in found] for name in DEFENCES]
+        print(f"{group:24}" + "".join(f"{spread.mean_and_spread(values, 1):>14}" for values in columns))
+    for name in DEFENCES[1:]:
+        won = [(of_seed[name][ALL] - of_seed["none"][ALL]) / (of_seed["none"][CLEAN] - of_seed["none"][ALL])
+               for of_seed in found]
+        print(f"{name} wins back {100 * statistics.mean(won):.0f} % of what all attacks cost")
+
+
+if __name__ == "__main__":
+    main()

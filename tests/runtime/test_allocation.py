@@ -1,0 +1,50 @@
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from lisax.runtime import allocation
+
+# Page faults of three calls of a program whose result has 64 MB, after three others.
+PROGRAM = """
+import resource, sys
+from lisax.runtime import allocation
+allocation.share_arena()
+allocation.keep_freed(int(sys.argv[1]))
+import jax, jax.numpy as jnp
+
+program = jax.jit(lambda x: x @ x.T)
+x = jnp.ones((4096, 4))
+faults = []
+for _ in range(6):
+    program(x).block_until_ready()
+    faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+print(faults[-1] - faults[2])
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="not glibc's malloc")
+def test_a_small_models_programs_find_their_memory_again(monkeypatch):
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    small, large = (int(subprocess.run([sys.executable, "-c", PROGRAM, str(parameters)], capture_output=True, text=True,
+                                       check=True).stdout) for parameters in (1, allocation.SMALL + 1))
+    assert small * 10 < large, (small, large)
+
+
+def test_where_there_is_no_such_library_nothing_happens(monkeypatch):
+    monkeypatch.setattr(allocation.ctypes, "CDLL", lambda name: object())
+    allocation.share_arena()
+    allocation.keep_freed(1)
+
+
+def test_threads_share_an_arena_unless_there_is_an_accelerator(monkeypatch):
+    options = []
+    monkeypatch.setattr(allocation, "_set", lambda option, value: options.append(option))
+    monkeypatch.setattr(allocation.glob, "glob", lambda pattern: [pattern] if "accel" in pattern else [])
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    allocation.share_arena()
+    assert not options
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    allocation.share_arena()
+    assert len(options) == 1
