@@ -248,7 +248,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """
     path = Path(path)
     if not path.is_file():
-        raise DataError("no such file", path=path)
+        raise DataError("expected a file, found a folder" if path.is_dir() else "no such file", path=path)
     empty = True
     try:
         file = path.open("rb")

@@ -101,12 +101,13 @@ class ClaimDataset:
         """Split -> the file of its claims or questions, or the folder."""
         if self.folder is not None:
             dataset = open_folder(self.folder)
-            if not self.over_tables and not self.over_cells:
-                return {split: dataset.claim_file(split) for split in dataset.splits}
-            splits = dataset.table_claim_splits if self.over_tables else dataset.question_splits
+            splits, what = {
+                "sentences": (dataset.splits, "claims"), "tables": (dataset.table_claim_splits, "claims over tables"),
+                "cells": (dataset.question_splits, "questions")}[self.kind]
             if not splits:
-                what = "claims over tables" if self.over_tables else "questions"
                 raise DataError(f"the folder has no {what}", path=self.folder)
+            if not self.over_tables and not self.over_cells:
+                return {split: dataset.claim_file(split) for split in splits}
             return dict.fromkeys(splits, Path(self.folder))
         files = self.questions if self.over_cells else self.claims
         if not isinstance(files, Mapping):

@@ -227,6 +227,8 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
             return written["counts"]
     read = part_data.read if dataset.over_cells else checked_claims
     claims = {split: read(dataset, split) for split in dataset.claim_files}
+    if not dataset.over_cells:
+        _check_ids(dataset, claims)
     skipped: Counter = Counter()
     build = {"tables": table_data.build, "cells": part_data.build}.get(dataset.kind, _build_over_sentences)
     counts = build(dataset, claims, skipped)
@@ -237,6 +239,17 @@ def _build(dataset: ClaimDataset) -> dict[str, dict[str, int]]:
         train_vocabulary(texts(dataset, claims.get("train", ())), out / "spiece.model", TRAINED_PIECES)
     write_json(manifest, {"fingerprint": fingerprint, "counts": counts})
     return counts
+
+
+def _check_ids(dataset: ClaimDataset, claims: Mapping[str, list[Claim]]) -> None:
+    """What is retrieved for a claim is known by its id alone: no two claims may share one."""
+    seen: dict[str, tuple[str, str]] = {}
+    for split, of_split in claims.items():
+        for claim in of_split:
+            before, text = seen.setdefault(claim.id, (split, claim.text))
+            if text != claim.text:
+                raise DataError(f"claim '{claim.id}' is in {before} too, with another text; ids must be distinct",
+                                path=dataset.claim_files[split], field="id")
 
 
 def _build_over_sentences(dataset: ClaimDataset, claims: Mapping[str, list[Claim]],

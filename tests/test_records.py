@@ -52,6 +52,8 @@ def test_bad_files_are_refused_with_their_place(tmp_path, data, said):
 
 
 def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match="expected a file, found a folder"):
+        list(records.read_json_lines(tmp_path))
     with pytest.raises(DataError, match="nowhere.jsonl: no such file"):
         list(records.read_json_lines(tmp_path / "nowhere.jsonl"))
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections import Counter
 from pathlib import Path
 
-from lisax.corpora.dataset import StructureDataset
+from lisax.corpora.dataset import StructureDataset, TableDataset
 from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
 from lisax.records import DataError, DataText, is_cell
@@ -128,7 +128,7 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
     if not counts["pages"] and (counts["tables"] or isinstance(dataset, StructureDataset)):
         del counts["pages"], counts["sentences with text"]
     elif not counts["pages"]:
-        watch.problem(DataError("no pages", path=dataset.folder))
+        watch.problem(DataError("no tables" if isinstance(dataset, TableDataset) else "no pages", path=dataset.folder))
     return dict(counts)
 
 

@@ -19,6 +19,7 @@ from lisax.records import DataError, Table
 SEPARATORS = (",", "\t", ";", "|", "#")
 SAMPLE_CHARACTERS = 1 << 16
 LONGEST_FIELD = 1 << 24
+END = "\0end of file\0"  # read as a line after the last: a quote that is never closed swallows it
 
 
 def read_table(name: str, place: Place) -> Table:
@@ -64,9 +65,15 @@ def separator(sample: str) -> str:
 
 def _rows(file, delimiter: str, path: Path) -> Iterator[list[str]]:
     csv.field_size_limit(LONGEST_FIELD)
-    reader = csv.reader(file, delimiter=delimiter)
+    reader = csv.reader(itertools.chain(file, [END]), delimiter=delimiter)
+    line = 1
     try:
         for row in reader:
+            if row == [END]:
+                return
+            if row and row[-1].endswith(END):
+                raise DataError("not separated values: a quote of this row is never closed", path=path, line=line)
+            line = reader.line_num + 1
             if any(cell.strip() for cell in row):
                 yield row
     except csv.Error as error:

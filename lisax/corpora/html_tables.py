@@ -128,6 +128,8 @@ def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:
                 if cell.rows > 1:
                     hanging[spanned] = (cell.rows - 1, text)
             column += cell.columns
+        if not line:  # `<tr></tr>`, of which a reader sees nothing
+            continue
         widest = max(widest, column)
         grid.append([line.get(j, "") for j in range(max(line, default=-1) + 1)])
         headings.append(bool(row) and all(cell.heading for cell in row))

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import archives, titles
+from lisax.corpora.csv_tables import LONGEST_FIELD
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import Watch, parse_json, parsed_files, told
+from lisax.corpora.reading import Watch, parse_json, parsed_files, told, unique_documents
 from lisax.records import Claim, DataError, Label, Table, check_id, read_lines
 
 LABELS = {"E": Label.SUPPORTS, "C": Label.REFUTES, "N": Label.NOT_ENOUGH_INFO}
@@ -44,7 +45,7 @@ class InfoTabs(TableDataset):
         return read_claims(self.claim_file(split), watch)
 
     def tables(self, watch=None):
-        return told(lambda w: read_tables(self.tables_path, w), watch)
+        return told(lambda w: unique_documents(lambda v: read_tables(self.tables_path, v), w), watch)
 
 
 def claim_files(folder: Path) -> dict[str, Path]:
@@ -74,7 +75,7 @@ def _claims(path: Path, watch: Watch) -> Iterator[Claim]:
                             path=path, line=1)
         for number, line in lines:
             try:
-                table, text, label = parse_claim(names, next(csv.reader([line], delimiter="\t")), path, number)
+                table, text, label = parse_claim(names, _fields(line, path, number), path, number)
             except DataError as error:
                 watch.problem(error)
                 continue
@@ -83,6 +84,14 @@ def _claims(path: Path, watch: Watch) -> Iterator[Claim]:
             counts[table] += 1
     except DataError as error:
         watch.problem(error)
+
+
+def _fields(line: str, path: Path, number: int) -> list[str]:
+    csv.field_size_limit(LONGEST_FIELD)
+    try:
+        return next(csv.reader([line], delimiter="\t"))
+    except csv.Error as error:
+        raise DataError(f"not separated values: {error}", path=path, line=number) from None
 
 
 def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> tuple[str, str, Label]:

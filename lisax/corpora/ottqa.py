@@ -20,7 +20,8 @@ from typing import Any
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import SPLITS, StructureDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import Row, Watch, parse_json, parsed_files, read_entries, read_json, told
+from lisax.corpora.reading import (Row, Watch, parse_json, parsed_files, read_entries, read_json, told,
+                                   unique_documents)
 from lisax.records import DataError, Question, Table, check_id
 
 TABLES = ("traindev_tables_tok.tar.gz", "traindev_tables_tok", "all_plain_tables.json")
@@ -41,7 +42,7 @@ class OttQa(StructureDataset):
         return tuple(self.question_files)
 
     def tables(self, watch=None):
-        return told(lambda w: read_tables(self.tables_path, w), watch)
+        return told(lambda w: unique_documents(lambda v: read_tables(self.tables_path, v), w), watch)
 
     def questions(self, split, watch=None):
         if split not in self.question_files:
@@ -97,7 +98,7 @@ def untokenised(text: str) -> str:
 
 
 def read_questions(path: Path, watch: Watch) -> Iterator[Question]:
-    return read_entries(path, parse_question, watch)
+    return read_entries(path, parse_question, watch, unique=lambda question: question.id)
 
 
 def parse_question(row: Row) -> Question:

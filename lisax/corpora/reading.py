@@ -183,8 +183,13 @@ def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,
         watch.problem(error)
 
 
-def read_entries(path: Path, parse: Callable[[Row], Record], watch: Watch) -> Iterator[Record]:
-    """What `parse` makes of each object of a JSON array; what is wrong in one is told and the object left out."""
+def read_entries(path: Path, parse: Callable[[Row], Record], watch: Watch, *,
+                 unique: Callable[[Record], str] | None = None) -> Iterator[Record]:
+    """What `parse` makes of each object of a JSON array; what is wrong in one is told and the object left out.
+
+    With `unique`, a record whose id was met before in this file is a problem.
+    """
+    seen: dict[str, int] = {}
     try:
         entries = read_json(path, list)
     except DataError as error:
@@ -195,6 +200,9 @@ def read_entries(path: Path, parse: Callable[[Row], Record], watch: Watch) -> It
             if not isinstance(entry, dict):
                 raise DataError(f"expected an object, found {entry!r:.80}", path=path, field=f"[{number - 1}]")
             record = parse(Row(entry, path, number, watch))
+            if unique is not None and (first := seen.setdefault(unique(record), number)) != number:
+                raise DataError(f"duplicate id {unique(record)!r}, first in entry {first}", path=path, line=number,
+                                field="id")
         except DataError as error:
             watch.problem(error)
             continue

@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told
+from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told, unique_documents
 from lisax.records import Claim, DataError, Label, LisaxError, Table, check_id
 
 WORDINGS = ("lemmatised", "written")
@@ -66,7 +66,7 @@ class TabFact(TableDataset):
         return claims if part is None else (claim for claim in claims if claim.gold_ids[0] in part)
 
     def tables(self, watch=None):
-        return told(self._tables, watch)
+        return told(lambda w: unique_documents(self._tables, w), watch)
 
     def _tables(self, watch: Watch) -> Iterator[Table]:
         try:
@@ -87,6 +87,22 @@ class TabFact(TableDataset):
         return [path for name in names if (path := self._found(name))]
 
     def _claims(self, split: str, watch: Watch) -> Iterator[Claim]:
+        found: set[str] = set()
+        for claim in self._worded_claims(split, watch):
+            found.update(claim.gold_ids)
+            yield claim
+        name = OWNERS_NAMES[split]
+        for name in (name, f"small_{name}", f"simple_{name}", f"complex_{name}"):
+            if found and (path := self._found(f"{name}_id.json")):
+                try:
+                    absent = set(map(titles.normal_form, self._ids(name))) - found
+                except DataError as error:
+                    watch.problem(error)
+                    continue
+                if absent:
+                    watch.warn("tables of an id file that no claim of its split is about", path, count=len(absent))
+
+    def _worded_claims(self, split: str, watch: Watch) -> Iterator[Claim]:
         path = self.files[split]
         if (self.wording == "lemmatised") != (path.name == f"{OWNERS_NAMES[split]}_examples.json"):
             watch.warn(f"splits that are not there as {self.wording} (the other wording is read)", path)
@@ -238,7 +254,7 @@ def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watc
     """The table of a `#`-separated file. Rows that are not as wide as the header are padded or cut, and counted."""
     table_id = check_id(titles.normal_form(file.name), path=file, field="file name")
     try:
-        lines = content.decode("utf-8").replace("\r\n", "\n").rstrip("\n").split("\n")
+        lines = content.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n").split("\n")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start + 1} is not UTF-8", path=file) from None
     if lines == [""]:

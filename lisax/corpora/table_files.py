@@ -4,12 +4,12 @@
     *.html, *.htm               the tables of a page, `page.html:0`, `page.html:1`, …
     *.jsonl, *.json             WikiTables, a table a line, with their own ids
 
-White space in an id becomes an underscore. Files are read in the order of their paths; others are left alone.
+White space in an id becomes an underscore. Files are read in the order of their paths; others are left alone, JSON that
+does not begin with a table with a warning.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,16 +39,16 @@ class TableFolder(TableDataset):
 
 
 def table_files(folder: Path) -> Iterator[Path]:
-    """The files that hold tables, by path; a folder's JSON is looked into, as it may be anything."""
+    """The files that may hold tables, by path."""
     for path in sorted(folder.rglob("*")):
-        suffix = path.suffix.lower()
-        if path.is_file() and not path.name.startswith(".") and (
-                suffix in CSV | HTML or suffix in JSON and _is_wikitables(path)):
+        if path.is_file() and not path.name.startswith(".") and path.suffix.lower() in CSV | HTML | JSON:
             yield path
 
 
 def has_tables(folder: Path) -> bool:
-    return folder.is_dir() and any(True for _ in itertools.islice(table_files(folder), 1))
+    """Whether a folder has tables; its JSON is looked into, as it may be anything."""
+    return folder.is_dir() and any(path.suffix.lower() not in JSON or _is_wikitables(path)
+                                   for path in table_files(folder))
 
 
 def read_tables(folder: Path, watch: Watch | None = None, limits: Limits = LIMITS) -> Iterator[Table]:
@@ -66,6 +66,9 @@ def _read_file(path: Path, name: str, watch: Watch, limits: Limits) -> Iterator[
             tables = iter((csv_tables.read_table(name, place),))
         elif path.suffix.lower() in HTML:
             tables = html_tables.read_tables(name, place)
+        elif not _is_wikitables(path):
+            watch.warn("JSON files that do not begin with one of WikiTables' tables (left alone)", path)
+            return
         else:
             yield from wikitables.read_tables(path, watch, limits)
             return

@@ -1,9 +1,9 @@
 """Entity-to-cell retrieval of tables: score(q, t) = Σ_i max_j z(e_i)·z(c_j), exact, from a memory-mapped folder.
 
-z is scikit-learn's `TfidfVectorizer` (lower case, smooth idf, l2 norm) fitted on every cell of every table, its
-header's and its caption among them. `cell_builder.py` says what is on disk, `cell_blocks.py` how scores are computed.
-Scores are sums of float32 products, always in the same order: they depend neither on threads nor on how the tables
-are cut into blocks or were added. Of tables with equal scores the one that was indexed earlier comes first.
+z is scikit-learn's `TfidfVectorizer` (lower case, smooth idf, l2 norm) fitted on every cell of every table that is not
+blank, its header's and its caption among them. `cell_builder.py` says what is on disk, `cell_blocks.py` how scores are
+computed. Scores are sums of float32 products, always in the same order: they depend neither on threads nor on how the
+tables are cut into blocks or were added. Of tables with equal scores the one that was indexed earlier comes first.
 """
 
 from __future__ import annotations
@@ -100,8 +100,9 @@ class CellIndex:
         manifest = open_component(self.folder, NAME)
         self.settings: dict = manifest["settings"]
         self.digest: str = manifest["digest"]
-        parts = [self.folder / part for part in manifest["parts"]]
         try:
+            parts = [self.folder / part for part in manifest["parts"]]
+            cells = int(self.settings["cells"])
             self.strategy = Strategy(self.settings["strategy"])
             self._parts = [Part(part, norms_name(self.settings)) for part in parts]
             self._ids = [StringTable(part / "ids") for part in parts]
@@ -110,7 +111,7 @@ class CellIndex:
             raise DataError(f"the index of cells is damaged ({error}); build the index again",
                             path=self.folder) from None
         self._analyzer = self.strategy.analyzer
-        self._idf_of = lambda frequencies: inverse_document_frequency(frequencies, self.settings["cells"])
+        self._idf_of = lambda frequencies: inverse_document_frequency(frequencies, cells)
         self._starts = np.cumsum([0, *map(len, self._ids)]).tolist()
         self._windows = [(part, start, *window) for part, start in zip(self._parts, self._starts)
                          for window in part.windows()]
@@ -194,6 +195,8 @@ class CellIndex:
 
     def _idf(self, keys: np.ndarray) -> np.ndarray:
         """float64 [keys]: 0 for those that no cell has."""
+        if not len(self._keys):  # the cells are blank, or of one-letter words
+            return np.zeros(len(keys))
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[places] == keys, self._idf_of(self._frequencies[places]), 0.0)
 

@@ -22,6 +22,8 @@ from lisax.records import DataError, LisaxError, write_json
 
 FORMAT, VERSION = "lisax index", 1
 META, LOCK = "meta.json", ".lock"
+# What `lisax index` builds a component as, where it is not `documents`.
+KINDS = {"cells": "cells", "tables": "cells", "table_text": "tables"}
 
 
 def read_components(folder: str | os.PathLike) -> dict[str, dict]:
@@ -29,7 +31,7 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
     meta = Path(folder) / META
     if not meta.is_file():
         raise DataError("no index here (no meta.json; an interrupted build leaves none); build one with "
-                        f"`lisax index documents --corpus DIR --out {folder}`", path=folder)
+                        f"`lisax index documents|cells|tables --corpus DIR --out {folder}`", path=folder)
     try:
         content = json.loads(meta.read_bytes())
         written, version, components = content["format"], content["version"], content["components"]
@@ -52,7 +54,8 @@ def open_component(folder: str | os.PathLike, name: str) -> dict:
     components = read_components(folder)
     if name not in components:
         raise DataError(f"this index has no '{name}' (it has {', '.join(sorted(components)) or 'nothing'}); "
-                        f"build it with `lisax index documents --corpus DIR --out {folder}`", path=folder)
+                        f"build it with `lisax index {KINDS.get(name, 'documents')} --corpus DIR --out {folder}`",
+                        path=folder)
     manifest = components[name]
     for relative, entry in manifest["files"].items():
         path = Path(folder) / relative

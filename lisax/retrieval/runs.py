@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from lisax.records import DataError, Hit, atomic_write, check_id, read_lines
 
 
 def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
-    """Query id to its hits, sorted by rank; queries in the file's order.
+    """Query id to its hits, sorted by rank; queries in the file's order. An empty file is a search that found nothing.
 
     An id or a rank that occurs twice for a query, a rank below 1 and a score that is no number are errors.
     """
     run: dict[str, dict[str, Hit]] = {}
     ranks: set[tuple[str, int]] = set()
-    for line, text in read_lines(path):
+    found_nothing = Path(path).is_file() and not Path(path).stat().st_size
+    for line, text in () if found_nothing else read_lines(path):
         columns = text.split()
         if len(columns) != 6:
             raise DataError(f"expected six columns (query Q0 id rank score tag), found {len(columns)}",

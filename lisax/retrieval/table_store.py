@@ -6,16 +6,19 @@ about 32 bytes a table in memory.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from lisax.records import DataError, Table, check_id
 from lisax.retrieval.folder import Writing, open_component, writing
 from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate
 
 NAME = "tables"
+OVER_TABLES = frozenset({"cells", "table_text"})  # the components that tell of the stored tables by id
 PART_TABLES, PART_CHARACTERS = 1 << 20, 1 << 31
 
 
@@ -57,6 +60,36 @@ class TablesBuilder:
         return {NAME: {"settings": {"tables": sum(map(len, ids))},
                        "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
                        "files": [name for part in self._parts for name in self._state.names(part)]}}
+
+
+    def is_as_before(self) -> bool:
+        """Whether these are the tables that the index had, in the same order."""
+        parts = self._state.components.get(NAME, {"parts": []})["parts"]
+        before, now = (_contents(some) for some in ([self._state.folder / part for part in parts], self._parts))
+        return all(one == other for one, other in itertools.zip_longest(before, now))
+
+
+def _contents(parts: Iterable[Path]) -> Iterator[tuple[bytes, bytes]]:
+    for part in parts:
+        ids, tables = StringTable(part / "ids"), Strings(part / "tables")
+        yield from ((ids.raw(number), tables.raw(number)) for number in range(len(ids)))
+
+
+def index_tables(state: Writing, tables: Iterable[Table], builders: Mapping[str, tuple[Any, Callable[[Table], Any]]], *,
+                 extend: bool = False) -> None:
+    """Each table to the store, and what is made of it to the builder of each component; one pass, one commit.
+
+    A component of the index that is not built here is of the stored tables too: then they must stay what they are."""
+    store = TablesBuilder(state, extend=extend)
+    for table in tables:
+        for builder, made_of in builders.values():
+            builder.add(table.id, made_of(table))
+        store.add(table)
+    changed = {name: builder.finish() for name, (builder, _) in builders.items()} | store.finish()
+    if (others := sorted(OVER_TABLES & state.components.keys() - builders.keys())) and not store.is_as_before():
+        raise DataError(f"this index has '{others[0]}' of other tables; give this one a folder of its own",
+                        path=state.folder)
+    state.commit(changed)
 
 
 class TableStore:

@@ -14,7 +14,7 @@ from lisax.records import Claim, Hit, LisaxError, Question, Table, is_cell, spli
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import writing
-from lisax.retrieval.table_store import TablesBuilder
+from lisax.retrieval.table_store import index_tables
 
 NAME = "table_text"
 K1, B = 1.2, 0.75  # Elasticsearch's own, with which the paper searches
@@ -31,13 +31,13 @@ def indexed_text(table: Table) -> str:
 
 def build_index(tables: Iterable[Table], folder: str | os.PathLike, *, k1: float = K1, b: float = B,
                 add: bool = False) -> Bm25Index:
-    """Texts and tables in one folder, in one pass and atomically; with `add`, to those that it has, at its k1 and b."""
-    with writing(folder) as state:
-        texts, store = Bm25Builder(state, NAME, k1=k1, b=b, extend=add), TablesBuilder(state, extend=add)
-        for table in tables:
-            texts.add(table.id, indexed_text(table))
-            store.add(table)
-        state.commit({NAME: texts.finish(), **store.finish()})
+    """Texts and tables in one folder, in one pass and atomically; with `add`, see `tables.add_tables`."""
+    if add:
+        from lisax.retrieval.tables import add_tables
+        add_tables(tables, folder, NAME)
+    else:
+        with writing(folder) as state:
+            index_tables(state, tables, {NAME: (Bm25Builder(state, NAME, k1=k1, b=b), indexed_text)})
     return open_index(folder)
 
 

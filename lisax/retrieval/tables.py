@@ -12,7 +12,7 @@ from lisax.retrieval.cells import NAME as CELLS
 from lisax.retrieval.cells import CellIndex, Strategy, cells_of
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.linking import link, spans
-from lisax.retrieval.table_store import TablesBuilder
+from lisax.retrieval.table_store import index_tables
 
 MODES = ("linked", "spans")
 CUTOFFS = (1, 3, 5, 10)
@@ -21,17 +21,30 @@ CLAIMS_AT_A_TIME = 1 << 14
 
 def build_index(tables: Iterable[Table], folder: str | os.PathLike, strategy: Strategy | None = None, *,
                 add: bool = False) -> CellIndex:
-    """Cells and the tables themselves in one folder, in one pass and atomically; with `add`, to those that it has."""
-    with writing(folder) as state:
-        if add:
-            strategy = Strategy(open_component(state.folder, CELLS)["settings"]["strategy"])
-        cells = CellsBuilder(state, CELLS, strategy.analyzer, {} if add else {"strategy": str(strategy)}, extend=add)
-        store = TablesBuilder(state, extend=add)
-        for table in tables:
-            cells.add(table.id, cells_of(table))
-            store.add(table)
-        state.commit({CELLS: cells.finish(), **store.finish()})
+    """Cells and the tables themselves in one folder, in one pass and atomically; with `add`, see `add_tables`."""
+    if add:
+        add_tables(tables, folder, CELLS)
+    else:
+        with writing(folder) as state:
+            cells = CellsBuilder(state, CELLS, strategy.analyzer, {"strategy": str(strategy)})
+            index_tables(state, tables, {CELLS: (cells, cells_of)})
     return CellIndex.open(folder)
+
+
+def add_tables(tables: Iterable[Table], folder: str | os.PathLike, component: str) -> None:
+    """Adds to all that an index has of tables, cells and texts, each as it was built; `component` it must have."""
+    from lisax.retrieval import table_text
+    from lisax.retrieval.bm25_builder import Bm25Builder
+
+    with writing(folder) as state:
+        open_component(state.folder, component)
+        builders: dict[str, tuple] = {}
+        if CELLS in state.components:
+            strategy = Strategy(open_component(state.folder, CELLS)["settings"]["strategy"])
+            builders[CELLS] = CellsBuilder(state, CELLS, strategy.analyzer, {}, extend=True), cells_of
+        if table_text.NAME in state.components:
+            builders[table_text.NAME] = Bm25Builder(state, table_text.NAME, extend=True), table_text.indexed_text
+        index_tables(state, tables, builders, extend=True)
 
 
 def gold_tables(lookup: Callable[[str], Table | None], claims: Iterable[Claim]) -> dict[str, Table]:

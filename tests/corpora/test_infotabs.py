@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lisax.corpora import open_folder, read_claims
+from lisax.corpora import infotabs, open_folder, read_claims
 from lisax.corpora.check import check
 from lisax.records import Claim, DataError, Label, Table
 
@@ -49,6 +49,16 @@ def test_claims_and_info_boxes(folder):
                                 f"{folder}/tables.tar.gz/tables/json/T0.json",)
 
 
+def test_an_info_box_that_is_there_twice_is_a_problem(folder):
+    with tarfile.open(folder / "tables.tar.gz", "w:gz") as archive:
+        for name in ("json/T0", "json/T1", "more/T1"):
+            info = tarfile.TarInfo(f"{name}.json")
+            info.size = len(BOX)
+            archive.addfile(info, io.BytesIO(BOX.encode()))
+    (problem,) = check(folder).problems
+    assert "more/T1.json" in problem and "duplicate id 'T1', first at" in problem
+
+
 def test_unpacked_boxes(folder):
     packed = list(open_folder(folder).tables())
     (folder / "tables.tar.gz").unlink()
@@ -71,6 +81,11 @@ def test_broken_lines_are_problems(folder, line, said):
     assert any(said in problem for problem in check(folder).problems)
     (folder / "infotabs_train.tsv").write_text("a\tb\n")
     assert any("hypothesis, label, table_id is missing" in problem for problem in check(folder).problems)
+
+
+def test_a_giant_text_is_a_problem_with_its_place(folder, monkeypatch):
+    monkeypatch.setattr(infotabs, "LONGEST_FIELD", 20)
+    assert any("train.tsv:3: not separated values: field larger" in problem for problem in check(folder).problems)
 
 
 @pytest.mark.parametrize("box, said", [([1], "expected one JSON object"), ({"a": 1}, "field 'a': expected a list of"),

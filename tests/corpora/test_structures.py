@@ -250,6 +250,8 @@ def test_ottqa(tmp_path):
     found = next(ottqa.read_tables(tmp_path / "traindev_tables_tok.tar.gz", Watch(keep_going=True)))
     assert (found.id, found.header, found.rows) == ("T_0", ("City, State",), (("Dalton (1911)",),))
     assert next(open_folder(tmp_path).questions("dev")) == Question("q1", "Where?", ("Dalton",), ("T_0",))
+    (tmp_path / "dev.json").write_text(json.dumps([{"question_id": "q1", "question": "Where ?"}] * 2))
+    assert f"{tmp_path}/dev.json:2: field 'id': duplicate id 'q1', first in entry 1" in check(tmp_path).problems
 
 
 # --- Real files -----------------------------------------------------------------------------

@@ -88,6 +88,15 @@ def test_the_id_files_tell_kinds_too(official):
         None, None, "complex", "simple"]
 
 
+def test_ids_that_no_claim_has_are_told(official):
+    put(official / "data/simple_test_id.json", ["1-4.html.csv", "1-8.html.csv", "1-9.html.csv"])
+    put(official / "data/small_test_id.json", [7])
+    summary = check(official)
+    assert summary.warnings[0] == ("tables of an id file that no claim of its split is about: 2, first at "
+                                   f"{official}/data/simple_test_id.json")
+    assert summary.problems == (f"{official}/data/small_test_id.json: expected a list of table names",)
+
+
 def test_tables_and_what_is_told_of_them(official, caplog):
     with caplog.at_level(logging.WARNING):
         tables = list(open_folder(official).tables())
@@ -114,6 +123,22 @@ def test_tables_in_an_archive(official, tmp_path):
     assert [(t.id, t.header, t.rows) for t in open_folder(folder).tables()] == [
         (t.id, t.header, t.rows) for t in open_folder(official).tables()]
     assert [path.name for path in folder.iterdir()] == ["all_csv.tar.gz"]
+    with tarfile.open(folder / "all_csv.tar.gz", "w:gz") as archive:
+        for name in ("all_csv/1.csv", "more/1.csv"):
+            info = tarfile.TarInfo(name)
+            info.size = 3
+            archive.addfile(info, io.BytesIO(b"a#b"))
+    with pytest.raises(DataError, match="more/1.csv:1: field 'id': duplicate id '1.csv'"):
+        list(open_folder(folder).tables())
+    with tarfile.open(folder / "all_csv.tar.gz", "w:gz"):
+        pass
+    assert "no tables" in check(folder).problems[-1]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_header(official):
+    (official / "data/all_csv/1-1.html.csv").write_bytes(b"\xef\xbb\xbfyear#team\r\n1999#lions\r\n")
+    table = next(open_folder(official).tables())
+    assert (table.header, table.rows) == (("year", "team"), (("1999", "lions"),))
 
 
 def test_the_other_wording_is_told(official, caplog):

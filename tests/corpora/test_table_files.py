@@ -85,6 +85,7 @@ def test_large_tables_are_ordinary(tmp_path):
 @pytest.mark.parametrize("content, said", [
     (b"", "a.csv: the file is empty"), (b"\n \n", "a.csv: the file is empty"),
     (b"a,b\n\xe9,2\n", "a.csv: not UTF-8 .*iconv -f latin1"),
+    (b'a,b\n1,"x"\n2,"x\n3,y\n4,z', "a.csv:3: not separated values: a quote of this row is never closed"),
     (b'a,b\n"' + b"x" * (1 << 24) + b"x", "a.csv:2: not separated values: field larger"),
 ])
 def test_files_that_hold_no_table(tmp_path, content, said):
@@ -117,6 +118,7 @@ def test_nested_tables_stand_on_their_own(tmp_path):
     "<table><tr><td>a<td>b<tr><td>1<td>2",
     "<table><td>a</td><td>b</td></tr><tr><td>1</td></td><td>2</tr></table></table>",
     "<TABLE><TBODY><TR><TD>a</TD><TD>b</TR></TBODY><TR><TD>1<TD>2</TABLE><p>after",
+    "<table><tr></tr><tr><th>a<th>b</tr><tr></tr><tr><td>1<td>2</tr><tr></table>",
     "<![if x]><table border=<tr><tr><td>a</td><td>b<![endif]></td></tr><tr><td>1<!-- c --><td>2</table>",
 ])
 def test_malformed_markup(tmp_path, markup):
@@ -192,7 +194,9 @@ def test_a_folder_of_everything(tmp_path, caplog):
     assert tables[0] == Table("b_sub/a_b.tsv", "a b", ("x", "y"), (("1", "2"),), original_id="b sub/a b.tsv")
     assert tables[3] == Table("10-1", "Big cats", ("Name", "Size kg"), (("lion (m)", "190"), ("tiger", "")), "List",
                               "Big_cats")
-    assert caplog.messages == [f"rows that are shorter than the others (padded): 1, first at {tmp_path}/wiki.jsonl:1"]
+    assert caplog.messages == ["JSON files that do not begin with one of WikiTables' tables (left alone): 1, first at "
+                               f"{tmp_path}/other.json",
+                               f"rows that are shorter than the others (padded): 1, first at {tmp_path}/wiki.jsonl:1"]
     summary = check(tmp_path)
     assert summary.sound and summary.counts == {"tables": 4}
 

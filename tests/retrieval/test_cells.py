@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -144,6 +145,12 @@ def test_giant_wide_and_empty_tables_are_ordinary(tmp_path):
     assert index.columns(wide, [last, wide.rows[0][7], "h40"]) == (7, 40, 299)
 
 
+@pytest.mark.parametrize("strategy", Strategy)
+def test_a_collection_of_blank_cells_finds_nothing(tmp_path, strategy):
+    index = build([Table("t", "", ("", " "), (("", ""),))], tmp_path / "index", strategy)
+    assert index.search([["oslo"], [""], []], 3) == [[], [], []]
+
+
 def test_columns_are_the_best_scoring_in_the_order_of_the_table(tmp_path):
     one = table(0, "Games", ("day", "home team", "score", "crowd", "ground"),
                 [("1 May", "Essendon", "11.2", "8000", "Windy Hill"),
@@ -177,6 +184,13 @@ def test_what_goes_wrong_is_said_and_changes_nothing(tmp_path):
         index.add(broken())
     assert CellIndex.open(tmp_path / "index").search([["games"]], 1) == before
     assert folder.check(tmp_path / "index") > 0
+    meta = json.loads((tmp_path / "index/meta.json").read_text())
+    for field, value in (("parts", None), ("settings", {"strategy": "entity-word"})):
+        damaged = meta | {"components": {"cells": meta["components"]["cells"] | {field: value}}}
+        (tmp_path / "index/meta.json").write_text(json.dumps(damaged))
+        with pytest.raises(LisaxError, match="the index of cells is damaged"):
+            CellIndex.open(tmp_path / "index")
+    (tmp_path / "index/meta.json").write_text(json.dumps(meta))
     next((tmp_path / "index").glob("cells/*/postings.npy")).write_bytes(b"")
     with pytest.raises(LisaxError, match="damaged"):
         CellIndex.open(tmp_path / "index")

@@ -155,6 +155,9 @@ def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
     assert retrieve(*words) == 0 and "done before" in capsys.readouterr().out
     assert retrieve(*words, "--mode", "linked") == 0
     assert "done before" not in capsys.readouterr().out
+    write(tmp_path / "nothing.jsonl", [claims[0] | {"claim": "It was so ."}])
+    assert retrieve(*words[:2], "--claims", tmp_path / "nothing.jsonl", "--out", tmp_path / "nothing.trec") == 0
+    assert "10             0.0000" in capsys.readouterr().out and (tmp_path / "nothing.trec").read_bytes() == b""
     write(tmp_path / "lost.jsonl", [claims[0] | {"evidence": [["t9"]]}])
     for wrong, said in ((("--method", "bm25"), "search documents"),
                         (("--mode", "linked", "--claims", tmp_path / "lost.jsonl"), "'t9'")):

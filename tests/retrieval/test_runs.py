@@ -25,8 +25,7 @@ def test_scores_keep_every_digit(tmp_path_factory, scores):
     path = tmp_path_factory.mktemp("run") / "run"
     hits = [Hit("q", f"d{rank}", rank, score) for rank, score in enumerate(scores, start=1)]
     write_run(path, hits, "t")
-    if hits:
-        assert read_run(path) == {"q": hits}
+    assert read_run(path) == ({"q": hits} if hits else {})
 
 
 @pytest.mark.parametrize("line, message", [

@@ -6,7 +6,8 @@ import pytest
 
 from lisax import cli
 from lisax.records import LisaxError, Question, Table
-from lisax.retrieval import table_text
+from lisax.retrieval import table_text, tables
+from lisax.retrieval.cells import Strategy
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.runs import read_run
 from lisax.retrieval.table_store import TableStore
@@ -37,6 +38,23 @@ def test_build_add_and_search(tmp_path):
     assert [(hit.query_id, hit.id, hit.rank) for hit in hits] == [("1", "towns", 1), ("1", "cups", 2), ("2", "cups", 1)]
     with pytest.raises(LisaxError, match="k >= 1"):
         list(table_text.retrieve(index.search, asked, 0))
+
+
+def test_texts_and_cells_of_the_same_tables_share_a_folder(tmp_path):
+    folder = tmp_path / "index"
+    table_text.build_index([CUPS], folder)
+    with pytest.raises(LisaxError, match="no 'cells'.*lisax index cells"):
+        tables.build_index([TOWNS], folder, add=True)
+    with pytest.raises(LisaxError, match="this index has 'table_text' of other tables"):
+        tables.build_index([TOWNS], folder, Strategy.ENTITY_WORD)
+    tables.build_index([CUPS], folder, Strategy.ENTITY_WORD)
+    table_text.build_index([TOWNS], folder, add=True)
+    assert list(TableStore.open(folder)) == [CUPS, TOWNS]
+    cells, texts = tables.CellIndex.open(folder), table_text.open_index(folder)
+    assert cells.strategy is Strategy.ENTITY_WORD and cells.search([["velin"]], 1)[0][0][0] == "towns"
+    assert texts.search(["velin"], 1)[0][0][0] == "towns"
+    tables.build_index([CUPS, TOWNS], folder, Strategy.ENTITY_EXACT)
+    assert table_text.open_index(folder).digest == texts.digest
 
 
 def test_a_failed_build_leaves_nothing(tmp_path):

@@ -134,6 +134,12 @@ def test_bad_claims_are_named(folder, change, message):
     assert not [name for name in seqio.TaskRegistry.names() if name.startswith("mine_")]
 
 
+def test_two_claims_of_one_id_are_refused(folder):
+    write_json_lines(folder / "claims.dev.jsonl", [CLAIMS[9] | {"id": 3}])
+    with pytest.raises(DataError, match="field 'id': claim '3' is in train too, with another text"):
+        register("mine", folder=folder, vocabulary="bytes")
+
+
 def test_bad_tables_and_calls_are_named(folder, tmp_path):
     claims = folder / "claims.train.jsonl"
     with pytest.raises(LisaxError, match="`claims` and `corpus`, or `claims` and `tables`"):
@@ -144,6 +150,10 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
     write_json_lines(tmp_path / "pages/pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
     with pytest.raises(DataError, match="pages: the folder has no claims over tables"):
         register("mine", folder=tmp_path / "pages", evidence="tables")
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables/a.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="tables: the folder has no claims"):
+        register("mine", folder=tmp_path / "tables")
     with pytest.raises(LisaxError, match="`reranked` is for sentences"):
         register("mine", folder=folder, reranked="r.trec")
     runs.write_run(tmp_path / "other.trec", [Hit("0", "X", 1, 1.0)], "test")
