@@ -230,3 +230,19 @@ def test_golden_dates():
     assert set(made("Ann Lee sang in 1770.", Label.SUPPORTS).values()) == {Label.SUPPORTS}  # one may sing twice
     assert made("Ann Lee was not born in 1760.", Label.SUPPORTS) == {}
     assert made("Ann Lee lived in London in 1760 -- 61.", Label.SUPPORTS) == {}
+    assert made("Ann Lee sang in the 1770 opera.", Label.SUPPORTS) == {}
+    cast = made("Ann Lee had a sister who was born in 1750.", Label.SUPPORTS)
+    assert set(cast.values()) == {Label.SUPPORTS}  # she may have had two
+
+
+def test_undecided_dates_keep_near_bounds_where_pages_have_dates():
+    poet = page("Ann Lee", "Ann Lee ( 5 February 1748 -- 28 January 1798 ) was a poet .")
+    hill = page("Osk", "Osk is a hill .")
+
+    def made(text):
+        return {attack.edit.split(" -> ")[1] for seed in range(40) for _, attack in attacks(
+            claims((text, Label.NOT_ENOUGH_INFO, ())), corpus(poet, hill), kinds=[Kind.DATE], seed=seed)}
+    sang, seen = made("Ann Lee sang in 1770."), made("Osk was seen in 1770.")
+    assert {"in the 1770s", "between 1769 and 1772", "in the seventies of the eighteenth century"} <= sang & seen
+    wide = {form for form in seen if re.match("before|after|in the eight|in the 18", form) and " of " not in form}
+    assert {"before 1772", "in the eighteenth century"} <= wide and not wide & sang
