@@ -71,9 +71,23 @@ def test_what_a_page_says_of_its_subject():
     assert [(e.text, e.date.year) for e in statements(FILM).events] == [("came out", 2016), ("was released", 2016)]
 
 
+@pytest.mark.parametrize("first, expected, noun, person", [
+    ("Ann Lee is an English film and radio actor .", "an English film and radio actor", "actor", True),
+    ("Ann Lee is an English diver associated with Osk , Elm and Ode .", "an English diver", "diver", False),
+    ("Ann Lee ( born 1 May 1950 ) is an English diver .", "an English diver", "diver", True),
+    ("Ann Lee is a quiet country occupying a long , narrow strip .", "a quiet country", "country", False),
+    ("Ann Lee is an old song written by J. Doe .", "an old song", "song", False),
+    ("Ann Lee is a 1999 drama film produced by Jo `` Bee '' Doe .", "a 1999 drama film", "film", False),
+    ("Ann Lee is a 1999 drama film , written and directed by Jo Doe .", "a 1999 drama film", "film", False)])
+def test_descriptions_are_whole_noun_phrases(first, expected, noun, person):
+    about = statements(page("Ann Lee", first))
+    assert (about.description.text, about.noun, about.person) == (expected, noun, person)
+
+
 @pytest.mark.parametrize("first", [
     "Ann Lee was praised for her film An Education .", "Ann Lee 's sister is a painter .", "The group is a band .",
-    "Ann Lee is a large and permanent settlement ."])
+    "Ann Lee is a large and permanent settlement .", "Ann Lee is a Danish legal , medical and crime drama .",
+    "Ann Lee was an English stage and screen actor , whom all knew ."])
 def test_sentences_that_are_not_understood_describe_nobody(first):
     assert statements(page("Ann Lee", first)).description is None
 
