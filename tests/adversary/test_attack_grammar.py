@@ -54,6 +54,16 @@ def test_tokenised_text_is_made_readable(text, expected):
 def test_sentences_have_a_capital_and_one_stop():
     assert prose.sentence("the River Osk is long") == "The River Osk is long."
     assert prose.sentence(prose.body("He is Chris Eubank Jr.")) == "He is Chris Eubank Jr."
+    assert prose.body("He is a senior.") == "He is a senior"
+
+
+@pytest.mark.parametrize("end", ["Jr.", "the U.S.", "Osk Inc."])
+def test_abbreviations_keep_their_stop_before_what_is_added(end):
+    owls = page("The Owls", "The Owls is a club .", "It has a house .")
+    found = texts(corpus(owls), claims((f"The Owls is led by {end}", Label.SUPPORTS, (("The_Owls_0",),)),
+                                       ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),))))
+    assert f"The Owls is led by {end} and has a house." in found
+    assert all(f"{end} and" in text for text in found if " led by " in text and " and " in text)
 
 
 @pytest.mark.parametrize("rest, expected", [
@@ -121,6 +131,44 @@ def test_golden_multi_hop_and_temporal():
             "The Nice Guys came out after Shane Black was born.",
             "The Nice Guys was released before its director was born.",
             "The Nice Guys was made by Shane Black and also is a comedy film."}
+
+
+def test_nothing_is_joined_to_a_relative_clause():
+    owls = corpus(page("The Owls", "The Owls is a film .", "It has a house .", "It stars a man who sings ."))
+    given = [("The Owls stars a man who sings.", Label.SUPPORTS, (("The_Owls_2",),)),
+             ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),))]
+    assert not any("sings and" in text for text in texts(owls, claims(*given)))
+    assert any(" and " in text and "who sings." in text for text in texts(owls, claims(*reversed(given))))
+
+
+def test_names_of_pages_with_namesakes_need_the_evidence():
+    dusk = page("Dusk (novel)", "Dusk is a long novel by Jo Doe .")
+    ann = page("Ann Lee", "Ann Lee is an actress .", "She acted in Dusk .")
+
+    def made(text, label=Label.SUPPORTS, sets=(("Ann_Lee_1",),)):
+        return texts(corpus(dusk, ann), claims((text, label, sets)))
+    assert "Ann Lee acted in Dusk, a long novel by Jo Doe." in made("Ann Lee acted in Dusk.")
+    assert made("Ann Lee acted in Dusk.", Label.NOT_ENOUGH_INFO, ()) == set()
+    assert not any("novel" in text for text in made("Ann Lee acted in the film Dusk."))
+    assert any("novel by" in text for text in made("Ann Lee acted in the novel Dusk.", Label.NOT_ENOUGH_INFO, ()))
+
+
+def test_what_is_appended_says_nothing_of_the_claims_subject():
+    jo = page("Jo Doe", "Jo Doe is an old diver .", "He taught Ann Lee .", "He sold red boats .")
+    found = texts(corpus(jo, page("Ann Lee", "Ann Lee is a diver .")),
+                  claims(("Ann Lee was taught by Jo Doe.", Label.NOT_ENOUGH_INFO, ())))
+    assert "Ann Lee was taught by Jo Doe, an old diver." in found and not any("taught Ann" in text for text in found)
+
+
+def test_who_was_born_later_did_not_live_to_see_it():
+    ann = page("Ann Lee", "Ann Lee ( 5 February 1748 -- 28 January 1798 ) was a poet .", "She loved Osk .")
+
+    def made(year):
+        osk = page("Osk", "Osk is a town .", f"Osk was founded in {year} .")
+        return texts(corpus(osk, ann), claims(("Ann Lee was a poet.", Label.SUPPORTS, (("Ann_Lee_0",),))))
+    assert "Ann Lee lived to see the founding of Osk." in made(1780)
+    old = made(1700)
+    assert "Ann Lee died after the founding of Osk." in old and not any("to see" in text for text in old)
 
 
 def test_agreement_of_joined_predicates():
