@@ -126,9 +126,16 @@ class DateManipulation:
                 continue  # two dates stand in a life's brackets, and one of them may be missing
             text = readable(self._corpus.text(members[0]))
             found = dates.find(text)
-            if len(found) == 1 and not (ONCE.search(text) and not re.search(rf"\b{verb}\b", text)):
+            if len(found) == 1 and (re.search(rf"\b{verb}\b", text) or not ONCE.search(text)
+                                    and self._is_of_subject(claim, verb)):
                 return found[0].date, False
         return None, False
+
+    def _is_of_subject(self, claim: Claim, verb: str) -> bool:
+        """Whether the claim's subject itself is what was `published`: not so in `is based on a book published in`."""
+        place, _ = dated(claim.text)
+        subject = subject_of(claim.text[place.end:].lstrip(", ") if place.start == 0 else claim.text, self._corpus)
+        return subject is not None and re.match(rf"(?:(?:was|were) )?(?:\w+ )?{verb}\b", subject.predicate) is not None
 
     def _names_dated_pages(self, claim: Claim) -> bool:
         """Whether a page that may be meant by a name in the claim has a date."""

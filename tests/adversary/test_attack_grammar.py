@@ -293,6 +293,10 @@ def test_golden_dates():
     assert made("Ann Lee was not born in 1760.", Label.SUPPORTS) == {}
     assert made("Ann Lee lived in London in 1760 -- 61.", Label.SUPPORTS) == {}
     assert made("Ann Lee sang in the 1770 opera.", Label.SUPPORTS) == {}
+    film = page("Osk", "Osk is a 2009 film based on the book of Jo Doe .")
+    of_film, of_book = (list(attacks(claims((text, Label.REFUTES, (("Osk_0",),))), corpus(film), kinds=[Kind.DATE]))
+                        for text in ("Osk was released in 1990.", "Osk is based on a book published in 1990."))
+    assert of_film and not of_book  # the evidence has no date of the book
     cast = made("Ann Lee had a sister who was born in 1750.", Label.SUPPORTS)
     assert set(cast.values()) == {Label.SUPPORTS}  # she may have had two
 
