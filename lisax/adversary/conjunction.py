@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, Kind, both, random_of
@@ -15,6 +16,8 @@ CONNECTIVES = ("and", "and", "and also")
 # More in common than this share of the shorter one's words, and the two say nearly the same.
 _OVERLAP = 0.6
 _MOST_WORDS = 16
+# What is joined to `stars an actor who sings` would be said of the actor.
+_RELATIVE = re.compile(r"\b(?:who|whom|whose|which|that|where|when)\b")
 
 
 class Conjunction:
@@ -36,7 +39,7 @@ class Conjunction:
 
     def attack(self, claim: Claim) -> Iterator[Attack]:
         subject = self._subjects.get(claim.id)
-        if subject is None:
+        if subject is None or _RELATIVE.search(subject.predicate):
             return
         of_page, place = self._of_page[subject.page], self._places[claim.id]
         rng = random_of(self._seed, self.kind, claim.id)

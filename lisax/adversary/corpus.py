@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from lisax.retrieval.titles import LONGEST_TITLE, unqualified
 from lisax.retrieval.tokens import STOP_WORDS, word_spans, words
 
 CACHED_PAGES = 1 << 14
+_CALLED = re.compile(r"\b[Tt]he ([a-z]+) $")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -168,10 +170,12 @@ class Corpus:
     def meant(self, text: str, named: Named) -> str | None:
         """The one page that a name in a text means, or None where several bear it.
 
-        `the novelist Faba Sulin` means `Faba Sulin (novelist)`.
+        `the novelist Faba Sulin` means `Faba Sulin (novelist)`, and never `Faba Sulin (general)`, the only page or not.
         """
         if len(named.pages) == 1:
-            return named.pages[0]
+            qualifier = words(unqualified(self.page(named.pages[0]).title)[1])
+            called = _CALLED.search(text[:named.start])
+            return named.pages[0] if not qualifier or called is None or called[1] in qualifier else None
         before = words(text[:named.start])[-1:]
         fitting = [page for page in named.pages if before and before[0] in words(unqualified(self.page(page).title)[1])]
         return fitting[0] if len(fitting) == 1 else None

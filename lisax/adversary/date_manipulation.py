@@ -3,10 +3,11 @@
 The seven forms are those of the authors' generator. What the new label may be:
 
 - SUPPORTS: the claim's date is the event's. A form that holds of it is supported; one that does not is refuted,
-  where the verb is of what happens once (`born`, `released`).
+  where the verb is of what happens once (`born`, `released`) to the one thing that is meant.
 - REFUTES: a form that does not hold of the date in the evidence either is refuted too; one that holds is supported,
   if the claim is nothing but subject, verb and date.
-- NOT ENOUGH INFO: stays so under forms about the same date with bounds nearby.
+- NOT ENOUGH INFO: stays so under forms about the same date with bounds nearby. Where a page that the claim names
+  dates anything, open bounds and centuries are left out: whoever was born in 1960 acted after 1950.
 
 Claims with negations are left alone: under `not`, the algebra is another.
 """
@@ -27,8 +28,11 @@ from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 
 _NEARBY = 3  # years, months or days: reach of the bounds where nothing is known
-_BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?: the)?(?: year| month of)? $")
+_BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?P<the> the)?(?P<unit> year| month of)? $")
 _WHOLE = re.compile(rf"(?:(?:was|were) )?{ONCE.pattern} (?:in|on) ")
+# `Stars an actor who was born in 1950`: with another date it may be true of another actor.
+_ONE_OF_SEVERAL = re.compile(r"\b(?:stars?|starred|starring|features?|featured|featuring|includes?|including|has|have|"
+                             r"had|with) (?:an?|some\w+)\b")
 _AGAIN = re.compile(r"^(?: ?--?|,? (?:and|to|or|until|through|through to|but)\b.*\d|'|-|–|:|\w)")
 
 
@@ -46,9 +50,11 @@ class DateManipulation:
         known, labels, why = self._known(claim, date)
         if not labels:
             return
+        nearby = claim.label is Label.NOT_ENOUGH_INFO
+        narrow = nearby and self._names_dated_pages(claim)
         for name in dates.VARIANTS:
             rng = random_of(self._seed, self.kind, claim.id, name)
-            made = self._variant(name, known, labels, rng, claim.label)
+            made = self._variant(name, known, labels, rng, _NEARBY if nearby else 10, narrow)
             if made is None:
                 continue
             form, label = made
@@ -67,14 +73,14 @@ class DateManipulation:
 
         return tuple(members for members in claim.evidence_sets if any(map(tells, members)))
 
-    def _variant(self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random,
-                 source: Label) -> tuple[Variant, Label] | None:
+    def _variant(self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random, reach: int,
+                 narrow: bool) -> tuple[Variant, Label] | None:
         """A form with a truth that `labels` (truth to label) allows; the other truth where the form cannot have the
-        one that was drawn."""
-        reach = _NEARBY if source is Label.NOT_ENOUGH_INFO else 10
+        one that was drawn; with `narrow` none that is wide."""
         for holds in rng.sample(sorted(labels), len(labels)):
             for _ in range(3):
-                if (form := dates.variant(name, date, holds, rng, reach)) is not None:
+                form = dates.variant(name, date, holds, rng, reach)
+                if form is not None and not (narrow and form.wide):
                     return form, labels[holds]
         return None
 
@@ -82,7 +88,8 @@ class DateManipulation:
         """The date by which forms are judged, the labels by their truth, and why."""
         verb = _once(claim.text)
         if claim.label is Label.SUPPORTS:
-            labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if verb else {})
+            once = verb and not _ONE_OF_SEVERAL.search(claim.text)
+            labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if once else {})
             return date, labels, f"the evidence supports {date.text()}"
         if claim.label is Label.REFUTES:
             actual, same_verb = self._evidence_date(claim, verb) if verb else (None, False)
@@ -119,9 +126,21 @@ class DateManipulation:
                 continue  # two dates stand in a life's brackets, and one of them may be missing
             text = readable(self._corpus.text(members[0]))
             found = dates.find(text)
-            if len(found) == 1 and not (ONCE.search(text) and not re.search(rf"\b{verb}\b", text)):
+            if len(found) == 1 and (re.search(rf"\b{verb}\b", text) or not ONCE.search(text)
+                                    and self._is_of_subject(claim, verb)):
                 return found[0].date, False
         return None, False
+
+    def _is_of_subject(self, claim: Claim, verb: str) -> bool:
+        """Whether the claim's subject itself is what was `published`: not so in `is based on a book published in`."""
+        place, _ = dated(claim.text)
+        subject = subject_of(claim.text[place.end:].lstrip(", ") if place.start == 0 else claim.text, self._corpus)
+        return subject is not None and re.match(rf"(?:(?:was|were) )?(?:\w+ )?{verb}\b", subject.predicate) is not None
+
+    def _names_dated_pages(self, claim: Claim) -> bool:
+        """Whether a page that may be meant by a name in the claim has a date."""
+        pages = {page for named in self._corpus.names_in(claim.text) for page in named.pages}
+        return any(dates.find(sentence.text) for page in pages for sentence in self._corpus.page(page).sentences)
 
     def _is_dated(self, claim: Claim) -> bool:
         """Whether the subject's page dates some event, from which another form of an undecided date might follow."""
@@ -145,8 +164,9 @@ def dated(claim: str) -> tuple[Found, Date] | None:
         return None
     before = _BEFORE.search(claim[:found[0].start])
     if before is None or _AGAIN.match(claim[found[0].end:].rstrip(".") or ".") \
-            or (found[0].date.day is not None and before["word"].lower() != "on"):
-        return None
+            or (found[0].date.day is not None and before["word"].lower() != "on") \
+            or (found[0].date.day is None and before["the"] and not before["unit"]):
+        return None  # also `in the 2001 election`, which is no date of its own
     return Found(before.start("word"), found[0].end, found[0].date), found[0].date
 
 

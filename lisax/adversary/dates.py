@@ -139,6 +139,11 @@ class Variant:
     holds: bool
     meaning: str
 
+    @property
+    def wide(self) -> bool:
+        """Without two bounds nearby, so that much else may decide it."""
+        return self.name in ("before", "after") or " of the " not in self.text and "century" in self.text
+
 
 # The seven forms of the paper's generator; its file has all of them.
 VARIANTS = ("years_before", "years_after", "before", "after", "between", "decade", "verbalised")

@@ -103,8 +103,10 @@ def accept(attacks: Path, decisions: Path, out: Path) -> int:
         for id, row in rows.items():
             decision = decided.get(id)
             if decision is not None and decision.decision != "reject":
-                undecided = decision.label == Label.NOT_ENOUGH_INFO and row["label"] != decision.label
-                yield row | {"claim": decision.claim, "label": decision.label} | ({"evidence": []} if undecided else {})
+                kept_row = row | {"claim": decision.claim, "label": decision.label}
+                if decision.label == Label.NOT_ENOUGH_INFO != row["label"]:
+                    kept_row |= {"evidence": []} | ({"verifiable": "NOT VERIFIABLE"} if "verifiable" in row else {})
+                yield kept_row
     kept_rows = list(kept())
     if not kept_rows:
         raise DataError("none of the attacks was accepted or mended", path=decisions)

@@ -22,6 +22,7 @@ from lisax.adversary.corpus import Corpus
 from lisax.adversary.prose import article, readable
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label
+from lisax.retrieval.tokens import STOP_WORDS
 
 
 class Relation(enum.StrEnum):
@@ -51,8 +52,13 @@ class Lexicon(Protocol):
 AGREEMENT, SUBJECTS = 0.95, 3
 _OBJECT = re.compile(r"(?P<object>(?:the )?(?:[a-z]+ )?[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*|"
                      r"\d[\d,]*(?P<unit>(?: [a-z]+)?))\.?$")
-_MODIFIED = re.compile(r"\ban? (?:(?:19|20)\d\d|[A-Z]?[a-z-]+(?:an|ese|ish|al|ic|ful|ive|ous)) "
+_MODIFIED = re.compile(r"\ban? (?:(?:19|20)\d\d|[A-Z][a-z-]+(?:an|ese|ish)(?= [a-z])(?! language)|"
+                       r"(?P<lower>[a-z-]+(?:al|ic|ful|ive|ous))) "
                        r"(?P<rest>(?:[A-Za-z-]+ )*[a-z]+)(?=\.?$| (?:of|by|in|from|directed|written|starring)\b)")
+# Without these a thing is another: a fictional person is no person, a critical success may have been none.
+_DECISIVE = frozenset("artificial comic commercial critical executive fictional mythical partial potential "
+                      "virtual".split())
+_NO_NOUNS = STOP_WORDS | {"who", "which", "from", "about"}  # `a total of`, `an executive who`
 
 
 class CorpusLexicon:
@@ -75,6 +81,9 @@ class CorpusLexicon:
                 found.append(Substitute(match.start(), match.end(), new, Relation.HYPERNYM,
                                         f"the page {hypernym[1]} says that it is {new}"))
         for match in _MODIFIED.finditer(text):
+            nouns = match["rest"].split()
+            if nouns[0] in _NO_NOUNS or match["lower"] in _DECISIVE and "character" not in nouns:
+                continue
             new = f"{article(match['rest'])} {match['rest']}"
             found.append(Substitute(match.start(), match.end(), new, Relation.HYPERNYM,
                                     f'"{match[0]}" is "{new}"'))

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, Kind, random_of, together
 from lisax.adversary.corpus import Corpus, Named
-from lisax.adversary.prose import article, body, is_negated, sentence
+from lisax.adversary.prose import article, body, is_negated, readable, sentence
 from lisax.adversary.statements import Phrase, Statements
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
+from lisax.retrieval.titles import unqualified
 from lisax.retrieval.tokens import words
 
 _BEFORE_NAME = re.compile(r"\b(?:by|with|in|of|from|to|for|stars|starred|starring|features|featured|featuring|"
@@ -64,20 +65,35 @@ class MultiHop:
         """The name at the end of the claim, its page new to the claim's evidence."""
         text = body(claim.text)
         names = self._corpus.names_in(text)
-        if not names or names[-1].end != len(text) or names[-1].start == 0:
+        if len(names) < 2 or text[names[-1].end:] not in ("", ".") or names[0].pages == names[-1].pages:
             return None
         page = self._corpus.meant(text, names[-1])
         known = {split_sentence_id(unit)[0] for unit in claim.gold_ids}
         before = text[:names[-1].start]
-        if page is None or page in known or not _BEFORE_NAME.search(before) or _IN_NAME.search(before):
+        if page is None or page in known or not _BEFORE_NAME.search(before) or _IN_NAME.search(before) \
+                or not self._surely_means(claim, names[-1], page):
             return None
         return names[-1], page
+
+    def _surely_means(self, claim: Claim, named: Named, page: str) -> bool:
+        """A page with a qualifier has namesakes, in this corpus or beyond: its bare name means it where the evidence
+        has the name too. What is written small (`DC comics`) is no name at all."""
+        name, qualifier = unqualified(self._corpus.page(page).title)
+        written = claim.text[named.start:named.end]
+        if written.split()[-1][0].islower() and name.split()[-1][0].isupper():
+            return False
+        return not qualifier or qualifier in claim.text or any(
+            written in readable(self._corpus.text(unit)) for unit in claim.gold_ids)
+
+    def _first_name(self, claim: Claim) -> str:
+        named = self._corpus.names_in(claim.text)[0]
+        return claim.text[named.start:named.end]
 
     def _appositive(self, claim: Claim, rng: random.Random) -> Attack | None:
         if (ending := self._ending_name(claim)) is None:
             return None
         about = self._corpus.about(ending[1])
-        if (described := _described(about, rng)) is None:
+        if (described := _described(about, rng, self._first_name(claim))) is None:
             return None
         phrase, units = described
         return self._appended(claim, f", {phrase}", units, f'{about.name} is {phrase}, says its page')
@@ -103,7 +119,8 @@ class MultiHop:
         lead = text[:named.start]
         # `the novelist Faba Sulin` goes as a whole, and `the` must not be left.
         lead = re.sub(r" the(?: [a-z]+)? $", " ", lead)
-        if (described := _described(about, rng)) is None or lead.split()[-1] == "as" or _UNIQUE.search(lead):
+        if (described := _described(about, rng, self._first_name(claim))) is None or lead.split()[-1] == "as" \
+                or _UNIQUE.search(lead):
             return None
         phrase, units = described
         return Attack(self.kind, (claim.id,), sentence(lead + phrase), claim.label,
@@ -119,7 +136,7 @@ class MultiHop:
             return None
         for role, unit, page in made_by(self._corpus, subject.page):
             about = self._corpus.about(page)
-            if (described := _described(about, rng)) is None:
+            if (described := _described(about, rng, self._corpus.about(subject.page).name)) is None:
                 continue
             phrase, units = described
             verb = next(verb for verb, noun in ROLES.items() if noun == role)
@@ -171,11 +188,13 @@ def made_by(corpus: Corpus, page: str) -> Iterator[tuple[str, str, str]]:
                 yield ROLES[by[1]], line.unit, maker
 
 
-def _described(about: Statements, rng: random.Random) -> tuple[str, tuple[str, ...]] | None:
-    """A noun phrase, with or without a relative clause, and the sentences that show it."""
-    if about.description is None:
+def _described(about: Statements, rng: random.Random, subject: str) -> tuple[str, tuple[str, ...]] | None:
+    """A noun phrase, with or without a relative clause, and the sentences that show it; nothing of the `subject` of
+    the claim, about which it would say more than the claim does."""
+    if about.description is None or subject in about.description.text:
         return None
-    predicates: list[Phrase] = [p for p in about.predicates if not _repeats(p.text, about.description.text)]
+    predicates: list[Phrase] = [p for p in about.predicates
+                                if subject not in p.text and not _repeats(p.text, about.description.text)]
     if predicates and rng.random() < 0.7:
         said = rng.choice(predicates)
         units = tuple(dict.fromkeys((about.description.unit, said.unit)))

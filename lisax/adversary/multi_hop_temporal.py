@@ -73,7 +73,8 @@ class MultiHopTemporal:
         text = f"{names[0]} {mine.text} {said} {f'its {role}' if by_role else names[1]} {_again(mine, theirs)}"
         if theirs.once in NOUN_OF and not by_role and rng.random() < 0.4:
             event = f"{NOUN_OF[theirs.once]} {names[1]}"
-            lived = mine.once == "died" and said == "after"
+            lived = mine.once == "died" and said == "after" and any(
+                one.once == "born" and one.date.before(theirs.date) for one in about.events)
             text = f"{names[0]} lived to see {event}" if lived else f"{names[0]} {mine.text} {said} {event}"
         units = dict.fromkeys((*((unit,) if by_role else ()), mine.unit, theirs.unit))
         return Attack(self.kind, (claim.id,), sentence(text), Label.SUPPORTS if true else Label.REFUTES,

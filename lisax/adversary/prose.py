@@ -17,10 +17,11 @@ _BEFORE_BLANK = re.compile(r" +(?=[,.;:!?)\]%]|'s\b|'s?(?= |$)|n't\b|'(?:re|ve|l
 _AFTER_BLANK = re.compile(r"(?<=[(\[$£]) +")
 _QUOTED = re.compile(r"(?:``|\") ?(.*?) ?(?:''|\")")
 _PARENTHESES = re.compile(r" ?\([^()]*\)")
+_ABBREVIATED = re.compile(r"(?:\b(?:Jr|Sr|Inc|Ltd|Co|Corp|Bros)|(?<!\w)(?:[A-Z]\.)+[A-Z])$")
 
 NEGATIONS = frozenset("""not no never none nobody nothing neither nor only without failed fails cannot unable incapable
 refused refuses avoided rejected lacks lacked zero few hardly barely solely exclusively just except least unless
-either""".split())
+either almost nearly""".split())
 
 
 def article(phrase: str) -> str:
@@ -41,9 +42,9 @@ def sentence(text: str) -> str:
 
 
 def body(claim: str) -> str:
-    """A claim without its final stop. A stop that belongs to the last word (`Jr.`, `U.S.`) is a stop all the same:
-    `sentence` puts one back."""
-    return claim.rstrip(" .")
+    """A claim without its final stop, such that more can follow: `Jr.` and `U.S.` keep theirs."""
+    text = claim.rstrip(" .")
+    return f"{text}." if _ABBREVIATED.search(text) else text
 
 
 def readable(text: str) -> str:

@@ -13,7 +13,7 @@ import urllib.parse
 from pathlib import Path
 
 from lisax.adversary.decisions import DECISIONS, Decision, read_attacks, read_decisions, write_decision
-from lisax.records import LABELS, LisaxError
+from lisax.records import LABELS, Label, LisaxError
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Review of attacks</title>
 <style>body{{font:17px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222}}
@@ -45,8 +45,8 @@ class Review:
         if id is None:
             return _PAGE.format(body=f"<h1>All decided</h1>{progress}")
         row, before = self.rows[id], self.decided.get(id)
-        told = "".join(f"<dt>{name}</dt><dd>{html.escape(_shown(row[name]))}</dd>" for name in
-                       ("kind", "attack", "source", "edit", "reason", "evidence") if row.get(name))
+        told = "".join(f"<dt>{name}</dt><dd>{html.escape(shown)}</dd>" for name in
+                       ("kind", "attack", "source", "edit", "reason", "evidence") if (shown := _shown(row.get(name))))
         label = before.label if before else row["label"]
         options = "".join(f"<option{' selected' if one == label else ''}>{one}</option>" for one in LABELS)
         buttons = "".join(f'<button name="decision" value="{one}">{one.capitalize()}</button>' for one in DECISIONS)
@@ -69,6 +69,8 @@ class Review:
         text = " ".join(form.get("claim", "").split())
         if mended and not text:
             return "a mended claim must say something"
+        if mended and row["label"] == Label.NOT_ENOUGH_INFO != form["label"]:
+            return "this attack has no evidence: keep NOT ENOUGH INFO, or reject it"
         made = Decision(id, decision, text if mended else row["claim"], form["label"] if mended else row["label"],
                         form.get("note", "").strip())
         write_decision(self._path, made)
@@ -78,8 +80,8 @@ class Review:
 
 def _shown(value) -> str:
     if isinstance(value, list):
-        return "; ".join(_shown(one) for one in value[:5])
-    return str(value)
+        return "; ".join(filter(None, map(_shown, value[:5])))
+    return "" if value is None else str(value)
 
 
 def make_server(review: Review, port: int) -> http.server.HTTPServer:

@@ -25,16 +25,17 @@ PERSON_NOUNS = frozenset("""
 academic activist actor actress admiral advocate anthropologist architect artist astronaut astronomer athlete attorney
 author ballerina baron baseballer basketballer biologist bishop boxer broadcaster businessman businessperson
 businesswoman cardinal cartoonist celebrity chef chemist choreographer climber coach columnist comedian comedienne
-commander composer conductor congressman cricketer critic dancer designer dictator diplomat director doctor dramatist
-drummer duke economist editor educator emperor empress engineer entertainer entrepreneur environmentalist essayist
-explorer farmer filmmaker fighter footballer general golfer governor guitarist historian host humanitarian
-illustrator inventor investor journalist judge king lawyer leader lecturer legislator lyricist magician manager
-mathematician mayor merchant minister missionary model monarch musician nobleman noblewoman novelist nurse officer
-painter pathologist personality philanthropist philosopher photographer physician physicist pianist pilot playwright
-poet politician pope presenter president priest prince princess producer professor programmer psychologist publisher
-queen racer rapper researcher revolutionary runner saint scholar scientist screenwriter sculptor senator singer
-skater skier socialite sociologist soldier songwriter spy statesman strategist surgeon swimmer teacher theologian
-trumpeter vocalist voice-over wrestler writer youtuber zoologist
+commander composer conductor congressman cricketer criminal critic dancer dealer designer dictator diplomat director
+doctor dramatist drummer duke economist editor educator emperor empress engineer entertainer entrepreneur
+environmentalist essayist explorer farmer fighter filmmaker footballer general golfer governor guitarist historian host
+humanitarian hunter illustrator inventor investor journalist judge king lawyer leader lecturer legislator lyricist
+magician manager mathematician mayor merchant minister missionary model mogul monarch musician nobleman noblewoman
+novelist nurse occultist officer outlaw painter pathologist personality philanthropist philosopher photographer
+physician physicist pianist pilot pitcher playwright poet politician pope presenter president priest prince princess
+producer professor programmer psychologist publisher quarterback queen racer rapper researcher revolutionary runner
+saint scholar scientist screenwriter sculptor senator singer skater skier sniper socialite sociologist soldier
+songwriter spy statesman stateswoman strategist superhero superheroine surfer surgeon swimmer teacher theologian
+traveler traveller trumpeter veteran vocalist voice-over wrestler writer youtuber zoologist
 """.split())
 # Words after a name with which no verb phrase begins.
 NO_VERBS = frozenset("""
@@ -59,7 +60,14 @@ _RELATIVE = re.compile(r"\s+(?:who|which|that|whose|where|when|best|known|born|a
 _END_OF_NOUNS = re.compile(r"\s(?:of|in|from|for|at|by|with|on|to|about|based|located|set|directed|written|produced|"
                            r"created|made|released|starring|founded|developed|formed|headquartered|established|owned|"
                            r"operated|published|distributed|broadcast|launched|recorded|hosted|held|composed|"
-                           r"consisting|and|near|between|under|through|as)\b.*")
+                           r"consisting|and|near|between|under|through|as|into|within|an?|the|appearing|comprising|"
+                           r"containing|distinguishing|encompassing|featuring|having|including|involving|making|"
+                           r"occupying|providing|specializing)\b.*")
+_ENDS_AS_VERB = re.compile(r"(?<=\w) (?:\w+ed|found|known|made|given|seen|spoken|sung|worn)$")
+_GOES_ON = re.compile(r"(?:, (?!written\b|\w+ed\b)[\w-]+)+,? and ")
+_INITIAL = re.compile(r" [A-Z]$")
+_MODIFIER_AND = re.compile(r" and [\w-]+ [\w-]+")
+_BORN = re.compile(r"\([^()]*\bborn\b")
 _LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*)\)")
 _PRONOUN = re.compile(r"(?:She|He|It|They)\b")
 _MOST_WORDS = 14
@@ -117,7 +125,7 @@ def statements(page: Document) -> Statements:
     description = noun = None
     if texts and page.sentences[0].text and _is_of(name, texts[0][1]):
         description, noun = _description(*texts[0])
-    person = noun in PERSON_NOUNS
+    person = noun in PERSON_NOUNS or noun is not None and _BORN.search(texts[0][1]) is not None
     predicates, events = [], []
     if person:
         events += _life(texts[0])
@@ -148,18 +156,25 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
     if match is None:
         return None, None
     # A short part, such as `a British`, is cut from an enumeration: `a British, later American, actor`.
-    phrase = _RELATIVE.sub("", match["phrase"]).strip()
-    nouns = _END_OF_NOUNS.sub("", phrase)
+    phrase = _ENDS_AS_VERB.sub("", _RELATIVE.sub("", match["phrase"]).strip())
+    nouns = _ENDS_AS_VERB.sub("", _END_OF_NOUNS.sub("", phrase))
     if re.match(r"an? \S+ and \S+ \S+", phrase):
         return None, None  # `a large and permanent settlement`: what stands before `and` may be no noun
     head = words(nouns)[-1:]
     if not head or len(nouns.split()) < 2 or len(phrase.split()) > _MOST_WORDS or head[0] in ("of", "one", "type"):
         return None, None
     following = match.string[match.end():]
-    if following.startswith(",") and not re.match(r", (?:who|which|and|best|known|born)\b|, [a-z]+ed by", following):
-        phrase = nouns  # what stands before a comma may be the first of several
+    cut = following.startswith(",") and not re.match(r", (?:who|which|and|best|known|born)\b|, [a-z]+ed by", following)
+    goes_on = _GOES_ON.match(following) if phrase == nouns else _MODIFIER_AND.match(phrase[len(nouns):])
+    if cut and goes_on and head[0] not in PERSON_NOUNS:
+        return None, None  # `a legal, medical and crime drama`, `a screen and stage actor, …`: no noun yet
+    if cut or _INITIAL.search(phrase) or following.lstrip().startswith('"'):
+        phrase = nouns  # what stands before a comma may be the first of several; `by J` of `by J. Doe` is no name
     if phrase.split()[-1] in _PREPOSITIONS or not nouns.split()[-1][0].isalpha() or nouns.split()[-1][0].isupper():
         return None, None
+    of_both = re.search(r" and [\w-]+ ([\w-]+)$", phrase)  # `a film and television actor`
+    if of_both and of_both[1] in PERSON_NOUNS and head[0] not in PERSON_NOUNS:
+        head = [of_both[1]]
     return Phrase(unit, phrase), head[0]
 
 

@@ -64,7 +64,7 @@ class Unverifiable:
         if phrase is None:
             return
         yield Attack(self.kind, (claim.id,), sentence(f"{body(claim.text)} {join}{phrase}"), Label.NOT_ENOUGH_INFO, (),
-                     f"+ {join}{phrase}", f'no page tells whether {about.name} is or did so: "{phrase}"')
+                     f"+ {join}{phrase}", f'no page that the claim leads to tells of {about.name}: "{phrase}"')
 
     def _phrases(self, subject: Subject, person: bool, rng: random.Random) -> tuple[tuple[str, ...], str]:
         """What can follow, and the word that joins it."""

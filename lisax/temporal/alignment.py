@@ -106,8 +106,8 @@ def _same_subject(side: Side, passage: Passage, subject: Subject) -> bool:
     if subject.relational and subject.words[0] not in POSSESSIVES:
         if claim.relational:
             return subject.nouns <= words and subject.names <= words
-        # `The teacher of X` on the page of Y is Y; on the page of X it is another.
-        return foreign and _mentions_page(side, title, qualifier)
+        # `The teacher of X` on the page of Y is Y; on the page of X it is another, and X's own date is not Y's.
+        return foreign and claim.names <= {*title, *qualifier} and _mentions_page(side, title, qualifier)
     if foreign or subject.relational:
         return bool(subject.names) and claim.names <= subject.names and subject.nouns - RELATIVES - TYPES <= words \
             and _mentioned(side, subject)

@@ -14,9 +14,9 @@ from lisax.temporal import calendar
 from lisax.temporal.calendar import Interval
 from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading
 from lisax.temporal.grammar import parse
-from lisax.temporal.lexicon import (AUXILIARIES, BEGINNINGS, CLAUSE_ENDS, POSSESSIVES, PREPOSITIONS, PRONOUNS,
-                                    STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind, is_verb,
-                                    phrases, stem)
+from lisax.temporal.lexicon import (AUXILIARIES, BEGINNINGS, CLAUSE_ENDS, COPULAS, PLACES, POSSESSIVES, PREPOSITIONS,
+                                    PRONOUNS, RELATIVE_PRONOUNS, STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN,
+                                    WORKS, Kind, is_verb, phrases, stem)
 from lisax.temporal.tokens import Token, tokens
 
 LONGEST_PHRASE = max(map(len, phrases()))
@@ -44,6 +44,9 @@ class Subject:
     names: frozenset[str] = frozenset()
     nouns: frozenset[str] = frozenset()
     relational: bool = False
+
+
+NOBODY = Subject(("?",), frozenset({"?"}))  # of whom no page is, so that nothing is decided
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -221,7 +224,28 @@ class Sentence:
         local = self._subject(begin, end)
         if begin == 0 or local.names or local.nouns or PRONOUNS.intersection(local.words):
             return local
+        while self.words[begin - 1] == "and" and begin > 1:  # `who was born here and died in 1980`
+            begin -= 1
+            while begin and self.words[begin - 1] not in CLAUSE_ENDS:
+                begin -= 1
+        if begin and self.words[begin - 1] in RELATIVE_PRONOUNS and not self._describes_subject(begin - 1):
+            return self._antecedent(begin - 1)
         return self._subject(0, self._end_of_subject(predicate))
+
+    def _describes_subject(self, pronoun: int) -> bool:
+        """Whether a relative clause is of the sentence's subject: it follows it, or `is an actor`, `is a town in X`."""
+        verbs = [at for at in range(pronoun) if self.is_predicate(at)]
+        of_another = PREPOSITIONS if self.words[pronoun - 1] == "," else PREPOSITIONS - PLACES
+        return all(self.words[at] in COPULAS for at in verbs) and (
+            not verbs or of_another.isdisjoint(self.words[verbs[-1]:pronoun]))
+
+    def _antecedent(self, pronoun: int) -> Subject:
+        """The name just before a relative clause; where there is none, nobody's."""
+        end = pronoun - (self.words[pronoun - 1] == ",")
+        begin = end
+        while begin and self.tokens[begin - 1].capital:
+            begin -= 1
+        return self._subject(begin, end) if begin < end else NOBODY
 
     def _end_of_subject(self, limit: int) -> int:
         """Where the subject that opens the sentence ends: at a verb, or what may be one after a name or a noun."""

@@ -180,6 +180,8 @@ class Periods:
         name = self.word(at).replace("'", "")
         if name.endswith("0s") and name[:-1].isdecimal():
             first = int(name[:-1])
+            if (era := ERAS.get(self.word(at + 1))) is not None:
+                return self._decade_of_era(first, era, at + 2)
             if len(name) == 3:
                 first += 1900
             return (_decade(first), Reading.DECADE, at + 1) if 1000 <= first < 2200 else None
@@ -194,6 +196,13 @@ class Periods:
         if hundreds and 10 <= hundreds[0] <= 20 and self.word(hundreds[1]) in DECADES and not self.word(at).isdecimal():
             return _decade(100 * hundreds[0] + DECADES[self.word(hundreds[1])]), Reading.DECADE, hundreds[1] + 1
         return None
+
+    def _decade_of_era(self, first: int, era: int, end: int) -> Found | None:
+        """`the 60s BC`; `the 200s BC` may be a century."""
+        if first < 10:
+            return None
+        decade, century = (_years_of(*sorted((era * first, era * (first + more)))) for more in (9, 99))
+        return Period(decade, decade if first % 100 else century), Reading.DECADE, end
 
     def year(self, at: int, preposition: bool) -> Found | None:
         """`2005`, `44 BC`, `AD 476`, `the year 476`, `nineteen eighty-four`; `a 2005 film` where none precedes."""

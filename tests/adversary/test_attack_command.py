@@ -120,12 +120,27 @@ def test_decisions_are_kept_and_gone_on_with(attacks_file, tmp_path):
     assert kept[third].text == "Mended text." and kept[third].label is Label.REFUTES
 
 
+def test_a_claim_mended_to_undecided_reads_back_in_fevers_layout(folder, tmp_path):
+    file, out = folder / "fever" / "dev.jsonl", tmp_path / "decisions.jsonl"
+    review = Review(file, out)
+    id = next(id for id, row in review.rows.items() if row["label"] == "SUPPORTS")
+    assert "None" not in review.page(id)
+    assert decide(review, id, "mend", label="NOT ENOUGH INFO") is None
+    attack("accept", "--attacks", file, "--decisions", out, "--out", tmp_path / "dev.jsonl")
+    row = json.loads((tmp_path / "dev.jsonl").read_text())
+    assert row["verifiable"] == "NOT VERIFIABLE" and row["evidence"] == []
+    claim, = read_claims(tmp_path / "dev.jsonl")
+    assert claim.label is Label.NOT_ENOUGH_INFO and claim.text == "Mended text."
+
+
 def test_wrong_forms_are_refused(attacks_file, tmp_path):
     review = Review(attacks_file, tmp_path / "d")
     id = review.next_id()
     assert decide(review, id, "accept", token="x") and decide(review, "nobody", "accept")
     assert decide(review, id, "maybe")
     assert decide(review, id, "mend", claim=" ") and decide(review, id, "mend", label="PERHAPS")
+    undecided = next(id for id, row in review.rows.items() if row["label"] == "NOT ENOUGH INFO")
+    assert "no evidence" in decide(review, undecided, "mend", label="SUPPORTS")
     assert not (tmp_path / "d").exists() and review.next_id() == id
     with pytest.raises(DataError, match="one of accept"):
         (tmp_path / "d").write_text('{"id": "1", "decision": "maybe", "claim": "", "label": ""}\n')

@@ -54,6 +54,16 @@ def test_tokenised_text_is_made_readable(text, expected):
 def test_sentences_have_a_capital_and_one_stop():
     assert prose.sentence("the River Osk is long") == "The River Osk is long."
     assert prose.sentence(prose.body("He is Chris Eubank Jr.")) == "He is Chris Eubank Jr."
+    assert prose.body("He is a senior.") == "He is a senior"
+
+
+@pytest.mark.parametrize("end", ["Jr.", "the U.S.", "Osk Inc."])
+def test_abbreviations_keep_their_stop_before_what_is_added(end):
+    owls = page("The Owls", "The Owls is a club .", "It has a house .")
+    found = texts(corpus(owls), claims((f"The Owls is led by {end}", Label.SUPPORTS, (("The_Owls_0",),)),
+                                       ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),))))
+    assert f"The Owls is led by {end} and has a house." in found
+    assert all(f"{end} and" in text for text in found if " led by " in text and " and " in text)
 
 
 @pytest.mark.parametrize("rest, expected", [
@@ -71,9 +81,23 @@ def test_what_a_page_says_of_its_subject():
     assert [(e.text, e.date.year) for e in statements(FILM).events] == [("came out", 2016), ("was released", 2016)]
 
 
+@pytest.mark.parametrize("first, expected, noun, person", [
+    ("Ann Lee is an English film and radio actor .", "an English film and radio actor", "actor", True),
+    ("Ann Lee is an English diver associated with Osk , Elm and Ode .", "an English diver", "diver", False),
+    ("Ann Lee ( born 1 May 1950 ) is an English diver .", "an English diver", "diver", True),
+    ("Ann Lee is a quiet country occupying a long , narrow strip .", "a quiet country", "country", False),
+    ("Ann Lee is an old song written by J. Doe .", "an old song", "song", False),
+    ("Ann Lee is a 1999 drama film produced by Jo `` Bee '' Doe .", "a 1999 drama film", "film", False),
+    ("Ann Lee is a 1999 drama film , written and directed by Jo Doe .", "a 1999 drama film", "film", False)])
+def test_descriptions_are_whole_noun_phrases(first, expected, noun, person):
+    about = statements(page("Ann Lee", first))
+    assert (about.description.text, about.noun, about.person) == (expected, noun, person)
+
+
 @pytest.mark.parametrize("first", [
     "Ann Lee was praised for her film An Education .", "Ann Lee 's sister is a painter .", "The group is a band .",
-    "Ann Lee is a large and permanent settlement ."])
+    "Ann Lee is a large and permanent settlement .", "Ann Lee is a Danish legal , medical and crime drama .",
+    "Ann Lee was an English stage and screen actor , whom all knew ."])
 def test_sentences_that_are_not_understood_describe_nobody(first):
     assert statements(page("Ann Lee", first)).description is None
 
@@ -107,6 +131,44 @@ def test_golden_multi_hop_and_temporal():
             "The Nice Guys came out after Shane Black was born.",
             "The Nice Guys was released before its director was born.",
             "The Nice Guys was made by Shane Black and also is a comedy film."}
+
+
+def test_nothing_is_joined_to_a_relative_clause():
+    owls = corpus(page("The Owls", "The Owls is a film .", "It has a house .", "It stars a man who sings ."))
+    given = [("The Owls stars a man who sings.", Label.SUPPORTS, (("The_Owls_2",),)),
+             ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),))]
+    assert not any("sings and" in text for text in texts(owls, claims(*given)))
+    assert any(" and " in text and "who sings." in text for text in texts(owls, claims(*reversed(given))))
+
+
+def test_names_of_pages_with_namesakes_need_the_evidence():
+    dusk = page("Dusk (novel)", "Dusk is a long novel by Jo Doe .")
+    ann = page("Ann Lee", "Ann Lee is an actress .", "She acted in Dusk .")
+
+    def made(text, label=Label.SUPPORTS, sets=(("Ann_Lee_1",),)):
+        return texts(corpus(dusk, ann), claims((text, label, sets)))
+    assert "Ann Lee acted in Dusk, a long novel by Jo Doe." in made("Ann Lee acted in Dusk.")
+    assert made("Ann Lee acted in Dusk.", Label.NOT_ENOUGH_INFO, ()) == set()
+    assert not any("novel" in text for text in made("Ann Lee acted in the film Dusk."))
+    assert any("novel by" in text for text in made("Ann Lee acted in the novel Dusk.", Label.NOT_ENOUGH_INFO, ()))
+
+
+def test_what_is_appended_says_nothing_of_the_claims_subject():
+    jo = page("Jo Doe", "Jo Doe is an old diver .", "He taught Ann Lee .", "He sold red boats .")
+    found = texts(corpus(jo, page("Ann Lee", "Ann Lee is a diver .")),
+                  claims(("Ann Lee was taught by Jo Doe.", Label.NOT_ENOUGH_INFO, ())))
+    assert "Ann Lee was taught by Jo Doe, an old diver." in found and not any("taught Ann" in text for text in found)
+
+
+def test_who_was_born_later_did_not_live_to_see_it():
+    ann = page("Ann Lee", "Ann Lee ( 5 February 1748 -- 28 January 1798 ) was a poet .", "She loved Osk .")
+
+    def made(year):
+        osk = page("Osk", "Osk is a town .", f"Osk was founded in {year} .")
+        return texts(corpus(osk, ann), claims(("Ann Lee was a poet.", Label.SUPPORTS, (("Ann_Lee_0",),))))
+    assert "Ann Lee lived to see the founding of Osk." in made(1780)
+    old = made(1700)
+    assert "Ann Lee died after the founding of Osk." in old and not any("to see" in text for text in old)
 
 
 def test_agreement_of_joined_predicates():
@@ -230,3 +292,23 @@ def test_golden_dates():
     assert set(made("Ann Lee sang in 1770.", Label.SUPPORTS).values()) == {Label.SUPPORTS}  # one may sing twice
     assert made("Ann Lee was not born in 1760.", Label.SUPPORTS) == {}
     assert made("Ann Lee lived in London in 1760 -- 61.", Label.SUPPORTS) == {}
+    assert made("Ann Lee sang in the 1770 opera.", Label.SUPPORTS) == {}
+    film = page("Osk", "Osk is a 2009 film based on the book of Jo Doe .")
+    of_film, of_book = (list(attacks(claims((text, Label.REFUTES, (("Osk_0",),))), corpus(film), kinds=[Kind.DATE]))
+                        for text in ("Osk was released in 1990.", "Osk is based on a book published in 1990."))
+    assert of_film and not of_book  # the evidence has no date of the book
+    cast = made("Ann Lee had a sister who was born in 1750.", Label.SUPPORTS)
+    assert set(cast.values()) == {Label.SUPPORTS}  # she may have had two
+
+
+def test_undecided_dates_keep_near_bounds_where_pages_have_dates():
+    poet = page("Ann Lee", "Ann Lee ( 5 February 1748 -- 28 January 1798 ) was a poet .")
+    hill = page("Osk", "Osk is a hill .")
+
+    def made(text):
+        return {attack.edit.split(" -> ")[1] for seed in range(40) for _, attack in attacks(
+            claims((text, Label.NOT_ENOUGH_INFO, ())), corpus(poet, hill), kinds=[Kind.DATE], seed=seed)}
+    sang, seen = made("Ann Lee sang in 1770."), made("Osk was seen in 1770.")
+    assert {"in the 1770s", "between 1769 and 1772", "in the seventies of the eighteenth century"} <= sang & seen
+    wide = {form for form in seen if re.match("before|after|in the eight|in the 18", form) and " of " not in form}
+    assert {"before 1772", "in the eighteenth century"} <= wide and not wide & sang

@@ -110,8 +110,9 @@ def test_dates(world, made):
 
 
 def test_seven_variants_of_each_dated_claim(made):
-    by_source = itertools.groupby(made[Kind.DATE], key=lambda attack: attack.source)
-    assert [len(list(group)) for _, group in by_source].count(7) >= len(made[Kind.DATE]) / 7 * 0.9
+    decided = [attack for attack in made[Kind.DATE] if attack.label is not Label.NOT_ENOUGH_INFO]
+    by_source = itertools.groupby(decided, key=lambda attack: attack.source)
+    assert [len(list(group)) for _, group in by_source].count(7) >= len(decided) / 7 * 0.9
 
 
 def test_multi_hop(world, made):

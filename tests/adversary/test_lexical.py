@@ -90,6 +90,14 @@ def test_modifiers_are_left_out_and_articles_follow():
     assert found == {"an opera"}
 
 
+@pytest.mark.parametrize("text", [
+    "Ann is a fictional person.", "Ann is a musician who sings.", "Ann won a total of ten games.",
+    "It is a comic book.", "It was a commercial success.", "It is an English language film.", "He is a Korean War pilot."])
+def test_modifiers_without_which_a_thing_is_another_stay(text):
+    assert CorpusLexicon(CORPUS).substitutes(text) == []
+    assert [edit.new for edit in CorpusLexicon(CORPUS).substitutes("Ann is a fictional character.")] == ["a character"]
+
+
 def test_common_nouns_of_pages_give_hypernyms():
     page = Document("Monster", "Monster", (Sentence("Monster", 0, "A monster is a fictional creature ."),))
     lexicon = CorpusLexicon(Corpus({"Monster": page}.__getitem__, [page]))

@@ -107,6 +107,23 @@ def test_dates_of_works(text, label):
     assert (ruling and ruling.label) == label
 
 
+TOM = Passage("Tom_Reed_0", "Tom Reed", "Tom Reed ( born 3 May 1950 ) is a painter .")
+
+
+@pytest.mark.parametrize(("claim", "text", "label"), [
+    ("Ann Lee was born in 1940.", "She married Tom Reed , who was born in 1950 .", None),
+    ("Ann Lee was born in 1940.", "Ann Lee is an actress from Osk who was born in 1941 .", R),
+    ("Ann Lee, who was born in 1940, sang.", "Ann Lee ( born 1941 ) sang .", R),
+    ("Ann Lee was taught by Tom Reed, a painter who was born in 1950.", "Ann Lee ( born 1941 ) sang .", None),
+    ("Ann Lee married Tom Reed, who sang and was born in 1960.", "Ann Lee ( born 1960 ) sang .", R),  # of Tom Reed
+    ("Ann Lee is the home of a club that was founded in 1930.", "Ann Lee was founded in 1820 .", None),
+    ("Tom Reed's pupil Jo was born in 1960 and had Ann Lee as teacher.", "The teacher of Jo was born in 1941 .", None),
+    ("Jo was born in 1960 and had Ann Lee as teacher.", "The teacher of Jo was born in 1941 .", None)])
+def test_dates_of_another_in_the_sentence_decide_nothing(claim, text, label):
+    ruling = judge(claim, [Passage("Ann_Lee_2", "Ann Lee", text), TOM])
+    assert (ruling and ruling.label) == label
+
+
 def test_two_pages_of_one_name_decide_only_the_claim_that_says_which():
     novel = Passage("Harbour_(novel)_0", "Harbour (novel)", "Harbour is a 1950 novel by Ada Brook .")
     assert judge("Harbour was released in 1965.", [FILM, novel]) is None
