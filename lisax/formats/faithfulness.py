@@ -156,7 +156,7 @@ class Facts:
         """Whether a date is the input's, but for parts that stand in the input outside of dates."""
         year, month, day = ({str(part), f"{part:02}"} & self._loose for part in date)
         named = month or self._words.intersection(_month_names(date))
-        return any(all(part in (0, of_own) or elsewhere for part, of_own, elsewhere in zip(date, own, (year, named, day)))
+        return any(all(part in (0, its) or loose for part, its, loose in zip(date, own, (year, named, day)))
                    for own in ((0, 0, 0), *self.dates))
 
     def _counts(self, word: str) -> bool:
