@@ -42,11 +42,11 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
             for entry in manifest["files"].values():
                 entry["bytes"], entry["sha256"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"the index description is damaged ({error!r}); build the index again",
+        raise DataError(f"the index description is damaged ({error!r}); remove the folder and build the index again",
                         path=meta) from None
     if written != FORMAT or version != VERSION:
         raise DataError(f"expected '{FORMAT}' version {VERSION}, found '{written}' version {version}; "
-                        "build the index again", path=meta)
+                        "remove the folder and build the index again", path=meta)
     return manifests
 
 

@@ -110,10 +110,17 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     with pytest.raises(DataError, match="made.jsonl"):
         (tmp_path / "made.jsonl").write_text('{"id": "x", "text": "y"}\n', encoding="utf-8")
         mixed.add_sources(passages_of(open_folder(world), ["tables"], tmp_path / "made.jsonl"), index)
+    for extra in ([], ["--add"]):
+        assert cli.main(["index", "documents", "--corpus", str(world), "--out", str(index), *extra]) == 1
+        assert "is an index of passages" in capsys.readouterr().err
     assert list(mixed.MixedIndex.open(index).sources) == [Source.TEXT]
     assert cli.main(["index", "documents", "--corpus", str(world), "--out", str(tmp_path / "pages")]) == 0
     with pytest.raises(LisaxError, match="no index of passages"):
         mixed.MixedIndex.open(tmp_path / "pages")
+    (tmp_path / "claims.jsonl").write_text('{"id": "1", "claim": "goals"}\n')
+    assert cli.main(["retrieve", "--index", str(index), "--claims", str(tmp_path / "claims.jsonl"), "--k", "0",
+                     "--out", str(tmp_path / "run.trec")]) == 1
+    assert "k >= 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("moment", [1, 2, 3, 4])
