@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import json
 import re
 import sqlite3
 import tempfile
@@ -25,7 +24,7 @@ from lisax.corpora import titles
 from lisax.corpora.dataset import StructureDataset
 from lisax.corpora.reading import Watch, told
 from lisax.months import MONTHS
-from lisax.records import DataError, Graph
+from lisax.records import DataError, Graph, parse_json_object
 
 SUFFIXES = (".json", ".json.gz", ".json.bz2")
 LEFT_OUT = {"external-id", "url", "commonsMedia", "geo-shape", "tabular-data", "math", "musical-notation",
@@ -132,13 +131,11 @@ def entities(path: Path, watch: Watch) -> Iterator[tuple[int, dict]]:
                 if raw in (b"", b"[", b"]"):
                     continue
                 try:
-                    entity = json.loads(raw)
-                except (ValueError, RecursionError):
-                    entity = None
-                if isinstance(entity, dict):
-                    yield line, entity
-                else:
+                    entity = parse_json_object(raw.decode("utf-8"))
+                except (DataError, UnicodeDecodeError):
                     watch.warn("lines that are no entity (skipped)", path, line)
+                    continue
+                yield line, entity
     except (OSError, EOFError, zlib.error) as error:
         watch.problem(DataError(f"the dump cannot be read on: {error}", path=path, line=line))
 
@@ -151,7 +148,8 @@ def label_of_each(path: Path, language: str, watch: Watch) -> Iterator[tuple[int
 
 
 def label_of(entity: dict, language: str) -> str:
-    label = _at(entity, "labels", language, "value")
+    """The label in a language, else the one for all languages (`mul`), which Wikidata keeps names under since 2024."""
+    label = _at(entity, "labels", language, "value") or _at(entity, "labels", "mul", "value")
     return titles.one_line(label) if isinstance(label, str) else ""
 
 

@@ -1,24 +1,27 @@
 """Does a text say what the data says? Every number, date and name of the input is looked for in the text.
 
-- A number is compared as it is written; one that stands for several values must be there as often.
+- A number is compared as it is written, with its minus sign; one that stands for several values must be there as often.
+  Numbers that a value joins (`3-2`, `10:30`, `1984/85`) must follow each other in the text.
 - A date (`1932-03-15`, `15 March 1932`, `March 15th, 1932`, `Mar 1932`) is compared by its day, however it is written.
-- A name is a word of the title or of a value that begins with a capital (or has no case) and is no function word.
+- A name is a word of the title or of a value that has a capital or a digit (or no case) and is no function word. So are
+  a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`, `$`), or it spelt out.
 
-What the text says beyond the input is invented: a number, a date's month, and, where the words that any text may use
-are known, every other word.
+What the text says beyond the input is invented: a number in digits or words, a sign, a date of which no part is from
+elsewhere, and, where the words that any text may use are known, every other word.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
 from lisax.formats.folding import RUN, fold
 from lisax.formats.triples import Triples
 from lisax.months import MONTH_NUMBERS
+from lisax.temporal.numbers import ORDINALS, TENS_OF, UNITS
 
 FUNCTION_WORDS = frozenset("""a an the this that these those and or nor but of in on at by for from to with without into as
     is are was were be been being has have had do does did it its he she his her him they their them who whose which what
@@ -32,16 +35,30 @@ _DATES = re.compile(
     rf"|(?P<d2>{_DAY})\s(?:of\s)?(?P<m2>{_MONTH}),?\s(?P<y2>{_YEAR})"
     rf"|\b(?P<m3>{_MONTH})\s(?P<d3>{_DAY}),?\s(?P<y3>{_YEAR})"
     rf"|\b(?P<m4>{_MONTH}),?\s(?:of\s)?(?P<y4>{_YEAR})")
-NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]*\d)|\d+(?:\.\d+)*")
+# A minus that nothing stands before; `-$5` too.
+_MINUS = r"(?:(?<![^\s(\[{])-[$€£¥]?)?"
+NUMBER = re.compile(rf"{_MINUS}(?:\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\d,]*\d)|(?<![\w.])\.\d+|\d+(?:\.\d+)*)")
+_JOINT = re.compile(r"\s?[-/:]\s?")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_MEASURE = re.compile(r"\d+[a-z]*[a-rt-z]")  # `44kg`, but no `1950s`
+_UNIT = re.compile(r"\d\s?(?!(?:st|nd|rd|th|s)\b)([a-z]+)\b")
+_INITIAL = re.compile(r"\b[^\W\d_]\.")
+_SIGN = re.compile(r"[%$€£¥₹°]")
+_SPELT = {"%": {"percent", "percentage", "cent", "pct"}, "$": {"dollar", "dollars"}, "€": {"euro", "euros"},
+          "£": {"pound", "pounds"}, "¥": {"yen", "yuan"}, "₹": {"rupee", "rupees"}, "°": {"degree", "degrees"}}
+_SPELT_NUMBERS = UNITS | TENS_OF | ORDINALS
+_NUMBER_WORDS = _SPELT_NUMBERS.keys() | set("hundred thousand million billion trillion dozen".split())
 
 Date = tuple[int, int, int]  # year, month, day; 0 where none is said
 
 
 class Found(NamedTuple):
-    """What a text holds: `numbers` as written, those in dates too; `loose` are those outside of dates."""
+    """What a text holds: `numbers` as written, those in dates too; `loose` are those outside of dates, in their order,
+    `joined` those of them that a mark joins; `words` are folded, signs and runs of letters and digits among them."""
 
     numbers: Counter[str]
-    loose: Counter[str]
+    loose: list[str]
+    joined: list[list[str]]
     dates: Counter[Date]
     words: set[str]
 
@@ -58,7 +75,7 @@ class Judgement(NamedTuple):
 
 
 def find(text: str) -> Found:
-    """The numbers, dates and words of a text; the words folded, without months of dates and runs with digits."""
+    """The numbers, dates and words of a text, without months of dates and ordinals in digits among the words."""
     text = fold(text)
     dates: Counter[Date] = Counter()
     loose_text, end = [], 0
@@ -68,9 +85,25 @@ def find(text: str) -> Found:
             dates[date] += 1
             loose_text.append(text[end:match.start()])
             end = match.end()
-    rest = " | ".join([*loose_text, text[end:]])
-    words = {run for run in RUN.findall(rest) if not any(map(str.isdigit, run))}
-    return Found(Counter(NUMBER.findall(text)), Counter(NUMBER.findall(rest)), dates, words)
+    rest = "|".join([*loose_text, text[end:]])
+    words = {run for run in RUN.findall(rest) if not run.isdigit() and not _ORDINAL.fullmatch(run)}
+    chains = _chains(rest)
+    words.update(_UNIT.findall(rest), _SIGN.findall(rest))
+    return Found(Counter(NUMBER.findall(text)), [number for chain in chains for number in chain],
+                 [chain for chain in chains if len(chain) > 1], dates, words)
+
+
+def _chains(text: str) -> list[list[str]]:
+    """The numbers of a text, each with those that a mark joins to it."""
+    chains: list[list[str]] = []
+    end = None
+    for match in NUMBER.finditer(text):
+        if end is not None and _JOINT.fullmatch(text, end, match.start()):
+            chains[-1].append(match[0])
+        else:
+            chains.append([match[0]])
+        end = match.end()
+    return chains
 
 
 def _date(match: re.Match) -> Date | None:
@@ -86,33 +119,65 @@ class Facts:
     def __init__(self, triples: Triples):
         values = [find(value) for _, value in dict.fromkeys(triples.pairs)]
         title, names = find(triples.title), [find(name) for name, _ in triples.pairs]
-        self.numbers: Counter[str] = sum((found.loose for found in values), Counter())
-        self.dates: Counter[Date] = sum((found.dates for found in values), Counter())
-        for found in (title, *names):
-            self.numbers |= found.loose
-            self.dates |= found.dates
         everything = (title, *names, *values)
+        self.values = Counter(number for found in values for number in found.loose)
+        self.joined = [chain for found in everything for chain in found.joined]
+        self.dates: Counter[Date] = sum((found.dates for found in values), Counter())
+        self.numbers = self.values.copy()
+        for found in (title, *names):
+            self.numbers |= Counter(found.loose)
+            self.dates |= found.dates
         self._numbers = {number for found in everything for number in found.numbers}
+        self._loose = {number for found in everything for number in found.loose}
         self._words = {word for found in everything for word in found.words}
-        self._months = {month for found in everything for _, month, _ in found.dates}
-        self._months |= {MONTH_NUMBERS[word] for word in self._words if word in MONTH_NUMBERS}
-        self._parts = {form for found in everything for date in found.dates for part in date
-                       for form in (str(part), f"{part:02}")}
-        self.names = set().union(*(names_of(text) for text in (triples.title, *(value for _, value in triples.pairs))))
+        self._parts = {form for found in everything for date in found.dates for form in _forms(date)}
+        self.names = names_of(triples.title).union(*(names_of(value) | _units(value) for _, value in triples.pairs))
 
     def judge(self, text: str, plain_words: Collection[str] | None = None) -> Judgement:
         """`plain_words`: folded words that a text may use though its input has not got them; None: any."""
         found = find(text)
-        lost = [number for number, count in self.numbers.items() if found.numbers[number] < count]
+        # A date of the input says none of its other numbers; one put together may.
+        spare = Counter(found.loose)
+        spare.update(form for date in (found.dates - self.dates).elements() for form in _forms(date))
+        lost = [number for number, count in self.numbers.items()
+                if spare[number] < self.values[number] or max(spare[number], found.numbers[number]) < count]
+        lost += ["-".join(chain) for chain in self.joined if not _follow(chain, found.loose)]
         lost += ["-".join(map(str, date)) for date, count in self.dates.items() if found.dates[date] < count]
-        lost += sorted(self.names - found.words - {word for date in found.dates for word in _month_names(date)})
+        months = {word for date in found.dates for word in _month_names(date)}
+        lost += sorted(_unsaid(self.names - months, found.words))
         invented = [number for number in found.numbers if number not in self._numbers | self._parts]
-        invented += ["-".join(map(str, date)) for date in found.dates
-                     if date not in self.dates and date[1] not in self._months]
-        if plain_words is not None:
-            invented += sorted(word for word in found.words - self._words - FUNCTION_WORDS
-                               if len(word) > 1 and word not in plain_words)
+        invented += ["-".join(map(str, date)) for date in found.dates if not self._has(date)]
+        unsaid = {word for word in _unsaid(found.words, self._words) if not _MEASURE.fullmatch(word)}
+        invented += sorted(word for word in unsaid if self._counts(word)
+                           or plain_words is not None and word not in FUNCTION_WORDS and word not in plain_words)
         return Judgement(tuple(lost), tuple(invented))
+
+    def _has(self, date: Date) -> bool:
+        """Whether a date is the input's, but for parts that stand in the input outside of dates."""
+        year, month, day = ({str(part), f"{part:02}"} & self._loose for part in date)
+        named = month or self._words.intersection(_month_names(date))
+        return any(all(part in (0, its) or loose for part, its, loose in zip(date, own, (year, named, day)))
+                   for own in ((0, 0, 0), *self.dates))
+
+    def _counts(self, word: str) -> bool:
+        """Whether a word that the input has not got says a number or a sign; `one` and `first` may say none."""
+        if word in _SPELT_NUMBERS:
+            return word not in ("one", "first") and str(_SPELT_NUMBERS[word]) not in self._numbers
+        return word in _NUMBER_WORDS or word in _SPELT or _has_digit(word)
+
+
+def _forms(date: Date) -> set[str]:
+    """How the parts of a date may be written as numbers."""
+    return {form for part in date if part for form in (str(part), f"{part:02}")}
+
+
+def _follow(chain: list[str], numbers: list[str]) -> bool:
+    return any(numbers[i:i + len(chain)] == chain for i in range(len(numbers) - len(chain) + 1))
+
+
+def _unsaid(wanted: Set[str], said: Set[str]) -> set[str]:
+    """The words that are not said; a sign may be spelt out."""
+    return {word for word in wanted - said if said.isdisjoint(_SPELT.get(word, ()))}
 
 
 def _month_names(date: Date) -> Iterator[str]:
@@ -120,11 +185,20 @@ def _month_names(date: Date) -> Iterator[str]:
 
 
 def names_of(text: str) -> set[str]:
-    """The folded words of a text that are names; those in its dates, single letters and runs with digits are none."""
-    candidates = (fold(run) for run in RUN.findall(text)
-                  if run[0].isalpha() and not run[0].islower() and not any(map(str.isdigit, run)))
-    words = find(text).words
-    return {word for word in candidates if len(word) > 1 and word in words and word not in FUNCTION_WORDS}
+    """The folded words of a text that are names, numbers or signs; those in its dates, initials (`F.`), ordinals and
+    measures (`44kg`) in digits are none."""
+    runs = RUN.findall(_INITIAL.sub(" ", text))
+    names = {fold(run) for run in runs if not (_MEASURE.fullmatch(run) if _has_digit(run) else run[:2].islower())}
+    return find(text).words & names.union(_NUMBER_WORDS, _SPELT) - FUNCTION_WORDS
+
+
+def _units(value: str) -> set[str]:
+    """The words that follow a number, but for months."""
+    return find(value).words.intersection(_UNIT.findall(fold(value))) - FUNCTION_WORDS - MONTH_NUMBERS.keys()
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def render(triples: Triples) -> str:

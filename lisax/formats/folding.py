@@ -8,13 +8,14 @@ import unicodedata
 
 # Letters that Unicode does not take apart, and punctuation that few vocabularies have.
 _SINGLE = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i", "–": "-", "—": "-",
-           "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"', "…": "..."}
+           "−": "-", "⁄": "/", "‘": "'", "’": "'", "“": '"', "”": '"', "…": "..."}
 RUN = re.compile(r"[^\W_]+")  # letters and digits
+_AFTER_DIGIT = re.compile(r"(?<=\d)(?=[²³¹¼-¾⁰-₉⅐-⅟])")
 
 
 def fold(text: str) -> str:
-    """`Ana María Beldaña` as `ana maria beldana`; letters of other scripts stay, but for their case."""
-    return text.lower() if text.isascii() else "".join(map(_folded, text.lower()))
+    """`Ana María Beldaña` as `ana maria beldana`, `2½` as `2 1/2`; letters of other scripts stay, but for their case."""
+    return text.lower() if text.isascii() else "".join(map(_folded, _AFTER_DIGIT.sub(" ", text.lower())))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -23,6 +24,6 @@ def _folded(character: str) -> str:
         return _SINGLE[character]
     parts = unicodedata.normalize("NFKD", character)
     if parts[0].isascii() and parts[0].isalnum():
-        return "".join(part for part in parts if not unicodedata.combining(part)).lower()
+        return "".join("/" if part == "⁄" else part for part in parts if not unicodedata.combining(part)).lower()
     # A mark on its own, left by lower() or by text that is not composed.
     return "" if unicodedata.category(character) == "Mn" and "COMBINING" in unicodedata.name(character, "") else character

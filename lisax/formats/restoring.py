@@ -1,8 +1,9 @@
 """Case, accents and punctuation of a verbalizer's folded output, taken from its input.
 
 Where the words of the title or of a value stand in the output, they are written as there; then single words of them;
-then numbers that say the same (`3,800` for `3800.0`), where the input writes them in one way only. Names of values
-(headers, relations) are common words, and stay small.
+then numbers that say the same (`3,800` for `3800.0`), where the input writes them in one way only. Punctuation that the
+output has not got comes back where no other value has the same words (`C`, `C++`), but never to a number: `5` is not
+`-5`. Names of values (headers, relations) are common words, and stay small.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ class Restorer:
 
     def __init__(self, triples: Triples):
         surfaces = dict.fromkeys([triples.title, *(value for _, value in triples.pairs)])
-        self._phrases: dict[tuple[str, ...], str] = {}
+        self._phrases: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for surface in surfaces:
-            if words := tuple(_words(surface)):
-                self._phrases.setdefault(words, surface)
+            if RUN.search(surface):
+                self._phrases[tuple(RUN.findall(fold(surface)))].append(surface)
         self._longest = max(map(len, self._phrases), default=0)
         self._words: dict[str, str] = {}
         for run in (run for surface in surfaces for run in RUN.findall(surface)):
@@ -59,26 +60,33 @@ class Restorer:
             length = next((n for n in range(min(self._longest, len(runs) - at), 0, -1)
                            if tuple(words[at:at + n]) in self._phrases), 0)
             phrase = tuple(words[at:at + length])
+            found = None
             if length > 1 or length and words[at] not in FUNCTION_WORDS:
-                yield _fitted(text, runs[at].start(), runs[at + length - 1].end(), self._phrases[phrase])
-            elif (word := self._words.get(words[at])) and words[at] not in FUNCTION_WORDS:
-                yield runs[at].start(), runs[at].end(), word
-            at += max(length, 1)
+                found = _fitted(text, runs[at].start(), runs[at + length - 1].end(), self._phrases[phrase])
+            if found is None:
+                length, word = 1, self._words.get(words[at])
+                if word and words[at] not in FUNCTION_WORDS:
+                    found = runs[at].start(), runs[at].end(), word
+            if found is not None:
+                yield found
+            at += length
 
 
-def _words(text: str) -> list[str]:
-    return [fold(run) for run in RUN.findall(text)]
-
-
-def _fitted(text: str, start: int, end: int, surface: str) -> tuple[int, int, str]:
-    """The place of a phrase with as much of the punctuation around it as the surface brings along."""
-    runs = list(RUN.finditer(surface))
-    before, after = fold(surface[:runs[0].start()]), fold(surface[runs[-1].end():])
-    if before and text[:start].endswith(before):
-        start -= len(before)
-    if after and text.startswith(after, end):
-        end += len(after)
-    return start, end, surface
+def _fitted(text: str, start: int, end: int, surfaces: list[str]) -> tuple[int, int, str] | None:
+    """The place of a phrase with the punctuation around it, and which of the surfaces stands there: the longest that
+    does as a whole, else the only one, with as much of its punctuation as the text has."""
+    places = []
+    for surface in surfaces:
+        runs = list(RUN.finditer(surface))
+        first, last = runs[0].start(), runs[-1].end()
+        before, core, after = fold(surface[:first]), fold(surface[first:last]), fold(surface[last:])
+        ahead, behind = text[:start].endswith(before), text.startswith(after, end)
+        whole = ahead and behind and text[start:end] == core
+        places.append((whole, len(surface), start - len(before) * ahead, end + len(after) * behind, surface))
+    whole, _, start, end, surface = max(places, key=lambda place: place[:2])
+    same = len(surfaces) == 1 and any(map(str.isalpha, surface)) \
+        and NUMBER.findall(text[start:end]) == NUMBER.findall(fold(surface))
+    return (start, end, surface) if whole or same else None
 
 
 def _value(number: str) -> str:

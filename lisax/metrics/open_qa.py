@@ -53,5 +53,5 @@ def recall(answers: Mapping[str, Sequence[str]], texts: Mapping[str, Sequence[st
 
 def answered(answers: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> dict[str, float | int]:
     """`{"exact_match": …, "questions": n}`; a question without a prediction is wrong."""
-    right = sum(exact_match(predictions.get(i, ""), of_question) for i, of_question in answers.items())
+    right = sum(i in predictions and exact_match(predictions[i], of_question) for i, of_question in answers.items())
     return {"exact_match": right / max(1, len(answers)), "questions": len(answers)}

@@ -131,7 +131,7 @@ def answer_coverage(examples: Iterable[tuple[Sequence[str], str, str]]) -> dict[
 
 def faithfulness(units: Iterable[tuple[Triples, str]]) -> dict[str, float | int | None]:
     """Of (unit, text): the share of texts that lose and invent nothing that can be checked without a list of words, and
-    the shares of all numbers and dates, and of all names, of the units that their texts hold."""
+    the shares of all numbers, dates and joined numbers (`3-2`), and of all names, of the units that their texts hold."""
     texts = faithful = numbers = numbers_kept = names = names_kept = 0
     for triples, text in units:
         facts = Facts(triples)
@@ -140,7 +140,7 @@ def faithfulness(units: Iterable[tuple[Triples, str]]) -> dict[str, float | int 
         faithful += judgement.faithful
         lost_names = sum(lost in facts.names for lost in judgement.lost)
         names, names_kept = names + len(facts.names), names_kept + len(facts.names) - lost_names
-        wanted = len(facts.numbers) + len(facts.dates)
+        wanted = len(facts.numbers) + len(facts.dates) + len(facts.joined)
         numbers, numbers_kept = numbers + wanted, numbers_kept + wanted - (len(judgement.lost) - lost_names)
     return {"faithful": faithful / texts if texts else None,
             "numbers_and_dates_kept": numbers_kept / numbers if numbers else None,

@@ -27,9 +27,8 @@ def main(args: argparse.Namespace) -> int:
     from lisax.corpora.plain import read_questions
     from lisax.metrics import open_qa
     from lisax.pipelines.reader import Reader
-    from lisax.pipelines.retriever import Retriever, retrieve
+    from lisax.pipelines.retriever import PassageSearch, Retriever
     from lisax.pipelines.stages import counting
-    from lisax.retrieval.mixed import MixedIndex
 
     method = args.method or ("fused" if args.retriever else "bm25")
     if (method != "bm25") != (args.retriever is not None):
@@ -37,10 +36,9 @@ def main(args: argparse.Namespace) -> int:
                                                       "uses no retriever: leave --retriever out"))
     questions, reader = {question.id: question for question in read_questions(args.questions)}, Reader.open(args.reader)
     retriever = None if args.retriever is None else Retriever.open(args.retriever)
-    runs = retrieve(args.index, {i: question.text for i, question in questions.items()}, args.k, method=method,
-                    retriever=retriever, exact=not args.approximate)
-    index = MixedIndex.open(args.index)
-    read = [(question.text, [index.passage(hit) for hit, _ in runs[i][:reader.passages]])
+    search = PassageSearch(args.index, method=method, retriever=retriever, exact=not args.approximate)
+    runs = search({i: question.text for i, question in questions.items()}, args.k)
+    read = [(question.text, [search.index.passage(hit) for hit, _ in runs[i][:reader.passages]])
             for i, question in questions.items()]
     with counting(sum(len(passages) for _, passages in read), "passages") as advance:
         answers = reader.read(read, progress=advance)

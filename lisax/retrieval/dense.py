@@ -26,7 +26,7 @@ from typing import Protocol
 import numpy as np
 
 from lisax.records import DataError, LisaxError
-from lisax.retrieval.folder import Writing, open_component, read_components, writing
+from lisax.retrieval.folder import Writing, open_component, read_components, unchanged, writing
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passage_store import PassageStore
 from lisax.retrieval.passages import Passage, Source
@@ -132,7 +132,7 @@ class DenseIndex:
 
     @classmethod
     def open(cls, folder: str | os.PathLike) -> DenseIndex:
-        return cls(Path(folder))
+        return unchanged(folder, lambda: cls(Path(folder)))
 
     def search(self, vectors: np.ndarray, k: int, *, exact: bool = True) -> list[Hits]:
         """Up to `k` (passage id, dot product) of each query's vector; of equal ones kept, the earlier passage first."""

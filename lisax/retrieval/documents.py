@@ -19,6 +19,7 @@ from lisax.retrieval.bm25_builder import B, K1, Bm25Builder
 from lisax.retrieval.folder import Writing, read_components, writing
 from lisax.retrieval.interleave import alternate
 from lisax.retrieval.pages import PagesBuilder, PageStore
+from lisax.retrieval.passage_store import has_passages
 from lisax.retrieval.titles import TitleIndex, TitlesBuilder
 
 COMPONENTS = (bm25.NAME, titles.NAME, pages.NAME)
@@ -55,6 +56,8 @@ def add_documents(documents: Iterable[Document], folder: str | os.PathLike) -> D
 
 def _write(state: Writing, documents: Iterable[Document], components: Sequence[str], *, extend: bool,
            k1: float = K1, b: float = B) -> None:
+    if has_passages(state.components):
+        raise LisaxError(f"{state.folder} is an index of passages (`lisax index mixed`): give another folder")
     texts = Bm25Builder(state, k1=k1, b=b, extend=extend) if bm25.NAME in components else None
     others = [build(state, extend=extend)
               for name, build in ((titles.NAME, TitlesBuilder), (pages.NAME, PagesBuilder)) if name in components]

@@ -3,7 +3,8 @@
 Writing `meta.json` is the only act that changes an index, and it is atomic: parts are written first, each in
 a new folder, and an interruption before that leaves the index as it was (or none). Several components (BM25,
 titles, pages) stand in one folder and change together. Parts that `meta.json` does not name are what an
-interrupted build left; the next build removes them. Builds of one folder exclude each other by a lock.
+interrupted build left; the next build removes them. Builds of one folder exclude each other by a lock. Readers
+need none: what is open stays as it was, and `unchanged` opens again what was exchanged meanwhile.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from lisax.records import DataError, LisaxError, write_json
 
@@ -24,6 +26,7 @@ FORMAT, VERSION = "lisax index", 1
 META, LOCK = "meta.json", ".lock"
 # What `lisax index` builds a component as, where it is not `documents`.
 KINDS = {"cells": "cells", "tables": "cells", "table_text": "tables"}
+Index = TypeVar("Index")
 
 
 def read_components(folder: str | os.PathLike) -> dict[str, dict]:
@@ -41,11 +44,11 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
             for entry in manifest["files"].values():
                 entry["bytes"], entry["sha256"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"the index description is damaged ({error!r}); build the index again",
+        raise DataError(f"the index description is damaged ({error!r}); remove the folder and build the index again",
                         path=meta) from None
     if written != FORMAT or version != VERSION:
         raise DataError(f"expected '{FORMAT}' version {VERSION}, found '{written}' version {version}; "
-                        "build the index again", path=meta)
+                        "remove the folder and build the index again", path=meta)
     return manifests
 
 
@@ -67,6 +70,22 @@ def open_component(folder: str | os.PathLike, name: str) -> dict:
             raise DataError(f"the index is damaged: expected {entry['bytes']} bytes, found {size}; "
                             "build the index again", path=path)
     return manifest
+
+
+def unchanged(folder: str | os.PathLike, open_index: Callable[[], Index]) -> Index:
+    """What `open_index` gives while nobody changes the index: again where another process did, which removes files."""
+    meta = Path(folder) / META
+    while True:
+        before = meta.read_bytes() if meta.is_file() else None
+        failure = None
+        try:
+            index = open_index()
+        except (LisaxError, OSError) as error:
+            failure = error
+        if (meta.read_bytes() if meta.is_file() else None) == before:
+            if failure is not None:
+                raise failure
+            return index
 
 
 def check(folder: str | os.PathLike) -> int:

@@ -20,7 +20,7 @@ from lisax.records import DataError, LisaxError
 from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import B, K1, Bm25Builder
-from lisax.retrieval.folder import Writing, read_components, writing
+from lisax.retrieval.folder import Writing, read_components, unchanged, writing
 from lisax.retrieval.passage_store import PassagesBuilder, PassageStore, component
 from lisax.retrieval.passages import Passage, Source, source_of
 
@@ -40,7 +40,7 @@ def build_index(sources: Mapping[Source, Iterable[Passage]], out: str | os.PathL
     with writing(out) as state:
         removed = set(state.components)
         _change(state, sources, form, Bm25Builder(state, k1=k1, b=b), {}, removed)
-    return MixedIndex(Path(out))
+    return MixedIndex.open(out)
 
 
 def add_sources(sources: Mapping[Source, Iterable[Passage]], folder: str | os.PathLike, *,
@@ -51,7 +51,7 @@ def add_sources(sources: Mapping[Source, Iterable[Passage]], folder: str | os.Pa
         if there := [source for source in sources if source in parts]:
             raise LisaxError(f"{folder} has passages of '{there[0]}' already: remove the source first")
         _change(state, sources, form, Bm25Builder(state, extend=True), parts)
-    return MixedIndex(Path(folder))
+    return MixedIndex.open(folder)
 
 
 def remove_source(source: Source, folder: str | os.PathLike) -> MixedIndex:
@@ -66,7 +66,7 @@ def remove_source(source: Source, folder: str | os.PathLike) -> MixedIndex:
         kept = {part for of_source in parts.values() for part in of_source}
         _change(state, {}, "", Bm25Builder(state, extend=True, keep=kept), parts,
                 [name for name in state.components if name.endswith(f"-{source}")])
-    return MixedIndex(Path(folder))
+    return MixedIndex.open(folder)
 
 
 def _parts(state: Writing) -> dict[Source, list[str]]:
@@ -113,7 +113,7 @@ class MixedIndex:
 
     @classmethod
     def open(cls, folder: str | os.PathLike) -> MixedIndex:
-        return cls(Path(folder))
+        return unchanged(folder, lambda: cls(Path(folder)))
 
     def __len__(self) -> int:
         return len(self.bm25)

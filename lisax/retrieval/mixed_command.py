@@ -130,7 +130,7 @@ def retrieve_passages(args: argparse.Namespace) -> int:
         raise LisaxError(f"{args.index} is an index of passages, which `lisax retrieve` searches by BM25: leave "
                          "--method, --mode, --mediawiki and --cluster out (`lisax answer` searches vectors too)")
     claims, index = list(read_claims(args.claims)), MixedIndex.open(args.index)
-    found = index.search([claim.text for claim in claims], args.k or 100)
+    found = index.search([claim.text for claim in claims], 100 if args.k is None else args.k)
     hits = [Hit(claim.id, passage, rank, score) for claim, of_claim in zip(claims, found, strict=True)
             for rank, (passage, score) in enumerate(of_claim, start=1)]
     write_run(args.out, hits, "lisax-mixed-bm25")

@@ -165,10 +165,15 @@ def dump(lines=()):
 
 @pytest.mark.parametrize("name, pack", [("d.json", bytes), ("d.json.gz", gzip.compress), ("d.json.bz2", bz2.compress)])
 def test_wikidata_in_two_readings(tmp_path, name, pack):
-    (tmp_path / name).write_bytes(pack(dump(['{"id": "Q6", broken', "3"]).encode()))
+    (tmp_path / name).write_bytes(pack(dump(['{"id": "Q6", broken', "3", json.dumps(entity("Q7", "\ud800"))]).encode()))
     watch = Watch()
     assert list(open_folder(tmp_path).graphs(watch)) == [ADA]
-    assert watch.warnings == [f"lines that are no entity (skipped): 2, first at {tmp_path / name}:10"]
+    assert watch.warnings == [f"lines that are no entity (skipped): 3, first at {tmp_path / name}:10"]
+
+
+def test_a_label_for_all_languages_stands_in():
+    labels = {"mul": {"value": "Ada Lovelace"}, "de": {"value": "Ada"}}
+    assert [wikidata.label_of({"labels": labels}, language) for language in ("en", "de")] == ["Ada Lovelace", "Ada"]
 
 
 @settings(max_examples=200, deadline=None)

@@ -38,3 +38,8 @@ def test_recall_counts_questions_with_an_answer_among_the_first():
     texts = {"a": ["has x"], "b": ["no", "no", "y!"], "c": ["z"] * 0, "d": ["x"]}
     assert recall(answers, texts, (1, 2, 3)) == {"R@1": 0.25, "R@2": 0.25, "R@3": 0.5, "questions": 4}
     assert answered(answers, {"a": "X.", "b": "x"}) == {"exact_match": 0.25, "questions": 4}
+
+
+def test_a_question_without_a_prediction_is_wrong():
+    assert exact_match("", ["The The"])  # all articles
+    assert answered({"a": ["The The"], "b": ["b"]}, {"b": "the B"}) == {"exact_match": 0.5, "questions": 2}

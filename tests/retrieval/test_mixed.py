@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lisax import cli
 from lisax.corpora import open_folder
 from lisax.records import DataError, LisaxError
-from lisax.retrieval import mixed
+from lisax.retrieval import bm25, mixed, passage_store
 from lisax.retrieval.folder import check
 from lisax.retrieval.mixed_command import passages_of
 from lisax.retrieval.passages import Passage, Source, source_of
@@ -110,7 +110,41 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     with pytest.raises(DataError, match="made.jsonl"):
         (tmp_path / "made.jsonl").write_text('{"id": "x", "text": "y"}\n', encoding="utf-8")
         mixed.add_sources(passages_of(open_folder(world), ["tables"], tmp_path / "made.jsonl"), index)
+    for extra in ([], ["--add"]):
+        assert cli.main(["index", "documents", "--corpus", str(world), "--out", str(index), *extra]) == 1
+        assert "is an index of passages" in capsys.readouterr().err
     assert list(mixed.MixedIndex.open(index).sources) == [Source.TEXT]
     assert cli.main(["index", "documents", "--corpus", str(world), "--out", str(tmp_path / "pages")]) == 0
     with pytest.raises(LisaxError, match="no index of passages"):
         mixed.MixedIndex.open(tmp_path / "pages")
+    (tmp_path / "claims.jsonl").write_text('{"id": "1", "claim": "goals"}\n')
+    assert cli.main(["retrieve", "--index", str(index), "--claims", str(tmp_path / "claims.jsonl"), "--k", "0",
+                     "--out", str(tmp_path / "run.trec")]) == 1
+    assert "k >= 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3, 4])
+def test_an_index_that_is_changed_while_it_is_opened_is_one_or_the_other(tmp_path, monkeypatch, moment):
+    mixed.build_index({source: made(source, [f"{source} echo"]) for source in Source}, tmp_path)
+    opened = []
+
+    def component(folder, name, original=passage_store.open_component):
+        opened.append(name)
+        if len(opened) == moment:  # another process removes what is being opened
+            monkeypatch.undo()
+            mixed.remove_source(Source.GRAPH, tmp_path)
+        return original(folder, name)
+
+    monkeypatch.setattr(passage_store, "open_component", component)
+    monkeypatch.setattr(bm25, "open_component", component)
+    found = mixed.MixedIndex.open(tmp_path)
+    assert opened and list(found.sources) == [Source.TEXT, Source.TABLE]
+    assert all(found.passage(hit) for hit, _ in found.search(["echo"], 5, threads=1)[0])
+
+
+def test_what_was_opened_stays_as_it_was(tmp_path):
+    before = mixed.build_index({source: made(source, [f"{source} echo"]) for source in Source}, tmp_path)
+    mixed.remove_source(Source.TABLE, tmp_path)
+    hits = before.search(["echo"], 5, threads=1)[0]
+    assert {hit for hit, _ in hits} == {f"{source}:x:0" for source in Source}
+    assert before.passage("table:x:0") == made(Source.TABLE, ["table echo"])[0]
