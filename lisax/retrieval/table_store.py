@@ -61,7 +61,6 @@ class TablesBuilder:
                        "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
                        "files": [name for part in self._parts for name in self._state.names(part)]}}
 
-
     def is_as_before(self) -> bool:
         """Whether these are the tables that the index had, in the same order."""
         parts = self._state.components.get(NAME, {"parts": []})["parts"]
