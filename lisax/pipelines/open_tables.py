@@ -39,7 +39,7 @@ from lisax.sampling.table_examples import CLOSED, DEPTHS, TableExample
 
 DEPTH = max(DEPTHS)
 ROLES = (TRAIN, VALIDATION, REPORT)
-ORACLE = "oracle"  # the main fusion model on the gold table alone
+ORACLE = "oracle"  # a fusion model on the gold table alone
 
 
 class OpenTables(Pipeline):
@@ -254,7 +254,7 @@ class OpenTables(Pipeline):
             if is_fusion(model):
                 outputs += [self.scores_file(model, role) for role in (VALIDATION, REPORT)]
                 work = functools.partial(self._predict_fusion, model)
-                if model == self.recipe.main:
+                if model == self.recipe.closest_to_gold:
                     outputs.append(self.predictions_file(ORACLE))
             self.stages.run(f"predict.{model}", work, outputs=outputs, after=[f"train.{model}", "examples"])
 
@@ -283,7 +283,7 @@ class OpenTables(Pipeline):
         threshold = self.threshold(model)
         self._write(model, examples, *judged(scores.probabilities, self.sufficiency(model, REPORT),
                                               threshold if self.undecided_claims else None))
-        if model == self.recipe.main:
+        if model == self.recipe.closest_to_gold:
             gold = self.examples(CLOSED, REPORT)
             self._write(ORACLE, gold, *judged(scorer.scores(gold).probabilities, None, None))
 

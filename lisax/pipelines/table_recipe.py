@@ -92,6 +92,12 @@ class TableRecipe:
         joint = [name for name in self.fusion if name.startswith("joint") and not name.endswith("attention")]
         return max(joint, key=depth_of) if joint else next(iter((*self.fusion, *self.text)), None)
 
+    @property
+    def closest_to_gold(self) -> str | None:
+        """The fusion model that reads the gold table alone: that of fewest tables. What has always read several side by
+        side, with attention, makes nothing of one."""
+        return min(self.fusion, key=depth_of, default=None)
+
 
 def depth_of(model: str) -> int:
     """k, the tables that a model reads for a claim; 0 for the claim alone."""

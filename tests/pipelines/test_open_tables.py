@@ -118,6 +118,8 @@ def test_names_of_models():
     assert [depth_of(name) for name in ("claim_only", "one", "top10", "uniform_top5")] == [0, 1, 10, 5]
     assert is_fusion("ternary_top1") and not is_fusion("top5")
     assert TableRecipe(train={"joint_top3": "a", "joint_top5_no_attention": "b", "closed": "c"}).main == "joint_top3"
+    assert TableRecipe(train={"joint_top5": "a", "joint_top1": "b", "closed": "c"}).closest_to_gold == "joint_top1"
+    assert TableRecipe(train={"closed": "c"}).closest_to_gold is None
 
 
 @pytest.mark.parametrize(("fields", "message"), [
