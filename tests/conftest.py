@@ -8,15 +8,12 @@ import sys
 
 import pytest
 
-from lisax.runtime import allocation
-
 # A third of the default's time; the code is slower, which tiny models do not show. No digit of a comparison rests on it.
 QUICK_COMPILATION = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true",
                      "--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    allocation.share_arena()  # as the verbs that use models do, before there are threads
     # Read by JAX when it is first imported, here or in a subprocess. Tests, their subprocesses and sessions share what
     # was compiled.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.rootpath / ".pytest_cache" / "jax"))

@@ -1,4 +1,4 @@
-"""How the C library keeps memory for programs that run on a CPU.
+"""How the C library keeps memory for programs that run on one core of a CPU.
 
 XLA takes all temporaries of a program when it starts and gives them back when it ends. glibc asks the kernel for large
 ones anew each time, which costs a micro model's training step a third of its time in page faults. Kept, they are there
@@ -18,16 +18,22 @@ ACCELERATORS = ("/dev/accel*", "/dev/vfio/[0-9]*", "/dev/nvidia[0-9]*")
 SMALL = 16_000_000  # parameters
 
 
+_shared = False
+
+
 def share_arena() -> None:
     """One arena for all threads, without which a thread keeps no piece above 64 MiB. To be called before threads start;
-    not where the work is an accelerator's, whose many threads that read data would wait for each other."""
-    if os.environ.get("JAX_PLATFORMS") == "cpu" or not any(map(glob.glob, ACCELERATORS)):
+    where a process has one core only: on more, threads that wait for each other's arena cost more than is gained."""
+    global _shared
+    on_cpu = os.environ.get("JAX_PLATFORMS") == "cpu" or not any(map(glob.glob, ACCELERATORS))
+    if on_cpu and len(os.sched_getaffinity(0)) == 1:
         _set(_ARENA_MAX, 1)
+        _shared = True
 
 
 def keep_freed(parameters: int) -> None:
-    """What programs free stays with the process, where their model has few parameters."""
-    if parameters <= SMALL:
+    """What programs free stays with the process, where threads share an arena and the model has few parameters."""
+    if _shared and parameters <= SMALL:
         _set(_MMAP_MAX, 0)
         _set(_TRIM_THRESHOLD, (1 << 31) - 1)
         _set(_TOP_PAD, 64 << 20)
