@@ -12,7 +12,6 @@ from pathlib import Path
 
 from lisax.pipelines.reporting import versions
 from lisax.records import write_json
-from lisax.runtime import allocation
 
 
 def arguments(doc: str, out: str, pages: int) -> argparse.Namespace:
@@ -20,7 +19,6 @@ def arguments(doc: str, out: str, pages: int) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path(out))
     parser.add_argument("--pages", type=int, default=pages)
     parser.add_argument("--seeds", type=int, default=3)
-    allocation.share_arena()  # as `lisax run` does
     return parser.parse_args()
 
 

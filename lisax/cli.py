@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from lisax import __version__
 from lisax.records import LisaxError
-from lisax.runtime import allocation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +57,6 @@ VERBS = {
 }
 # Verbs whose arguments are T5X's flags.
 GIN_VERBS = ("train", "eval", "infer", "plan", "run", "demo", "verbalizer")
-MODEL_VERBS = ("demo", "train", "eval", "infer", "rerank", "verify", "answer", "verbalize", "verbalizer", "run", "serve")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,8 +76,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from lisax.runtime.gin_files import rewrite_gin_flags
             arguments = rewrite_gin_flags(arguments)
         args = parser.parse_args(arguments)
-        if args.verb in MODEL_VERBS:
-            allocation.share_arena()
         verb = VERBS[args.verb]
         return getattr(importlib.import_module(verb.module), verb.main)(args)
     except LisaxError as error:

@@ -17,9 +17,8 @@ import numpy as np
 
 from lisax.models.stacking import stack, unstack
 from lisax.records import LisaxError
-from lisax.runtime import allocation
 from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, native_checkpoints, nested,
-                                       parameter_count, remove_incomplete, state_tree)
+                                       remove_incomplete, state_tree)
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, shapes_of, unreadable
@@ -44,9 +43,7 @@ def load_model(path: str | os.PathLike, kind: type, called: str) -> tuple[Any, d
     if type(model) is not kind:
         raise LisaxError(f"{checkpoint.folder} is no {called} by its model.json")
     check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
-    parameters = nested(dict(checkpoint.read(checkpoint.parameters)))
-    allocation.keep_freed(parameter_count(parameters))
-    return model, parameters
+    return model, nested(dict(checkpoint.read(checkpoint.parameters)))
 
 
 def load_parameters(path: str | os.PathLike) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from lisax.records import LisaxError, atomic_write
-from lisax.runtime import allocation, data, hosts
+from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, CheckpointWriter, best_checkpoint, checkpoint_folder,
                                        latest_checkpoint, parameter_count, read_metrics, read_model_json)
 from lisax.runtime.objectives import objective_of
@@ -61,9 +61,7 @@ def train(config: TrainConfig) -> TrainResult:
                      + (f" and was not better since {waiting.best_step}" if first_step < total else "")
                      + ": nothing to train")
         return _result(config, state, started)
-    parameters = parameter_count(state.parameters)
-    allocation.keep_freed(parameters)
-    progress.say(f"{parameters / 1e6:.1f} M parameters, {partitioner.mesh.devices.size} "
+    progress.say(f"{parameter_count(state.parameters) / 1e6:.1f} M parameters, {partitioner.mesh.devices.size} "
                  f"{jax.default_backend()} device(s), steps {first_step} to {total}")
 
     microbatches = config.trainer.num_microbatches or 1
