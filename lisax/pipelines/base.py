@@ -47,6 +47,8 @@ class Pipeline(ABC):
         self.data, self.out, self.recipe = data, Path(out), recipe
         if until is not None and until not in self.stage_names:
             raise LisaxError(f"this recipe has no stage '{until}'; its stages are {', '.join(self.stage_names)}")
+        if not recipe.warm_up and (named := sorted(filter(is_of_warm_up, recipe.initial.values()))):
+            raise LisaxError(f"the recipe starts models from {', '.join(named)} and has no warm_up")
         self.stages = Stages(self.out, until)
         self.preset = presets.get(recipe.preset)
         self.reported_split = "test" if any(map(self.has_gold, self._claims_if_there("test"))) else "dev"
@@ -186,6 +188,10 @@ class Pipeline(ABC):
         self.stages.run(WARM_UP, work, outputs=models, after=["world", "vocabulary"],
                         settings=dataclasses.asdict(recipe) | {"vocabulary": None, "gin": gin_text(self.recipe.warm_up)})
 
+    def warm_up_model(self, name: str) -> Path:
+        """MODEL_DIR of `warm_up/MODEL`."""
+        return self.out / WARM_UP / "models" / name.removeprefix(f"{WARM_UP}/")
+
     def train_model(self, model: str, task: str, after: Sequence[str], *, lengths: Mapping[str, int] | None,
                     data: Path | None = None) -> None:
         """Trains one model by its gin file, from what the recipe says it starts from.
@@ -198,9 +204,9 @@ class Pipeline(ABC):
         if initial in recipe.train:
             after = [*after, f"train.{initial}"]
             initial = self.model_dir(initial)
-        elif initial and initial.startswith(f"{WARM_UP}/"):
+        elif initial and is_of_warm_up(initial):
             after = [*after, WARM_UP]
-            initial = self.out / WARM_UP / "models" / initial.removeprefix(f"{WARM_UP}/")
+            initial = self.warm_up_model(initial)
 
         def work() -> None:
             train_by_gin(gin_file, folder, task, seed=self.seed_of(model), lengths=lengths, initial=initial,
@@ -209,6 +215,10 @@ class Pipeline(ABC):
         self.stages.run(f"train.{model}", work, outputs=[folder], after=after,
                         settings={"gin": gin_text(gin_file), "lengths": lengths, "task": task,
                                   "seed": self.seed_of(model), "initial": str(initial) if initial else None})
+
+
+def is_of_warm_up(initial: str) -> bool:
+    return initial.startswith(f"{WARM_UP}/")
 
 
 def make_vocabulary(recipe: Any, file: Path, texts: Iterator[str],

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lisax.corpora.fever import read_predictions, write_predictions
 from lisax.formats.families import Family
-from lisax.pipelines.base import gin_text
+from lisax.pipelines.base import WARM_UP, gin_text, is_of_warm_up
 from lisax.pipelines.inference import rank_to_file, verify
 from lisax.pipelines.mixed_evidence import MixedEvidence
 from lisax.pipelines.text_model import TextModel
@@ -33,16 +33,23 @@ AT_HAND, SPLIT, WITHHELD, TABLES = "pages at hand", "split", "pages withheld", "
 
 
 class ClaimChecks:
-    """The stages of a run that check claims, in its folder `claims`."""
+    """The stages of a run that check claims, in its folder `claims`.
+
+    Where their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary.
+    """
 
     def __init__(self, run: UdtQa):
         from lisax.pipelines.list5 import List5
 
         self._run, self.folder = run, run.out / "claims"
-        recipe = List5.read_recipe([run.recipe.claims])
-        self.recipe = dataclasses.replace(recipe, seed=run.recipe.seed)
+        self.recipe = dataclasses.replace(List5.read_recipe([run.recipe.claims]), seed=run.recipe.seed)
         self.labeller = self.recipe.labellers[-1]
-        self._pipeline = functools.partial(List5, run.data, self.folder / "list5", self.recipe)
+        recipe, initial = self.recipe, self.recipe.initial
+        self._of_warm_up = run.recipe.warm_up and not recipe.warm_up and any(map(is_of_warm_up, initial.values()))
+        if self._of_warm_up:
+            paths = {model: str(run.warm_up_model(path)) for model, path in initial.items() if is_of_warm_up(path)}
+            recipe = dataclasses.replace(recipe, initial=initial | paths, vocabulary=str(run.vocabulary_file))
+        self._pipeline = functools.partial(List5, run.data, self.folder / "list5", recipe)
 
     def verdicts_file(self, index: str) -> Path:
         return self.folder / f"{index}.jsonl"
@@ -50,6 +57,7 @@ class ClaimChecks:
     def run(self) -> None:
         models = [self.folder / "list5" / "models" / model for model in self.recipe.train]
         self._run.stages.run("claims.train", lambda: self._pipeline().train_models(), outputs=models,
+                             after=[WARM_UP] if self._of_warm_up else [],
                              settings={"recipe": dataclasses.asdict(self.recipe), "data": self._run.data_print,
                                        "gin": gin_text(self._run.recipe.claims)})
         for index in self._run.recipe.indexes:

@@ -59,7 +59,13 @@ class UdtQa(Pipeline):
                 names += [f"examples.{model}", f"train.{model}"]
         for learned, index in recipe.settings:
             names += [f"swap.{learned}.{index}"] * (learned != index) + [f"answer.{learned}.{index}"]
-        return names + (["claims.train", *(f"claims.{index}" for index in recipe.indexes)] if recipe.claims else [])
+        return names + (["claims.train", *(f"claims.{index}" for index in recipe.indexes)] if self.checks_claims else [])
+
+    @property
+    def checks_claims(self) -> bool:
+        """Whether the recipe has claims checked and the data has some to learn from and to check."""
+        splits = self.data.splits
+        return bool(self.recipe.claims) and "train" in splits and ("dev" in splits or "test" in splits)
 
     @property
     def claim_splits(self) -> Sequence[str]:
@@ -100,7 +106,7 @@ class UdtQa(Pipeline):
         self.train_models()
         for learned, index in self.recipe.settings:
             self.answer(learned, index)
-        if self.recipe.claims:
+        if self.checks_claims:
             self.claim_checks.run()
 
     @functools.cached_property

@@ -45,7 +45,7 @@ def _figures(run: UdtQa) -> dict:
     return {
         "settings": settings,
         "indexes": {index: MixedIndex.open(run.index_folder(index, index)).sources for index in run.recipe.indexes},
-        "claims": run.claim_checks.figures() if run.recipe.claims else None,
+        "claims": run.claim_checks.figures() if run.checks_claims else None,
         "withheld_pages": run.recipe.withheld_pages,
         "method": run.recipe.method,
         "questions": {role: len(found) for role, found in run.claims.items()},

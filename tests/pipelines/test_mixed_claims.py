@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from lisax.pipelines.question_recipe import QuestionRecipe
 from lisax.pipelines.stages import Stopped
 from lisax.pipelines.udt_qa import UdtQa
 from lisax.pipelines.udt_qa_report import _claims_table
-from lisax.records import Claim, Label
+from lisax.records import Claim, Label, LisaxError
 
 
 class Words:
@@ -34,11 +36,14 @@ class Words:
         return np.array([[0.9, 0.05, 0.05] if share > 0.7 else [0.05, 0.05, 0.9] for share in shares])
 
 
+READER = {"reader": "experiments/udt_qa/span_reader_micro.gin"}
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("claims")
     world.write(folder / "world", 150)
-    recipe = QuestionRecipe(train={"reader": "experiments/udt_qa/span_reader_micro.gin"}, method="bm25", passages=5,
+    recipe = QuestionRecipe(train=READER, method="bm25", passages=5,
                             withheld_pages=0.4, claims="experiments/list5/demo.gin", checked_claims=40)
     return UdtQa(open_folder(folder / "world"), folder / "out", recipe)
 
@@ -79,3 +84,30 @@ def test_claims_are_checked_against_every_index(run, monkeypatch):
     with pytest.raises(Stopped):
         run.stages.until = "claims.raw"
         run.claim_checks.run()  # done before, up to the stage asked for
+
+
+def test_models_of_claims_start_from_the_runs_warm_up_with_its_vocabulary(run, tmp_path, monkeypatch):
+    recipe = dataclasses.replace(run.recipe, claims="experiments/udt_qa/claims_micro.gin",
+                                 warm_up="experiments/open_tables/sentences_first.gin", train=READER)
+    warmed, made = UdtQa(run.data, tmp_path, recipe), []
+    monkeypatch.setattr(List5, "train_models", lambda self: made.append(self))
+    with pytest.raises(KeyError, match="warm_up"):  # the stage that has to come first
+        warmed.claim_checks.run()
+    warmed.stages.run("warm_up", lambda: None, outputs=[])
+    with pytest.raises(LisaxError, match="claims.train ended without"):
+        warmed.claim_checks.run()
+    (pipeline,) = made
+    assert pipeline.recipe.initial["rank_entities"] == str(tmp_path / "warm_up" / "models" / "rank_entities")
+    assert pipeline.recipe.vocabulary == str(tmp_path / "spiece.model")
+    cold = UdtQa(run.data, tmp_path / "cold", dataclasses.replace(recipe, warm_up=None))
+    with pytest.raises(LisaxError, match="warm_up/rank_entities and has no warm_up"):
+        cold.claim_checks.run()
+
+
+def test_questions_alone_are_answered_and_no_claims_checked(run, tmp_path):
+    for file in run.data.folder.iterdir():
+        if "claims" not in file.name:
+            (tmp_path / file.name).symlink_to(file)
+    alone = UdtQa(open_folder(tmp_path), tmp_path / "out", dataclasses.replace(run.recipe, train=READER))
+    assert run.checks_claims and not alone.checks_claims
+    assert alone.stage_names == [stage for stage in run.stage_names if not stage.startswith("claims.")]
