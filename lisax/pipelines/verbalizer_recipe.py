@@ -30,6 +30,9 @@ class VerbalizerRecipe:
     target_threshold: float = 0.6  # ROUGE-1 that an output on the target data needs to be in ID-T
     faithful_only: bool = True  # ours: outputs that needed the rule are not in ID-T
     target_units: int | None = None  # rows and sub-graphs of the target data that are verbalized for ID-T; None: all
+    # Ours, for models that start from nothing: copies of each training pair with other names and numbers, so many for
+    # each value that it has; see `Swapper`.
+    swapped_copies: int = 0
     beam_size: int = 10
     max_pairs: int | None = None  # read at once
     plain_word_count: int = 3  # times a word must be said of inputs without it to be one that any text may use

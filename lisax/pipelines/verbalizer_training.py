@@ -7,6 +7,7 @@ high ROUGE-1 against their inputs are sampled to the size of T-F (ID-T); a secon
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +27,7 @@ from lisax.pipelines.verbalizer_report import report
 from lisax.records import DataText, LisaxError, atomic_write, read_json_lines, write_json, write_json_lines
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling.files import hashed_share
+from lisax.sampling.swapping import Swapper
 from lisax.sampling.verbal_examples import (T, T_F, T_F_ID_T, VerbalExample, dev_examples, kept_curve, rouge_of, sample,
                                             training_examples)
 
@@ -138,8 +140,13 @@ class VerbalizerTraining:
                 raise LisaxError(f"{self.data.folder}: there are no texts for {'dev' if examples else 'train'}")
             scores = [rouge_of(example) for example in examples]
             kept = [example for example, score in zip(examples, scores) if score >= recipe.threshold]
+            swapper = Swapper(itertools.chain((example.triples for example in examples), self.target_units(reported=False))
+                              if recipe.swapped_copies else ())
             for stem, members in ((T, examples), (T_F, kept)):
-                write_json_lines(self.examples_file(stem, "train"), (example.to_row() for example in members))
+                copies = (copy for example in members for copy in swapper.copies(
+                    example, recipe.swapped_copies * len(example.triples.pairs), recipe.seed))
+                write_json_lines(self.examples_file(stem, "train"),
+                                 (example.to_row() for example in itertools.chain(members, copies)))
             for stem in (T, T_F, T_F_ID_T):
                 write_json_lines(self.examples_file(stem, "dev"), held)
             write_json(self.filter_file, {"threshold": recipe.threshold, "examples": len(examples), "kept": len(kept),
@@ -152,7 +159,9 @@ class VerbalizerTraining:
         outputs += [self.examples_file(T_F_ID_T, "dev"), self.filter_file, self._words_file]
         self.stages.run("pairs", work, outputs=outputs,
                         settings={"data": fingerprint(self.data.folder, besides=self.out), "threshold": recipe.threshold,
-                                  "share": recipe.validation_share, "words": recipe.plain_word_count})
+                                  "share": recipe.validation_share, "words": recipe.plain_word_count, **(
+                                      {"copies": [recipe.swapped_copies, recipe.seed, recipe.target_units,
+                                                  self.target_print]} if recipe.swapped_copies else {})})
 
     def build_vocabulary(self) -> None:
         """The given vocabulary, or one trained on the folded pairs and target units."""
@@ -210,13 +219,14 @@ class VerbalizerTraining:
 
         def work() -> None:
             filtered = list(read_examples(self.examples_file(T_F, "train")))
+            kept = json.loads(self.filter_file.read_text(encoding="utf-8"))["kept"]  # without their swapped copies
             texts = read_verbalized(self._outputs_file)
             good = [VerbalExample(unit, found.text, (found.text,))
                     for unit, found in zip(self.target_units(reported=False), texts, strict=True)
                     if not (recipe.faithful_only and found.fallback)
                     and Overlap.with_cells(unit).rouge1(found.text) >= recipe.target_threshold]
-            drawn = sample(good, len(filtered), recipe.seed)
-            say(f"  T-F {len(filtered):,}, ID-T {len(drawn):,} of {len(good):,} outputs above ROUGE-1 of "
+            drawn = sample(good, kept, recipe.seed)
+            say(f"  T-F {kept:,}, ID-T {len(drawn):,} of {len(good):,} outputs above ROUGE-1 of "
                 f"{recipe.target_threshold}")
             write_json_lines(out, (example.to_row() for example in (*filtered, *drawn)))
 
