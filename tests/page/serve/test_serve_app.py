@@ -249,6 +249,36 @@ def test_people_come_before_what_is_done_when_idle():
     worker.close()
 
 
+def test_what_is_done_when_idle_keeps_nobody_out_and_ends_nothing():
+    """To find the next bit of it may take long, and fail."""
+    worker, going_on, done = Worker("test", 5), threading.Event(), threading.Event()
+
+    def found():
+        going_on.wait(10)
+        raise FileNotFoundError("of a corpus that was removed meanwhile")
+        yield
+
+    worker.when_idle(found())
+    worker.when_idle([done.set])
+    with ThreadPoolExecutor(1) as people:
+        asked = people.submit(worker.submit, lambda: "answered").result(5)
+    going_on.set()
+    assert asked.result(10) == "answered" and done.wait(10)
+    worker.close()
+
+
+def test_a_corpus_that_is_removed_while_models_warm_up_ends_nothing(browser, page):
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    page.engine._opened.clear()
+    warming = page.engine.warming(page.library)
+    next(warming)
+    browser.fill(f"/corpora/{list(page.library)[-1].id}/remove")
+    done = threading.Event()
+    page.worker.when_idle(warming)
+    page.worker.when_idle([done.set])
+    assert done.wait(10) and browser.ask(QUESTION).status_code == 200
+
+
 def test_warming_asks_everything_that_can_be_asked(page, monkeypatch):
     asked = []
     monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((corpus.id, kind, text)))
