@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import re
 import secrets
@@ -92,11 +93,15 @@ class Library:
                 raise LisaxError(f"There are {self.limits.corpora} uploaded corpora already: remove one first.")
             made = Path(scratch) / "corpus"
             (made / "files").mkdir(parents=True)
-            watch = Watch()
-            found = [table for number, (file, content) in enumerate(files)
-                     for table in self._read(made / "files", number, file, content, watch)]
-            found = [table for table in found if table.rows and table.header]
-            self._check_size("these files", len(found), sum(len(table.header) * len(table.rows) for table in found))
+            watch, found, cells, characters = Watch(), [], 0, 0
+            for number, (file, content) in enumerate(files):
+                for table in self._read(made / "files", number, file, content, watch):
+                    if table.rows and table.header:
+                        found.append(table)
+                        # Counted as they come: cells that span many make much of a small file.
+                        cells += len(table.header) * len(table.rows)
+                        characters += sum(map(len, itertools.chain(table.header, *table.rows)))
+                        self._check_size("these files", len(found), cells, characters)
             if not found:
                 raise LisaxError("There is no table with a row in these files.")
             table_text.build_index(found, made / "index")
@@ -109,32 +114,37 @@ class Library:
             self._corpora[corpus.id] = corpus
         return corpus
 
-    def _read(self, folder: Path, number: int, file: str, content: bytes, watch: Watch) -> list[Table]:
+    def _read(self, folder: Path, number: int, file: str, content: bytes,
+              watch: Watch) -> Iterator[Table]:
         """The tables of one file. Its suffix says what it is; its name becomes part of ids and titles."""
         shown = titles.one_line(re.split(r"[/\\]", file)[-1])[:self.limits.name_characters] or "a file"
         suffix = Path(shown).suffix.lower()
         if suffix not in CSV | HTML:
             raise LisaxError(f"'{shown}' is not a table that can be read here: expected a name that ends in "
                              f"{', '.join(sorted(CSV | HTML))}.")
-        if suffix in HTML:  # counted before they are parsed, which takes a hundred times their memory
-            tags = content.replace(b"\0", b"").lower()
-            self._check_size(f"'{shown}'", tags.count(b"<table"), tags.count(b"<td") + tags.count(b"<th"))
         path = folder / f"{number}{suffix}"
         path.write_bytes(content)
+        if suffix in HTML:  # counted before they are parsed, which takes a hundred times their memory
+            tags = html_tables.decode(content, Place(path, None, Watch())).lower()
+            self._check_size(f"'{shown}'", tags.count("<table"), tags.count("<td") + tags.count("<th"))
         name = f"{number + 1}-{_UNWANTED.sub('_', Path(shown).stem).strip() or 'table'}"
         place = Place(path, None, watch, self.limits.table)
         try:
             if suffix in HTML:
-                return list(html_tables.read_tables(name, place))
-            table = csv_tables.read_table(name, place)
-            return [dataclasses.replace(table, title=Path(shown).stem.replace("_", " "))]
+                yield from html_tables.read_tables(name, place)
+            else:
+                table = csv_tables.read_table(name, place)
+                yield dataclasses.replace(table, title=Path(shown).stem.replace("_", " "))
         except DataError as error:
             where = f", line {error.line}" if error.line is not None else ""
             said = str(error).removeprefix(f"{path}:").removeprefix(f"{error.line}:").strip()
             raise LisaxError(f"'{shown}'{where}: {said}.") from None
 
-    def _check_size(self, what: str, tables: int, cells: int) -> None:
+    def _check_size(self, what: str, tables: int, cells: int, characters: int = 0) -> None:
         limits = self.limits
+        if characters > limits.upload_characters:
+            raise LisaxError(f"The cells of {what}, each as often as it spans others, have more than the "
+                             f"{limits.upload_characters:,} characters that are taken at once.")
         if tables > limits.upload_tables or cells > limits.upload_cells:
             raise LisaxError(f"{tables:,} tables with {cells:,} cells in {what}; at most {limits.upload_tables:,} with "
                              f"{limits.upload_cells:,} are taken at once.")

@@ -17,6 +17,7 @@ class Limits:
     upload_files: int = 100
     upload_tables: int = 2_000
     upload_cells: int = 500_000
+    upload_characters: int = 32 << 20  # of all cells
     corpora: int = 50  # uploaded ones
     name_characters: int = 100
     waiting: int = 20

@@ -14,6 +14,7 @@ from small_page import Browser, build_index, models, open_page, shown, words
 from markup import HOSTILE
 
 from lisax.corpora import open_folder
+from lisax.corpora.grid import make_table
 from lisax.page.serve.limits import Limits
 from lisax.page.serve.worker import Worker
 
@@ -198,12 +199,31 @@ def test_too_many_files_and_too_large_ones(tmp_path, index, made):
     page.close()
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp037"])
 def test_a_page_of_too_many_cells_is_not_even_parsed(browser, monkeypatch, encoding):
     monkeypatch.setattr("lisax.corpora.html_tables.parse", lambda *_: pytest.fail("parsed"))
     for text in ("<TABLE><td>" * 2_001, "<table>" + "<Td>" * 500_001):
-        response = browser.fill("/corpora", name="many", files=[("files", ("x.html", text.encode(encoding)))])
+        content = (b"<meta charset=cp037>" if encoding == "cp037" else b"") + text.encode(encoding)
+        response = browser.fill("/corpora", name="many", files=[("files", ("x.html", content))])
         assert response.status_code == 400 and "at most 2,000" in words(shown(response))
+
+
+def test_small_pages_cannot_claim_much(browser, page, monkeypatch):
+    """Tables are counted as they come, and a page's title, which they all have, is cut."""
+    made = []
+    monkeypatch.setattr("lisax.corpora.html_tables.make_table",
+                        lambda *given, **named: made.append(make_table(*given, **named)) or made[-1])
+    spanning = b"<table><tr><td>h<tr><td rowspan=0 colspan=100>b" + b"<tr><td>" * 400 + b"</table>"
+    response = browser.fill("/corpora", name="x", files=[("files", (f"{i}.html", spanning * 20)) for i in range(5)])
+    assert response.status_code == 400 and "500,000" in words(shown(response)) and len(made) < 20
+    long = b"<table><tr><td>h<tr><td rowspan=0 colspan=100>" + b"word" * 500 + b"<tr>" * 400 + b"</table>"
+    response = browser.fill("/corpora", name="x", files=[("files", ("x.html", long))])
+    assert response.status_code == 400 and "33,554,432 characters" in words(shown(response))
+    made.clear()
+    titled = b"<title>%b</title><table><caption>%b<tr><td>a<tr><td>b</table>" % (b"x" * 100_000, b"y" * 3_000)
+    assert browser.fill("/corpora", name="x", files=[("files", ("x.html", titled))]).status_code == 200
+    assert [(len(table.title), len(table.caption)) for table in made] == [(2_000, 2_000)]
+    assert "titles and captions with more than 2,000 characters (cut)" in list(page.library)[-1].notes[0]
 
 
 def test_ten_people_at_once_get_answers(page):
