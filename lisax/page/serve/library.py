@@ -15,8 +15,9 @@ import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.corpora import csv_tables, html_tables, titles
 from lisax.corpora.grid import Place
@@ -28,6 +29,8 @@ from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 
 CARD = "corpus.json"
+GIVEN = "indexes.json"  # which index each id of a given corpus stands for, beside the folder of uploads
+REMOVED = ".removed-"
 _UNWANTED = re.compile(r"[^\w .()-]+")
 
 
@@ -66,16 +69,31 @@ class Library:
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
         self._corpora: dict[str, Corpus] = {}
+        known = _read_given(folder.with_name(GIVEN))
         for path in indexes:
-            components = frozenset(read_components(path))
-            corpus = Corpus(_free_id(_slug(path.resolve().name), self._corpora), path.resolve().name, path, components)
+            manifests = read_components(path)
+            corpus = Corpus(self._given_id(path, manifests, known), path.resolve().name, path, frozenset(manifests))
             if not (corpus.has_table_texts or corpus.has_cells or corpus.has_pages or corpus.has_passages):
                 raise DataError("no index of pages (`lisax index documents`), of tables (`lisax index tables`), of "
                                 "cells (`lisax index cells`) or of passages (`lisax index mixed`)", path=path)
             self._corpora[corpus.id] = corpus
+        write_json(folder.with_name(GIVEN), known)
         for card in sorted(folder.glob(f"*/{CARD}")):
+            if card.parent.name.startswith(REMOVED):  # and the server ended before its files were gone
+                shutil.rmtree(card.parent, ignore_errors=True)
+                continue
             corpus = _uploaded(card.parent)
             self._corpora[corpus.id] = corpus
+
+    def _given_id(self, path: Path, manifests: dict[str, dict], known: dict[str, dict]) -> str:
+        """The id that answers and feedback know an index by, whatever it is given beside: that of its folder, or else
+        of its content, where the folder was moved; a new one for an index that is not `known`, which then it is."""
+        own = {"path": str(path.resolve()), "content": {name: made["digest"] for name, made in manifests.items()}}
+        same = (name for part in own for name, other in known.items()
+                if other[part] == own[part] and name not in self._corpora)
+        found = next(same, None) or _free_id(_slug(path.resolve().name), known)
+        known[found] = own
+        return found
 
     def __iter__(self) -> Iterator[Corpus]:
         return iter(list(self._corpora.values()))
@@ -157,10 +175,24 @@ class Library:
                 raise LisaxError("Only an uploaded corpus can be removed.")
             del self._corpora[corpus_id]
             # Out of sight at once; what a question still reads goes when it is done.
-            gone = self.folder / f".removed-{corpus_id}"
+            gone = self.folder / f"{REMOVED}{corpus_id}"
             (self.folder / corpus_id).rename(gone)
             with contextlib.suppress(OSError):
                 shutil.rmtree(gone)
+
+
+def _read_given(path: Path) -> dict[str, dict]:
+    """{id: {"path", "content"}}; empty of a state that has had none."""
+    if not path.is_file():
+        return {}
+    try:
+        known = json.loads(path.read_bytes())
+        for given in known.values():
+            given["path"], given["content"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"it does not say which index is which ({error!r}); remove it, and name the indexes in the "
+                        "order in which they were given first", path=path) from None
+    return known
 
 
 def _uploaded(folder: Path) -> Corpus:
@@ -177,5 +209,5 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "corpus"
 
 
-def _free_id(wanted: str, taken: dict[str, Corpus]) -> str:
+def _free_id(wanted: str, taken: Mapping[str, Any]) -> str:
     return next(name for i in range(len(taken) + 1) if (name := f"{wanted}-{i}" if i else wanted) not in taken)

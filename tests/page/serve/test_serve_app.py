@@ -15,8 +15,11 @@ from markup import HOSTILE
 
 from lisax.corpora import open_folder
 from lisax.corpora.grid import make_table
+from lisax.page.serve.library import Library
 from lisax.page.serve.limits import Limits
 from lisax.page.serve.worker import Worker
+from lisax.records import DataError, Table
+from lisax.retrieval import table_text
 
 QUESTION = "What is the city of Mara Velin?"
 
@@ -156,6 +159,32 @@ def test_hostile_questions_cells_titles_and_file_names_stay_text(browser, page, 
     assert answer.status_code == 200
     shown(answer)
     shown(browser.get("/feedback"))
+
+
+def test_an_index_keeps_its_id_whatever_it_is_given_beside(tmp_path, index):
+    """Folders of indexes are mostly called the same; what was said of one is never said of another."""
+    def ids(*paths):
+        return [corpus.id for corpus in Library(paths, tmp_path / "state" / "corpora", Limits())]
+
+    other = tmp_path / "other" / "index"
+    table_text.build_index([Table("people-0", "Others", ("a",), (("b",),))], other)
+    assert ids(index) == ["index"] and ids(other) == ["index-1"] and ids(other, index) == ["index-1", "index"]
+    other.rename(tmp_path / "moved")
+    assert ids(tmp_path / "moved") == ["index-1"]
+    table_text.build_index([Table("people-1", "Others", ("a",), (("b",),))], tmp_path / "moved", add=True)
+    assert ids(tmp_path / "moved") == ["index-1"]
+    (tmp_path / "state" / "indexes.json").write_text("[]")
+    with pytest.raises(DataError, match="indexes.json.*which index is which"):
+        ids(index)
+
+
+def test_a_corpus_that_was_half_removed_stays_removed(browser, page, index, made, tmp_path):
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    (left,) = (path.parent for path in page.library.folder.glob("*/corpus.json"))
+    left.rename(left.with_name(f".removed-{left.name}"))  # and the server was killed
+    again = open_page(tmp_path / "state", index, made)
+    assert [corpus.id for corpus in again.library] == ["index"] and not list(again.library.folder.iterdir())
+    again.close()
 
 
 def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made, tmp_path):
