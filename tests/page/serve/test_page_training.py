@@ -124,6 +124,7 @@ def test_ctrl_c_in_the_terminal_reaches_the_training_too_which_saves_all_the_sam
     until((stand_in / "ready").exists)
     trainings._process.send_signal(signal.SIGINT)
     if is_stopped:  # by the page, which ends as well
+        time.sleep(0.1)
         trainings.stop()
     until(lambda: not trainings.is_running)
     assert (stand_in / "saved").exists() and trainings.get(1).state == STOPPED
