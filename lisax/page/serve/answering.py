@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lisax.formats.families import Family
 from lisax.formats.reading import Reads
 from lisax.page.serve.library import Corpus
-from lisax.records import Claim, Hit, LisaxError
+from lisax.records import Claim, Hit, Label, LisaxError
 
 if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
@@ -251,6 +251,9 @@ class Engine:
 
         index, model = self.cells(corpus), self.models[TABLE_VERIFIER]
         run = {claim.id: [hit.id for hit in retrieve(index, [claim], max(10, model.tables))]}
+        if not run[claim.id]:  # nothing is read, and nothing said of it: as of text
+            return {"source": TABLES, "label": str(Label.NOT_ENOUGH_INFO), "probabilities": [0.0, 0.0, 1.0],
+                    "evidence": [], "scores": [], "candidates": []}
         (found,) = table_inference.verify(
             model, [claim], run, self.tables(corpus).get, depth=model.tables,
             columns=lambda table, asked: index.columns(table, spans(asked), self.depths.columns))

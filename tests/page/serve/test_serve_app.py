@@ -15,6 +15,7 @@ from markup import HOSTILE
 
 from lisax.corpora import open_folder
 from lisax.corpora.grid import make_table
+from lisax.page.serve import export
 from lisax.page.serve.library import Library
 from lisax.page.serve.limits import Limits
 from lisax.page.serve.worker import Worker
@@ -102,6 +103,22 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
 
     number = page.store.feedback()[0].id
     assert "3 kept" in words(shown(browser.fill(f"/feedback/{number}/remove")))
+
+
+def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, page):
+    address = browser.ask("zzqxv", "claim").url.path
+    verdicts = page.store.last_answers(1)[0].result["verdicts"]
+    assert [(verdict["label"], verdict["probabilities"]) for verdict in verdicts] == [
+        ("NOT ENOUGH INFO", [0.0, 0.0, 1.0])] * 2
+    for source in ("text", "tables"):
+        browser.fill(f"{address}/feedback", say="verdict", source=source, label="NOT ENOUGH INFO")
+    browser.fill("/corpora", name="odd", files=[("files", ("odd.csv", b"a,b\n1,\n"))])
+    address = browser.ask("a 1", corpus=list(page.library)[-1].id).url.path
+    browser.fill(f"{address}/feedback", say="cell right", table="1-odd", row="1", column="2")
+    gathered = export.gather(page.store.feedback(), page.library, page.engine)
+    assert not gathered.claims and not gathered.table_claims and not gathered.questions
+    assert gathered.skipped == {"claims for which nothing was found": 2,
+                                "questions of which no cell is said to be right": 1}
 
 
 @pytest.mark.parametrize(("fields", "complaint"), [
