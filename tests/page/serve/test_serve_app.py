@@ -18,6 +18,7 @@ from lisax.corpora.grid import make_table
 from lisax.page.serve import export
 from lisax.page.serve.library import Library
 from lisax.page.serve.limits import Limits
+from lisax.page.serve.store import Store
 from lisax.page.serve.worker import Worker
 from lisax.records import DataError, Table
 from lisax.retrieval import table_text
@@ -132,6 +133,21 @@ def test_feedback_that_fits_nothing_is_refused(browser, page, fields, complaint)
     table = page.store.last_answers(1)[0].result["tables"][0]["id"]
     response = browser.fill(f"{address}/feedback", **{"table": table, **fields})
     assert response.status_code == 400 and complaint in words(shown(response)) and not page.store.feedback_count()
+
+
+def test_the_newest_answers_are_found_and_the_oldest_forgotten_without_reading_all(tmp_path):
+    store = Store(tmp_path, answers_kept=3)
+    kept = [store.add_answer("index", "question", f"{i}?", {"tables": []}) for i in range(2)]
+    store.say(kept[0].id, "table", "people-0", "right")
+    statements = []
+    store._db.set_trace_callback(statements.append)
+    kept += [store.add_answer("index", "question", f"{i}?", {"tables": []}) for i in range(2, 6)]
+    assert [answer.text for answer in store.last_answers(9)] == ["5?", "4?", "3?", "0?"]
+    store._db.set_trace_callback(None)
+    for statement in {statement for statement in statements if "ORDER BY" in statement}:
+        plan = " ".join(row["detail"] for row in store._db.execute(f"EXPLAIN QUERY PLAN {statement}"))
+        assert "USING INDEX newest_answers" in plan.replace("COVERING ", "") and "TEMP B-TREE" not in plan
+    store.close()
 
 
 def test_feedback_outlives_the_server(browser, page, index, made, tmp_path):
