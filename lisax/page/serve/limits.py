@@ -23,6 +23,7 @@ class Limits:
     waiting: int = 20
     uploads_waiting: int = 2
     answer_seconds: float = 60.0  # in the queue and in work
+    upload_seconds: float = 600.0  # the same for files, of which the largest take minutes
     body_seconds: float = 30.0  # for a request to arrive
     connections: int = 128
     answers_kept: int = 10_000  # those with feedback stay beyond

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import threading
+import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -258,6 +259,15 @@ def test_too_many_files_and_too_large_ones(tmp_path, index, made):
     many = browser.fill("/corpora", name="many", files=[("files", (f"{i}.csv", b"a,b\n1,2\n")) for i in range(4)])
     assert many.status_code == 400
     assert browser.post("/ask", data={"text": "x" * 100_000}).status_code == 413
+    page.close()
+
+
+def test_files_may_take_longer_than_answers(tmp_path, index, made, monkeypatch):
+    page = open_page(tmp_path, index, made, Limits(answer_seconds=0.1))
+    add = page.library.add
+    monkeypatch.setattr(page.library, "add", lambda *given: time.sleep(0.3) or add(*given))
+    response = Browser(page).fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    assert response.status_code == 200 and "Sums" in words(shown(response))
     page.close()
 
 
