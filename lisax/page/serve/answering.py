@@ -174,10 +174,14 @@ class Engine:
 
     def use(self, path: Path) -> None:
         self.models.replace(path)
-        self._opened = {key: opened for key, opened in self._opened.items() if key[0] != PARTS}
+        self._keep(lambda what, corpus: what != PARTS)
 
     def forget(self, corpus: Corpus) -> None:
-        self._opened = {key: opened for key, opened in self._opened.items() if key[1] != corpus.id}
+        self._keep(lambda what, other: other != corpus.id)
+
+    def _keep(self, wanted: Callable[[str, str], bool]) -> None:
+        # Of a copy, which no other thread opens anything into meanwhile.
+        self._opened = {key: opened for key, opened in self._opened.copy().items() if wanted(*key)}
 
     # --- Questions ------------------------------------------------------------------------------
 

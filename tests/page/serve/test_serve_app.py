@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 import threading
@@ -328,6 +329,28 @@ def test_a_worker_goes_on_after_an_error():
         worker.submit(lambda: 1 / 0).result(10)
     assert worker.submit(lambda: 1).result(10) == 1
     worker.close()
+
+
+def test_what_is_opened_meanwhile_does_not_break_forgetting(page):
+    page.engine._opened = {("store", f"{i}"): i for i in range(20_000)}
+    ended = threading.Event()
+
+    def opening():
+        for i in itertools.count():
+            if ended.is_set():
+                return
+            page.engine._opened["cells", f"{i % 1000}"] = i
+
+    with ThreadPoolExecutor(1) as people:
+        opener = people.submit(opening)
+        try:
+            for _ in range(50):
+                page.engine.forget(page.library.get("index"))
+                page.engine._opened = {key: i for key, i in page.engine._opened.copy().items() if key[0] == "store"}
+        finally:
+            ended.set()
+        opener.result(10)
+    assert len(page.engine._opened) >= 20_000
 
 
 def test_people_come_before_what_is_done_when_idle():
