@@ -18,7 +18,7 @@ from lisax.months import MONTH_NUMBERS
 from lisax.records import Table, cell_id
 
 Place = tuple[int, int]  # row, column
-Value = tuple  # what a text says: ("number", float), ("date", year, month, day) or ("text", words)
+Value = tuple  # what a text says: ("number", Decimal), ("date", year, month, day) or ("text", words)
 
 # The share of a cell's characters that the answer within it must have.
 CLOSENESS = 0.75
@@ -30,7 +30,9 @@ COUNT = "questions for a number that may be one of rows (their evidence is the t
 _ASKS_NUMBER = re.compile(r"\b(how many|how much|numbers? of|total|amount|difference|average)\b", re.IGNORECASE)
 _MARKS = re.compile(r"(\[[^\[\]]{1,12}\]|[*†‡§¶^])+\s*$")
 _DETAILS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
-_NUMBER = re.compile(r"([-+−–]?)\s?[$€£¥]?\s?((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?%?")
+# A sign stands before or behind the currency, a currency before or behind the number.
+_NUMBER = re.compile(r"(?:([-+−–‐‑]?)\s?[$€£¥]?|[$€£¥]\s?([-+−–‐‑]))\s?"
+                     r"((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?[%$€£¥]?")
 _ISO = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 _WRITTEN = (re.compile(r"(?P<month>[a-z]+)\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{4}))?"),
             re.compile(r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]+)\.?(?:,? (?P<year>[0-9]{4}))?"),
@@ -42,7 +44,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 def value_of(text: str) -> Value:
     """What a text says; texts that say the same have equal values. A text that says nothing is ("text", "")."""
     text = _without_marks(text)
-    if (number := number_of(text)) is not None:
+    if (number := _decimal(text)) is not None:
         return "number", number
     lower = text.casefold()
     if (date := _date(lower)) is not None:
@@ -70,7 +72,8 @@ def _decimal(text: str) -> Decimal | None:
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None
-    return Decimal(("-" if match[1] and match[1] != "+" else "") + match[2].replace(",", ""))
+    sign = match[1] or match[2] or "+"
+    return Decimal(("" if sign == "+" else "-") + match[3].replace(",", ""))
 
 
 def _date(text: str) -> tuple[int | None, int, int | None] | None:

@@ -68,10 +68,16 @@ def make_table(name: str, title: str, header: Sequence[str], rows: Sequence[Sequ
             cells.append(text)
         return (*cells, *[""] * (width - len(cells)))
 
+    def line(text: str) -> str:
+        # Cut first: all tables of a page have its title.
+        return titles.one_line(text[:limits.characters])
+
+    place.warn(f"titles and captions with more than {limits.characters:,} characters (cut)",
+               sum(len(text) > limits.characters for text in (title, caption)))
     fitted_header, fitted = fit(header), tuple(map(fit, rows))
     place.warn(f"texts of cells with more than {limits.characters:,} characters (cut)", long_cells)
     table_id = check_id(titles.page_id(name), path=place.path, line=place.line)
-    return Table(table_id, titles.one_line(title), fitted_header, fitted, titles.one_line(caption), page,
+    return Table(table_id, line(title), fitted_header, fitted, line(caption), page,
                  None if name == table_id else name)
 
 

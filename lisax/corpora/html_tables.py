@@ -7,6 +7,7 @@ that holds a plain cell (`td`), a second header row joined to the first; without
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import re
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ UNSEEN = frozenset({"script", "style", "template"})
 BREAKS = frozenset({"br", "p", "div", "li", "hr", "ul", "ol"})
 # What Word and XML leave in pages, and the parser stumbles over.
 _MARKED_SECTION = re.compile(r"<!\[[^>]*>?")
+# Python's that are no encodings of pages: they make markup of what is none, or take the square of a page's length.
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7"})
 _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([a-z0-9_-]+)", re.IGNORECASE)
 
 
@@ -73,7 +76,8 @@ def decode(content: bytes, place: Place) -> str:
         encodings = [declared[1].decode("ascii"), "utf-8-sig"]
     for encoding in encodings:
         try:
-            return content.decode(encoding)
+            if codecs.lookup(encoding).name not in _NO_CHARSETS:
+                return content.decode(encoding)
         except (UnicodeError, LookupError):
             continue
     place.warn("pages that are neither UTF-8 nor what they declare (read as Latin-1)")

@@ -119,7 +119,8 @@ def _question(row: Row, table: Table) -> Question:
             if type(i) is not int or type(j) is not int or i not in range(len(table.rows)) or j not in range(
                     len(table.header)):
                 raise row.error("answerCoordinates", f"the table has no cell ({i}, {j})")
-        cells += (cell_id(table.id, *place) for place in coordinates or answer_cells.find_cells(table, wanted))
+        held = [(i, j) for i, j in coordinates if table.rows[i][j].strip()]  # an empty cell answers nothing
+        cells += (cell_id(table.id, *place) for place in held or answer_cells.find_cells(table, wanted))
     if len({cell.rpartition("c")[2] for cell in cells}) != 1:
         row.warn(answer_cells.SEVERAL_COLUMNS if cells else answer_cells.NO_CELL)
         cells = [table.id]

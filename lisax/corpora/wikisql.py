@@ -87,6 +87,8 @@ def parse_question(row: Row, tables: Mapping[str, Table]) -> Question:
     if not _is_index(aggregation, len(OPERATIONS)):
         raise row.error("sql.agg", f"expected 0 to {len(OPERATIONS) - 1}, found {json.dumps(aggregation)[:80]}")
     operation, rows = OPERATIONS[aggregation], _selected(row, table, sql.get("conds"))
+    if operation is Operation.NONE:
+        rows = [i for i in rows if table.rows[i][column].strip()]  # an empty cell answers nothing
     if operation in (Operation.MAX, Operation.MIN):
         rows = _extreme(table, rows, column, max if operation is Operation.MAX else min)
     cells = tuple(cell_id(table.id, i, column) for i in rows)

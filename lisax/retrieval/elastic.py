@@ -22,6 +22,7 @@ from lisax.records import LisaxError, check_id
 from lisax.retrieval.bm25_builder import B, K1
 
 BULK_DOCUMENTS = 1000
+BULK_CHARACTERS = 2 << 20  # managed clusters take no request above 10 MiB, and a character is up to 4 bytes
 QUERIES_AT_A_TIME = 100
 DEEPEST = 10_000  # a cluster's default `max_result_window`
 BUSY = (429, 502, 503, 504)  # statuses that pass
@@ -120,14 +121,15 @@ class ElasticIndex:
         return index
 
     def add(self, documents: Iterable[tuple[str, str]]) -> None:
-        """Adds (id, text) pairs; an id that is there already is an error (those before it stay added)."""
+        """Adds (id, text) pairs; an id that is there already is an error (those before it stay added), but for the
+        same text: so an interrupted addition goes on."""
         self._check()
         self._asked(lambda: self._client.indices.refresh(index=self.name))
         first = self._asked(lambda: self._client.count(index=self.name))["count"]
-        self._fill(enumerate(documents, start=first))
+        self._fill(enumerate(documents, start=first), compared=(NUMBERED, "text"))
 
-    def _fill(self, numbered: Iterable[tuple[int, tuple[str, str]]]) -> None:
-        for batch in _batches(numbered, BULK_DOCUMENTS):
+    def _fill(self, numbered: Iterable[tuple[int, tuple[str, str]]], compared: Sequence[str] = (NUMBERED,)) -> None:
+        for batch in _bulks(numbered):
             waiting = {check_id(document): {"id": document, "text": text, NUMBERED: number}
                        for number, (document, text) in batch}
             if len(waiting) < len(batch):
@@ -135,30 +137,35 @@ class ElasticIndex:
                 twice = next(document for document in ids if ids.count(document) > 1)
                 raise _Refused(f"the document id '{twice}' occurs twice; ids must be distinct")
             for last in _tries():
-                waiting = self._send(waiting, last)
+                waiting = self._send(waiting, compared, last)
                 if not waiting:
                     break
         self._asked(lambda: self._client.indices.refresh(index=self.name))
 
-    def _send(self, documents: Mapping[str, dict], last: bool) -> dict[str, dict]:
+    def _send(self, documents: Mapping[str, dict], compared: Sequence[str], last: bool) -> dict[str, dict]:
         """Those that the cluster was too busy to take; after the `last` try that is an error."""
         lines = [line for document, row in documents.items() for line in ({"create": {"_id": document}}, row)]
         answer = self._asked(lambda: self._client.bulk(index=self.name, body=lines))
         results = [item["create"] for item in answer["items"]] if answer["errors"] else []
-        self._check_conflicts([result["_id"] for result in results if result.get("status") == 409], documents)
+        self._check_conflicts([result["_id"] for result in results if result.get("status") == 409], documents, compared)
         refused = [result for result in results if "error" in result and result.get("status") != 409]
         for result in refused:
-            if last or result.get("status") not in BUSY:
+            if result.get("status") in BUSY:
+                if last:
+                    raise LisaxError(f"the cluster's index '{self.name}': it stays too busy to take documents; the "
+                                     "same command goes on where it stopped")
+            else:
                 raise _Refused(f"the cluster refused document '{result['_id']}': {result['error']}")
         return {result["_id"]: documents[result["_id"]] for result in refused}
 
-    def _check_conflicts(self, ids: Sequence[str], documents: Mapping[str, dict]) -> None:
-        """An id that is there is ours, sent before, where its number is the same; else it occurs twice."""
+    def _check_conflicts(self, ids: Sequence[str], documents: Mapping[str, dict], compared: Sequence[str]) -> None:
+        """An id that is there is ours, sent before, where any field `compared` is the same; else it occurs twice."""
         if not ids:
             return
         found = self._asked(lambda: self._client.mget(index=self.name, body={"ids": list(ids)}))
         for document in found["docs"]:
-            if document["_source"].get(NUMBERED) != documents[document["_id"]][NUMBERED]:
+            sent = documents[document["_id"]]
+            if all(document["_source"].get(field) != sent[field] for field in compared):
                 raise _Refused(f"the document id '{document['_id']}' occurs twice; ids must be distinct")
 
     def search(self, queries: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
@@ -168,16 +175,33 @@ class ElasticIndex:
         self._check()
         found = []
         for batch in _batches(queries, QUERIES_AT_A_TIME):
-            lines: list[dict] = []
-            for query in batch:
-                lines += {}, {"query": {"match": {"text": query}}, "size": k, "_source": False,
-                              "track_total_hits": False, "track_scores": True,
-                              "sort": [{"_score": "desc"}, {"id": "asc"}]}
-            answer = self._asked(lambda: self._client.msearch(index=self.name, body=lines))
-            for query, response in zip(batch, answer["responses"], strict=True):
-                if "error" in response:
+            answered: dict[int, list[tuple[str, float]]] = {}
+            for last in _tries():
+                answered |= self._answered({i: query for i, query in enumerate(batch) if i not in answered}, k, last)
+                if len(answered) == len(batch):
+                    break
+            found += (answered[i] for i in range(len(batch)))
+        return found
+
+    def _answered(self, queries: Mapping[int, str], k: int, last: bool) -> dict[int, list[tuple[str, float]]]:
+        """Those that the whole index answered; of the others, after the `last` try, an error."""
+        lines: list[dict] = []
+        for query in queries.values():
+            lines += {}, {"query": {"match": {"text": query}}, "size": k, "_source": False, "track_total_hits": False,
+                          "track_scores": True, "sort": [{"_score": "desc"}, {"id": "asc"}]}
+        answer = self._asked(lambda: self._client.msearch(index=self.name, body=lines))
+        found = {}
+        for (i, query), response in zip(queries.items(), answer["responses"], strict=True):
+            if "error" in response:
+                if last or response.get("status") not in BUSY:
                     raise LisaxError(f"the cluster refused the query {query!r}: {response['error']}")
-                found.append([(hit["_id"], float(hit["_score"])) for hit in response["hits"]["hits"]])
+            elif response.get("timed_out") or response.get("_shards", {}).get("failed"):
+                # A cluster gives what its other shards found, as if that were all.
+                if last:
+                    raise LisaxError(f"the cluster's index '{self.name}': only a part of it answered the query "
+                                     f"{query!r}: {response.get('_shards')}")
+            else:
+                found[i] = [(hit["_id"], float(hit["_score"])) for hit in response["hits"]["hits"]]
         return found
 
     @property
@@ -245,6 +269,23 @@ def _said(error: Exception, status: int | None) -> str:
     if status is None:
         return f"the cluster cannot be reached ({error}); the same command goes on where it stopped"
     return f"{error}"
+
+
+def _bulks(numbered: Iterable[tuple[int, tuple[str, str]]]) -> Iterator[list[tuple[int, tuple[str, str]]]]:
+    """At most `BULK_DOCUMENTS` documents, and `BULK_CHARACTERS` but for one that is longer alone."""
+    batch, characters = [], 0
+    for one in numbered:
+        length = len(one[1][1])
+        if batch and characters + length > BULK_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+        batch.append(one)
+        characters += length
+        if len(batch) == BULK_DOCUMENTS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 def _batches(items: Iterable, size: int) -> Iterator[list]:

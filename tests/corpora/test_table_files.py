@@ -138,6 +138,13 @@ def test_spans_cannot_claim_memory(tmp_path):
     assert (len(table.rows), warnings) == (4, ["rows beyond the 4 or the 2,000,000 cells of a table (left out): 5"])
 
 
+@pytest.mark.parametrize("charset", ["unicode_escape", "raw-unicode-escape", "UTF7", "u7", "punycode", "idna"])
+def test_what_only_python_calls_an_encoding_is_none_of_a_page(tmp_path, charset):
+    content = rf"<meta charset={charset}><table><tr><td>\x3ca<td>b+2AA-<tr><td>1<td>é</table>".encode()
+    (table,), _ = read_html(tmp_path / "x.html", content)
+    assert grid(table) == [("\\x3ca", "b+2AA-"), ("1", "é")]
+
+
 def test_odd_spans_encodings_and_empty_tables(tmp_path):
     (table,), warnings = read_html(tmp_path / "p.html", "<table></table><table><tr><td colspan=0>a<td rowspan=0>b"
                                    "<tr><td colspan=two>c<tr><td>d</table>")

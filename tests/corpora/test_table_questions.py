@@ -61,6 +61,12 @@ def test_wikisql_says_the_operation_and_the_cells_that_it_is_of(wikisql):
                       ("none", ("1-10",), ())]
 
 
+def test_an_empty_cell_answers_no_question_of_wikisql(wikisql):
+    lines(wikisql / "data/train.jsonl", query("q", 0, 0, [2, 0, "us"]), query("q", 0, 0, [1, 0, ""]))
+    assert [(question.answers, question.evidence) for question in open_folder(wikisql).questions("train")] == [
+        (("Antonio Lang", "Voshon Lenard"), ("1-10#r0c0", "1-10#r1c0")), ((), ("1-10",))]
+
+
 @pytest.mark.parametrize("question, message", [
     (query("q", 3, 0), "field 'sql.sel': expected a column of the table, found 3"),
     (query("q", 0, 9), "field 'sql.agg': expected 0 to 5, found 9"),
@@ -174,6 +180,14 @@ def test_nq_tables(nq_tables):
     path = nq_tables / "interactions/dev.jsonl"
     assert summary.sound and summary.warnings == (f"{SEVERAL_COLUMNS}: 1, first at {path}:2",
                                                   f"{NO_CELL}: 1, first at {path}:3")
+
+
+def test_an_empty_cell_answers_no_question_of_nq_tables(nq_tables):
+    empty = {"rowIndex": 1}  # in column 0
+    lines(nq_tables / "interactions/dev.jsonl", interaction(0, asked("0_0", ["x"], answerCoordinates=[empty]), asked(
+        "0_1", ["x"], answerCoordinates=[empty, {"rowIndex": 1, "columnIndex": 1}])))
+    assert [question.evidence for question in open_folder(nq_tables).questions("dev")] == [
+        ("Tirol_United_1A",), ("Tirol_United_1A#r1c1",)]
 
 
 @pytest.mark.parametrize("row, message", [

@@ -84,7 +84,7 @@ def test_nothing_gives_nothing_and_counts_are_of_cells():
 
 @pytest.mark.parametrize("operation, texts, text", [
     (Operation.SUM, ["0.1", "0.2"], "0.3"), (Operation.SUM, ["$1,200.50", "−0.50"], "1200"),
-    (Operation.AVERAGE, ["1", "2", "2"], "1.666666666667"), (Operation.AVERAGE, ["1", "2"], "1.5"),
+    (Operation.SUM, ["5 €", "€-2", "1 %"], "4"), (Operation.AVERAGE, ["1", "2", "2"], "1.666666666667"), (Operation.AVERAGE, ["1", "2"], "1.5"),
     (Operation.MAX, ["9", "1,000", "none"], "1000"), (Operation.MIN, ["-3", "2"], "-3"), (Operation.SUM, ["-0"], "0"),
 ])
 def test_values_in_digits_whatever_the_callers_context(operation, texts, text):

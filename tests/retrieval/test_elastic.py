@@ -19,6 +19,8 @@ class Cluster:
 
     def __init__(self):
         self.indices, self.meta, self.requests = {}, {}, []
+        self.busy = 0  # tries of 'd' that are rejected
+        self.parts = []  # what comes instead of whole answers to queries
         self.failures = []  # (action, status, whether the request is done all the same); status 0: no answer
 
     def handle(self, method, path, lines):
@@ -57,7 +59,10 @@ class Cluster:
             items = []
             for head, body in zip(lines[::2], lines[1::2]):
                 id = head["create"]["_id"]
-                if "boom" in body["text"]:
+                if id == "d" and self.busy:
+                    self.busy -= 1
+                    items.append({"create": {"_id": id, "status": 429, "error": {"type": "rejected"}}})
+                elif "boom" in body["text"]:
                     items.append({"create": {"_id": id, "status": 400, "error": {"reason": "boom"}}})
                 else:
                     conflict = {"status": 409, "error": {"type": "version_conflict_engine_exception"}}
@@ -65,7 +70,10 @@ class Cluster:
                     documents.setdefault(id, body)
             return 200, {"errors": any(item["create"]["status"] > 201 for item in items), "items": items}
         if action == "_msearch":
-            return 200, {"responses": [self.answer(documents, body) for body in lines[1::2]]}
+            answers = [self.answer(documents, body) for body in lines[1::2]]
+            if self.parts:
+                answers[0] = {"hits": {"hits": []}, "status": 200} | self.parts.pop()
+            return 200, {"responses": answers}
         return 200, {"_shards": {}}
 
     @staticmethod
@@ -226,6 +234,57 @@ def test_a_build_goes_on_where_the_connection_broke(client_and_cluster, monkeypa
     assert sent == ["c", "d"] and index.search(["red"], 1) == [[("b", 2.0)]]
     with pytest.raises(LisaxError, match="already"):
         ElasticIndex.build(client, "pages", DOCUMENTS, made_from="here")
+
+
+def test_an_addition_goes_on_and_an_id_with_another_text_is_an_error(client_and_cluster, monkeypatch):
+    client, cluster = client_and_cluster
+    monkeypatch.setattr(elastic, "BULK_DOCUMENTS", 1)
+    index, more = ElasticIndex.build(client, "pages", DOCUMENTS), [("e", "red"), ("f", "blue"), ("g", "red")]
+
+    def documents():
+        yield from more[:2]
+        cluster.failures = [("_bulk", 0, False)] * elastic.TRIES
+        yield more[2]
+
+    with pytest.raises(LisaxError, match="goes on where it stopped"):
+        index.add(documents())
+    cluster.failures = []
+    index.add(more)
+    assert sorted(cluster.indices["pages"]) == list("abcdefg")
+    with pytest.raises(LisaxError, match="'e' occurs twice"):
+        index.add([("e", "green")])
+
+
+def test_a_cluster_that_stays_busy_keeps_what_it_has(client_and_cluster, monkeypatch):
+    client, cluster = client_and_cluster
+    monkeypatch.setattr(elastic, "BULK_DOCUMENTS", 3)
+    cluster.busy = elastic.TRIES
+    with pytest.raises(LisaxError, match="too busy.*goes on where it stopped"):
+        ElasticIndex.build(client, "pages", DOCUMENTS)
+    assert sorted(cluster.indices["pages"]) == ["a", "b", "c"]
+    cluster.busy = 1
+    assert ElasticIndex.build(client, "pages", DOCUMENTS).search(["red"], 1) == [[("b", 2.0)]]
+
+
+@pytest.mark.parametrize("part", [{"_shards": {"total": 2, "failed": 1}}, {"timed_out": True},
+                                  {"status": 429, "error": {"type": "rejected"}}],
+                         ids=["a shard failed", "timed out", "rejected"])
+def test_an_answer_in_part_is_none(client_and_cluster, part):
+    client, cluster = client_and_cluster
+    index = ElasticIndex.build(client, "pages", DOCUMENTS)
+    cluster.parts = [part]
+    assert index.search(["blue", "red"], 1) == [[("c", 1.0)], [("b", 2.0)]]
+    cluster.parts = [part] * elastic.TRIES
+    with pytest.raises(LisaxError, match="query 'blue'"):
+        index.search(["blue"], 1)
+
+
+def test_requests_stay_small(client_and_cluster, monkeypatch):
+    client, cluster = client_and_cluster
+    monkeypatch.setattr(elastic, "BULK_CHARACTERS", 12)
+    ElasticIndex.build(client, "pages", [*DOCUMENTS, ("e", "a long text of its own")])
+    sent = [[line["id"] for line in lines[1::2]] for _, path, lines in cluster.requests if path.endswith("_bulk")]
+    assert sent == [["b"], ["a", "c"], ["d"], ["e"]]
 
 
 def test_a_missing_index_and_denied_access_are_told(client_and_cluster):

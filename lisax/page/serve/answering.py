@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lisax.formats.families import Family
 from lisax.formats.reading import Reads
 from lisax.page.serve.library import Corpus
-from lisax.records import Claim, Hit, LisaxError
+from lisax.records import Claim, Hit, Label, LisaxError
 
 if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel
@@ -174,10 +174,14 @@ class Engine:
 
     def use(self, path: Path) -> None:
         self.models.replace(path)
-        self._opened = {key: opened for key, opened in self._opened.items() if key[0] != PARTS}
+        self._keep(lambda what, corpus: what != PARTS)
 
     def forget(self, corpus: Corpus) -> None:
-        self._opened = {key: opened for key, opened in self._opened.items() if key[1] != corpus.id}
+        self._keep(lambda what, other: other != corpus.id)
+
+    def _keep(self, wanted: Callable[[str, str], bool]) -> None:
+        # Of a copy, which no other thread opens anything into meanwhile.
+        self._opened = {key: opened for key, opened in self._opened.copy().items() if wanted(*key)}
 
     # --- Questions ------------------------------------------------------------------------------
 
@@ -251,6 +255,9 @@ class Engine:
 
         index, model = self.cells(corpus), self.models[TABLE_VERIFIER]
         run = {claim.id: [hit.id for hit in retrieve(index, [claim], max(10, model.tables))]}
+        if not run[claim.id]:  # nothing is read, and nothing said of it: as of text
+            return {"source": TABLES, "label": str(Label.NOT_ENOUGH_INFO), "probabilities": [0.0, 0.0, 1.0],
+                    "evidence": [], "scores": [], "candidates": []}
         (found,) = table_inference.verify(
             model, [claim], run, self.tables(corpus).get, depth=model.tables,
             columns=lambda table, asked: index.columns(table, spans(asked), self.depths.columns))

@@ -237,7 +237,7 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
         if not given:
             raise LisaxError("No file was chosen.")
         files = [(file.filename, await file.read()) for file in given]
-        await page.loader.run(lambda: page.library.add(name, files), page.limits.answer_seconds)
+        await page.loader.run(lambda: page.library.add(name, files), page.limits.upload_seconds)
         return RedirectResponse("/corpora", 303)
 
     @app.post("/corpora/{corpus_id}/remove")

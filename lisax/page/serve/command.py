@@ -48,6 +48,7 @@ def serve_main(args: argparse.Namespace) -> int:
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str((args.state / "compiled").resolve()))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     import socket
+    from urllib.parse import quote
 
     import uvicorn
 
@@ -70,7 +71,7 @@ def serve_main(args: argparse.Namespace) -> int:
         page.worker.when_idle(page.engine.warming(page.library))
         listener.listen()  # who comes by the printed address waits rather than being refused
         shown = f"[{args.host}]" if ":" in args.host else args.host
-        print(f"http://{shown}:{port}/" + (f"?token={token}" if token else ""), flush=True)
+        print(f"http://{shown}:{port}/" + (f"?token={quote(token, safe='')}" if token else ""), flush=True)
         if token:
             print("Whoever has the token may ask, load tables and train. Without HTTPS before it, it can be read on "
                   "the way.", flush=True)
@@ -84,17 +85,24 @@ def serve_main(args: argparse.Namespace) -> int:
 
 
 def _protocol(seconds: float):
-    """uvicorn's HTTP, but a connection that sends no whole head of a request in time is closed."""
+    """uvicorn's HTTP, but a connection is closed that waits for a whole head of a request in vain, the first one or a
+    later one, or goes on with a body that was refused."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Impatient(H11Protocol):
         def connection_made(self, transport):
             super().connection_made(transport)
-            self.loop.call_later(seconds, self._close_if_silent)
+            self.loop.call_later(seconds, self._look, None)
 
-        def _close_if_silent(self):
-            if self.cycle is None and not self.transport.is_closing():
+        def _look(self, answered):
+            """`answered`: the last request if it was at the last look, None before the first one, or ()."""
+            if self.transport.is_closing():
+                return
+            waits = self.cycle is None or self.cycle.response_complete
+            if waits and self.cycle is answered:
                 self.transport.close()
+            else:
+                self.loop.call_later(seconds, self._look, self.cycle if waits else ())
 
     return Impatient
 

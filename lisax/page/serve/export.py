@@ -61,21 +61,21 @@ class Export:
 def gather(said: Iterable[Feedback], library: Library, engine: Engine) -> Export:
     """All that can be trained on of what was said."""
     export = Export()
-    cells: dict[str, list[Feedback]] = {}
+    cells: dict[str, tuple[Corpus, list[Feedback]]] = {}
     for one in said:
         corpus = library.get(one.answer.corpus)
         if corpus is None:
             export.skipped[GONE] += 1
         elif one.kind == "cell":
-            cells.setdefault(one.answer.id, []).append(one)
+            cells.setdefault(one.answer.id, (corpus, []))[1].append(one)
         elif one.kind == "table":
             export.judgements.append({"question": one.answer.text, "table": _own(corpus, one.unit),
                                       "relevant": one.value == "right"})
             _add_tables(export, corpus, engine, [one.unit])
         else:
             _add_claim(export, corpus, engine, one)
-    for of_answer in cells.values():
-        _add_question(export, library.get(of_answer[0].answer.corpus), engine, of_answer)
+    for corpus, of_answer in cells.values():
+        _add_question(export, corpus, engine, of_answer)
     return export
 
 
@@ -86,7 +86,8 @@ def _add_question(export: Export, corpus: Corpus, engine: Engine, said: list[Fee
         table, row, column = split_cell_id(one.unit)
         found = store.get(table)
         if one.value == "right" and found is not None and row < len(found.rows) and column < len(found.header):
-            right[_own(corpus, one.unit)] = found.rows[row][column]
+            if found.rows[row][column].strip():  # an empty cell answers nothing
+                right[_own(corpus, one.unit)] = found.rows[row][column]
     if not right:
         export.skipped["questions of which no cell is said to be right"] += 1
         return
@@ -103,6 +104,9 @@ def _add_claim(export: Export, corpus: Corpus, engine: Engine, one: Feedback) ->
         return
     name = f"feedback-{one.answer.id}"
     result = next(row for row in one.answer.result["verdicts"] if row["source"] == one.unit)
+    if not units and not result["candidates"]:
+        export.skipped["claims for which nothing was found"] += 1
+        return
     evidence = [_own(corpus, unit) for unit in units] if label is not Label.NOT_ENOUGH_INFO else []
     if one.unit == TABLES:
         # Any one of the tables suffices.

@@ -20,11 +20,11 @@ import secrets
 import socket
 import time
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -207,13 +207,11 @@ def _same(one: str, other: str) -> bool:
 
 
 def _cookies(scope: Scope) -> dict[str, str]:
+    """As browsers send them: one that another server of this host set, in whatever form, hides none of ours."""
     cookies: dict[str, str] = {}
     for name, value in scope["headers"]:
         if name == b"cookie":
-            try:
-                cookies |= {key: morsel.value for key, morsel in SimpleCookie(value.decode("latin-1")).items()}
-            except CookieError:
-                continue
+            cookies |= cookie_parser(value.decode("latin-1"))
     return cookies
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import re
 import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lisax.corpora import csv_tables, html_tables, titles
 from lisax.corpora.grid import Place
@@ -27,6 +29,8 @@ from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 
 CARD = "corpus.json"
+GIVEN = "indexes.json"  # which index each id of a given corpus stands for, beside the folder of uploads
+REMOVED = ".removed-"
 _UNWANTED = re.compile(r"[^\w .()-]+")
 
 
@@ -65,16 +69,31 @@ class Library:
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
         self._corpora: dict[str, Corpus] = {}
+        known = _read_given(folder.with_name(GIVEN))
         for path in indexes:
-            components = frozenset(read_components(path))
-            corpus = Corpus(_free_id(_slug(path.resolve().name), self._corpora), path.resolve().name, path, components)
+            manifests = read_components(path)
+            corpus = Corpus(self._given_id(path, manifests, known), path.resolve().name, path, frozenset(manifests))
             if not (corpus.has_table_texts or corpus.has_cells or corpus.has_pages or corpus.has_passages):
                 raise DataError("no index of pages (`lisax index documents`), of tables (`lisax index tables`), of "
                                 "cells (`lisax index cells`) or of passages (`lisax index mixed`)", path=path)
             self._corpora[corpus.id] = corpus
+        write_json(folder.with_name(GIVEN), known)
         for card in sorted(folder.glob(f"*/{CARD}")):
+            if card.parent.name.startswith(REMOVED):  # and the server ended before its files were gone
+                shutil.rmtree(card.parent, ignore_errors=True)
+                continue
             corpus = _uploaded(card.parent)
             self._corpora[corpus.id] = corpus
+
+    def _given_id(self, path: Path, manifests: dict[str, dict], known: dict[str, dict]) -> str:
+        """The id that answers and feedback know an index by, whatever it is given beside: that of its folder, or else
+        of its content, where the folder was moved; a new one for an index that is not `known`, which then it is."""
+        own = {"path": str(path.resolve()), "content": {name: made["digest"] for name, made in manifests.items()}}
+        same = (name for part in own for name, other in known.items()
+                if other[part] == own[part] and name not in self._corpora)
+        found = next(same, None) or _free_id(_slug(path.resolve().name), known)
+        known[found] = own
+        return found
 
     def __iter__(self) -> Iterator[Corpus]:
         return iter(list(self._corpora.values()))
@@ -92,11 +111,15 @@ class Library:
                 raise LisaxError(f"There are {self.limits.corpora} uploaded corpora already: remove one first.")
             made = Path(scratch) / "corpus"
             (made / "files").mkdir(parents=True)
-            watch = Watch()
-            found = [table for number, (file, content) in enumerate(files)
-                     for table in self._read(made / "files", number, file, content, watch)]
-            found = [table for table in found if table.rows and table.header]
-            self._check_size("these files", len(found), sum(len(table.header) * len(table.rows) for table in found))
+            watch, found, cells, characters = Watch(), [], 0, 0
+            for number, (file, content) in enumerate(files):
+                for table in self._read(made / "files", number, file, content, watch):
+                    if table.rows and table.header:
+                        found.append(table)
+                        # Counted as they come: cells that span many make much of a small file.
+                        cells += len(table.header) * len(table.rows)
+                        characters += sum(map(len, itertools.chain(table.header, *table.rows)))
+                        self._check_size("these files", len(found), cells, characters)
             if not found:
                 raise LisaxError("There is no table with a row in these files.")
             table_text.build_index(found, made / "index")
@@ -109,32 +132,37 @@ class Library:
             self._corpora[corpus.id] = corpus
         return corpus
 
-    def _read(self, folder: Path, number: int, file: str, content: bytes, watch: Watch) -> list[Table]:
+    def _read(self, folder: Path, number: int, file: str, content: bytes,
+              watch: Watch) -> Iterator[Table]:
         """The tables of one file. Its suffix says what it is; its name becomes part of ids and titles."""
         shown = titles.one_line(re.split(r"[/\\]", file)[-1])[:self.limits.name_characters] or "a file"
         suffix = Path(shown).suffix.lower()
         if suffix not in CSV | HTML:
             raise LisaxError(f"'{shown}' is not a table that can be read here: expected a name that ends in "
                              f"{', '.join(sorted(CSV | HTML))}.")
-        if suffix in HTML:  # counted before they are parsed, which takes a hundred times their memory
-            tags = content.replace(b"\0", b"").lower()
-            self._check_size(f"'{shown}'", tags.count(b"<table"), tags.count(b"<td") + tags.count(b"<th"))
         path = folder / f"{number}{suffix}"
         path.write_bytes(content)
+        if suffix in HTML:  # counted before they are parsed, which takes a hundred times their memory
+            tags = html_tables.decode(content, Place(path, None, Watch())).lower()
+            self._check_size(f"'{shown}'", tags.count("<table"), tags.count("<td") + tags.count("<th"))
         name = f"{number + 1}-{_UNWANTED.sub('_', Path(shown).stem).strip() or 'table'}"
         place = Place(path, None, watch, self.limits.table)
         try:
             if suffix in HTML:
-                return list(html_tables.read_tables(name, place))
-            table = csv_tables.read_table(name, place)
-            return [dataclasses.replace(table, title=Path(shown).stem.replace("_", " "))]
+                yield from html_tables.read_tables(name, place)
+            else:
+                table = csv_tables.read_table(name, place)
+                yield dataclasses.replace(table, title=Path(shown).stem.replace("_", " "))
         except DataError as error:
             where = f", line {error.line}" if error.line is not None else ""
             said = str(error).removeprefix(f"{path}:").removeprefix(f"{error.line}:").strip()
             raise LisaxError(f"'{shown}'{where}: {said}.") from None
 
-    def _check_size(self, what: str, tables: int, cells: int) -> None:
+    def _check_size(self, what: str, tables: int, cells: int, characters: int = 0) -> None:
         limits = self.limits
+        if characters > limits.upload_characters:
+            raise LisaxError(f"The cells of {what}, each as often as it spans others, have more than the "
+                             f"{limits.upload_characters:,} characters that are taken at once.")
         if tables > limits.upload_tables or cells > limits.upload_cells:
             raise LisaxError(f"{tables:,} tables with {cells:,} cells in {what}; at most {limits.upload_tables:,} with "
                              f"{limits.upload_cells:,} are taken at once.")
@@ -147,10 +175,24 @@ class Library:
                 raise LisaxError("Only an uploaded corpus can be removed.")
             del self._corpora[corpus_id]
             # Out of sight at once; what a question still reads goes when it is done.
-            gone = self.folder / f".removed-{corpus_id}"
+            gone = self.folder / f"{REMOVED}{corpus_id}"
             (self.folder / corpus_id).rename(gone)
             with contextlib.suppress(OSError):
                 shutil.rmtree(gone)
+
+
+def _read_given(path: Path) -> dict[str, dict]:
+    """{id: {"path", "content"}}; empty of a state that has had none."""
+    if not path.is_file():
+        return {}
+    try:
+        known = json.loads(path.read_bytes())
+        for given in known.values():
+            given["path"], given["content"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"it does not say which index is which ({error!r}); remove it, and name the indexes in the "
+                        "order in which they were given first", path=path) from None
+    return known
 
 
 def _uploaded(folder: Path) -> Corpus:
@@ -167,5 +209,5 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "corpus"
 
 
-def _free_id(wanted: str, taken: dict[str, Corpus]) -> str:
+def _free_id(wanted: str, taken: Mapping[str, Any]) -> str:
     return next(name for i in range(len(taken) + 1) if (name := f"{wanted}-{i}" if i else wanted) not in taken)

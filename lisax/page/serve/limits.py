@@ -17,11 +17,13 @@ class Limits:
     upload_files: int = 100
     upload_tables: int = 2_000
     upload_cells: int = 500_000
+    upload_characters: int = 32 << 20  # of all cells
     corpora: int = 50  # uploaded ones
     name_characters: int = 100
     waiting: int = 20
     uploads_waiting: int = 2
     answer_seconds: float = 60.0  # in the queue and in work
+    upload_seconds: float = 600.0  # the same for files, of which the largest take minutes
     body_seconds: float = 30.0  # for a request to arrive
     connections: int = 128
     answers_kept: int = 10_000  # those with feedback stay beyond

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS answers (
 CREATE TABLE IF NOT EXISTS feedback (
   id INTEGER PRIMARY KEY AUTOINCREMENT, answer TEXT NOT NULL REFERENCES answers(id), kind TEXT NOT NULL,
   unit TEXT NOT NULL, value TEXT NOT NULL, created REAL NOT NULL, UNIQUE (answer, kind, unit));
+CREATE INDEX IF NOT EXISTS newest_answers ON answers (created, id);
 """
 
 

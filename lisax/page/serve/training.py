@@ -45,6 +45,7 @@ NEEDS = {PARTS: Need("questions", "questions with a right cell", "cells"),
          LABELLER: Need("claims", "claims over text", "sentences"),
          TABLE_VERIFIER: Need("table_claims", "claims over tables", "tables")}
 STOP_SECONDS = 30.0
+INTERRUPTED = 130  # the status of a command that Ctrl-C ended
 
 
 @dataclasses.dataclass
@@ -164,7 +165,8 @@ class Training:
         self._stopping = True
         process, thread = self._process, self._thread
         if process is not None and process.poll() is None:
-            process.send_signal(signal.SIGINT)
+            # Ctrl-C in a terminal has sent it SIGINT already, and a second one would not let it save.
+            process.send_signal(signal.SIGTERM)
             try:
                 process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
@@ -180,7 +182,7 @@ class Training:
         try:
             for command in commands:
                 code = self._call(folder, command)
-                if self._stopping:
+                if self._stopping or code == INTERRUPTED:
                     self._note(run, STOPPED, "It was stopped; it can go on from its last checkpoint.")
                     return
                 if code:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
-import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -23,7 +22,7 @@ class Worker:
 
     def __init__(self, name: str, waiting: int):
         self._most, self._waiting, self._ended = waiting, collections.deque(), False
-        self._idle: Iterator[Callable[[], object]] = iter(())
+        self._idle: collections.deque[Iterator[Callable[[], object]]] = collections.deque()
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
@@ -40,15 +39,22 @@ class Worker:
 
     def _next(self) -> tuple[Future, Callable[[], object]] | None:
         with self._changed:
-            if not self._waiting and not self._ended and (work := next(self._idle, None)) is not None:
-                return Future(), work
+            if not self._waiting and not self._ended and self._idle:
+                return Future(), self._work_idly
             self._changed.wait_for(lambda: self._waiting or self._ended)
             return None if self._ended else self._waiting.popleft()
+
+    def _work_idly(self) -> None:
+        """The next bit. To find it may be work of its own, and fail: so it is done like any other."""
+        if (work := next(self._idle[0], None)) is None:
+            self._idle.popleft()
+        else:
+            work()
 
     def when_idle(self, work: Iterable[Callable[[], object]]) -> None:
         """Does this bit by bit while nobody waits; what it gives or raises is nobody's."""
         with self._changed:
-            self._idle = itertools.chain(self._idle, work)
+            self._idle.append(iter(work))
         with contextlib.suppress(Busy):  # then it is not idle
             self.submit(lambda: None)  # wakes it
 

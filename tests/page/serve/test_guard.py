@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 from hypothesis import given
@@ -101,6 +102,18 @@ def test_a_form_needs_the_key_of_its_own_session(opened):
     for address in ("/corpora", "/corpora/index/remove", "/training", "/training/stop", "/training/1/use",
                     "/training/1/go-on", "/feedback/1/remove", "/answers/x/feedback"):
         assert one.post(address, data=fields).status_code == 403
+
+
+@pytest.mark.parametrize("foreign", ['prefs={"dark":"yes"}', "version=1", "a b=c", "é=é", "x"])
+def test_cookies_of_other_servers_of_this_host_hide_none_of_ours(opened, foreign):
+    browser = Browser(opened(token="right-token"))
+    browser.get("/?token=right-token")
+    ours = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    browser.cookies.clear()
+    headers = {"cookie": f"{foreign}; {ours}".encode()}
+    key = re.search('name="form_key" value="([0-9a-f]+)"', browser.get("/corpora", headers=headers).text)[1]
+    fields = {"form_key": key, "text": "what?", "kind": "question", "corpus": "index"}
+    assert browser.post("/ask", data=fields, headers=headers, follow_redirects=False).status_code == 303
 
 
 def test_too_many_requests_wait(opened):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 
@@ -15,15 +16,27 @@ from lisax.page.serve.export import Export
 from lisax.page.serve.training import DONE, FAILED, RUNNING, STOPPED, Training
 from lisax.records import Claim, Label, LisaxError, Question
 
-# What stands in for `lisax`: it notes its arguments, and ends when it is told to.
+# What stands in for `lisax`: it notes its arguments, and ends when it is told to, after it has saved; but a second
+# Ctrl-C ends it at once.
 STAND_IN = """
 import pathlib, signal, sys, time
 folder = pathlib.Path({folder!r})
 with (folder / "calls").open("a") as calls:
     calls.write(sys.argv[1] + "\\n")
-signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
+stopped = []
+def stop(number, _):
+    stopped.append(number)
+    if number == signal.SIGINT:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, stop)
+(folder / "ready").touch()
 while sys.argv[1] == "train" and not (folder / "go").exists():
     time.sleep(0.01)
+    if stopped:
+        time.sleep(0.3)
+        (folder / "saved").touch()
+        sys.exit(0 if stopped[-1] == signal.SIGTERM else 130)
 if sys.argv[1] == "export":
     pathlib.Path(sys.argv[-1]).mkdir()
 sys.exit(int((folder / "go").read_text() or 0))
@@ -102,6 +115,20 @@ def test_stopping_and_ending_the_page(stand_in, checkpoint):
     assert trainings.get(1).state == STOPPED and not trainings.is_running
     trainings._note(trainings.get(1), RUNNING)  # as a page leaves it that is killed
     assert Training(stand_in / "training").get(1).state == STOPPED
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_ctrl_c_in_the_terminal_reaches_the_training_too_which_saves_all_the_same(stand_in, checkpoint, is_stopped):
+    trainings = Training(stand_in / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until((stand_in / "ready").exists)
+    trainings._process.send_signal(signal.SIGINT)
+    if is_stopped:  # by the page, which ends as well
+        time.sleep(0.1)
+        trainings.stop()
+    until(lambda: not trainings.is_running)
+    assert (stand_in / "saved").exists() and trainings.get(1).state == STOPPED
+    assert (stand_in / "calls").read_text().split() == ["train"]
 
 
 def test_nothing_is_begun_without_something_to_learn(stand_in, checkpoint):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 import threading
+import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,8 +16,14 @@ from small_page import Browser, build_index, models, open_page, shown, words
 from markup import HOSTILE
 
 from lisax.corpora import open_folder
+from lisax.corpora.grid import make_table
+from lisax.page.serve import export
+from lisax.page.serve.library import Library
 from lisax.page.serve.limits import Limits
+from lisax.page.serve.store import Store
 from lisax.page.serve.worker import Worker
+from lisax.records import DataError, Table
+from lisax.retrieval import table_text
 
 QUESTION = "What is the city of Mara Velin?"
 
@@ -100,6 +108,22 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
     assert "3 kept" in words(shown(browser.fill(f"/feedback/{number}/remove")))
 
 
+def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, page):
+    address = browser.ask("zzqxv", "claim").url.path
+    verdicts = page.store.last_answers(1)[0].result["verdicts"]
+    assert [(verdict["label"], verdict["probabilities"]) for verdict in verdicts] == [
+        ("NOT ENOUGH INFO", [0.0, 0.0, 1.0])] * 2
+    for source in ("text", "tables"):
+        browser.fill(f"{address}/feedback", say="verdict", source=source, label="NOT ENOUGH INFO")
+    browser.fill("/corpora", name="odd", files=[("files", ("odd.csv", b"a,b\n1,\n"))])
+    address = browser.ask("a 1", corpus=list(page.library)[-1].id).url.path
+    browser.fill(f"{address}/feedback", say="cell right", table="1-odd", row="1", column="2")
+    gathered = export.gather(page.store.feedback(), page.library, page.engine)
+    assert not gathered.claims and not gathered.table_claims and not gathered.questions
+    assert gathered.skipped == {"claims for which nothing was found": 2,
+                                "questions of which no cell is said to be right": 1}
+
+
 @pytest.mark.parametrize(("fields", "complaint"), [
     ({"say": "cell right", "row": "9", "column": "1"}, "4 rows and 4 columns"),
     ({"say": "cell right", "row": "x", "column": "1"}, "whole number"),
@@ -111,6 +135,21 @@ def test_feedback_that_fits_nothing_is_refused(browser, page, fields, complaint)
     table = page.store.last_answers(1)[0].result["tables"][0]["id"]
     response = browser.fill(f"{address}/feedback", **{"table": table, **fields})
     assert response.status_code == 400 and complaint in words(shown(response)) and not page.store.feedback_count()
+
+
+def test_the_newest_answers_are_found_and_the_oldest_forgotten_without_reading_all(tmp_path):
+    store = Store(tmp_path, answers_kept=3)
+    kept = [store.add_answer("index", "question", f"{i}?", {"tables": []}) for i in range(2)]
+    store.say(kept[0].id, "table", "people-0", "right")
+    statements = []
+    store._db.set_trace_callback(statements.append)
+    kept += [store.add_answer("index", "question", f"{i}?", {"tables": []}) for i in range(2, 6)]
+    assert [answer.text for answer in store.last_answers(9)] == ["5?", "4?", "3?", "0?"]
+    store._db.set_trace_callback(None)
+    for statement in {statement for statement in statements if "ORDER BY" in statement}:
+        plan = " ".join(row["detail"] for row in store._db.execute(f"EXPLAIN QUERY PLAN {statement}"))
+        assert "USING INDEX newest_answers" in plan.replace("COVERING ", "") and "TEMP B-TREE" not in plan
+    store.close()
 
 
 def test_feedback_outlives_the_server(browser, page, index, made, tmp_path):
@@ -157,6 +196,32 @@ def test_hostile_questions_cells_titles_and_file_names_stay_text(browser, page, 
     shown(browser.get("/feedback"))
 
 
+def test_an_index_keeps_its_id_whatever_it_is_given_beside(tmp_path, index):
+    """Folders of indexes are mostly called the same; what was said of one is never said of another."""
+    def ids(*paths):
+        return [corpus.id for corpus in Library(paths, tmp_path / "state" / "corpora", Limits())]
+
+    other = tmp_path / "other" / "index"
+    table_text.build_index([Table("people-0", "Others", ("a",), (("b",),))], other)
+    assert ids(index) == ["index"] and ids(other) == ["index-1"] and ids(other, index) == ["index-1", "index"]
+    other.rename(tmp_path / "moved")
+    assert ids(tmp_path / "moved") == ["index-1"]
+    table_text.build_index([Table("people-1", "Others", ("a",), (("b",),))], tmp_path / "moved", add=True)
+    assert ids(tmp_path / "moved") == ["index-1"]
+    (tmp_path / "state" / "indexes.json").write_text("[]")
+    with pytest.raises(DataError, match="indexes.json.*which index is which"):
+        ids(index)
+
+
+def test_a_corpus_that_was_half_removed_stays_removed(browser, page, index, made, tmp_path):
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    (left,) = (path.parent for path in page.library.folder.glob("*/corpus.json"))
+    left.rename(left.with_name(f".removed-{left.name}"))  # and the server was killed
+    again = open_page(tmp_path / "state", index, made)
+    assert [corpus.id for corpus in again.library] == ["index"] and not list(again.library.folder.iterdir())
+    again.close()
+
+
 def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made, tmp_path):
     html = b"<title>Rivers</title><table><tr><th>river<th>length<tr><td>Ode<td>120<tr><td>Tarn<td>90</table>"
     response = browser.fill("/corpora", name="Rivers", files=[("files", ("rivers.html", html)),
@@ -198,12 +263,40 @@ def test_too_many_files_and_too_large_ones(tmp_path, index, made):
     page.close()
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_files_may_take_longer_than_answers(tmp_path, index, made, monkeypatch):
+    page = open_page(tmp_path, index, made, Limits(answer_seconds=0.1))
+    add = page.library.add
+    monkeypatch.setattr(page.library, "add", lambda *given: time.sleep(0.3) or add(*given))
+    response = Browser(page).fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    assert response.status_code == 200 and "Sums" in words(shown(response))
+    page.close()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp037"])
 def test_a_page_of_too_many_cells_is_not_even_parsed(browser, monkeypatch, encoding):
     monkeypatch.setattr("lisax.corpora.html_tables.parse", lambda *_: pytest.fail("parsed"))
     for text in ("<TABLE><td>" * 2_001, "<table>" + "<Td>" * 500_001):
-        response = browser.fill("/corpora", name="many", files=[("files", ("x.html", text.encode(encoding)))])
+        content = (b"<meta charset=cp037>" if encoding == "cp037" else b"") + text.encode(encoding)
+        response = browser.fill("/corpora", name="many", files=[("files", ("x.html", content))])
         assert response.status_code == 400 and "at most 2,000" in words(shown(response))
+
+
+def test_small_pages_cannot_claim_much(browser, page, monkeypatch):
+    """Tables are counted as they come, and a page's title, which they all have, is cut."""
+    made = []
+    monkeypatch.setattr("lisax.corpora.html_tables.make_table",
+                        lambda *given, **named: made.append(make_table(*given, **named)) or made[-1])
+    spanning = b"<table><tr><td>h<tr><td rowspan=0 colspan=100>b" + b"<tr><td>" * 400 + b"</table>"
+    response = browser.fill("/corpora", name="x", files=[("files", (f"{i}.html", spanning * 20)) for i in range(5)])
+    assert response.status_code == 400 and "500,000" in words(shown(response)) and len(made) < 20
+    long = b"<table><tr><td>h<tr><td rowspan=0 colspan=100>" + b"word" * 500 + b"<tr>" * 400 + b"</table>"
+    response = browser.fill("/corpora", name="x", files=[("files", ("x.html", long))])
+    assert response.status_code == 400 and "33,554,432 characters" in words(shown(response))
+    made.clear()
+    titled = b"<title>%b</title><table><caption>%b<tr><td>a<tr><td>b</table>" % (b"x" * 100_000, b"y" * 3_000)
+    assert browser.fill("/corpora", name="x", files=[("files", ("x.html", titled))]).status_code == 200
+    assert [(len(table.title), len(table.caption)) for table in made] == [(2_000, 2_000)]
+    assert "titles and captions with more than 2,000 characters (cut)" in list(page.library)[-1].notes[0]
 
 
 def test_ten_people_at_once_get_answers(page):
@@ -238,6 +331,28 @@ def test_a_worker_goes_on_after_an_error():
     worker.close()
 
 
+def test_what_is_opened_meanwhile_does_not_break_forgetting(page):
+    page.engine._opened = {("store", f"{i}"): i for i in range(20_000)}
+    ended = threading.Event()
+
+    def opening():
+        for i in itertools.count():
+            if ended.is_set():
+                return
+            page.engine._opened["cells", f"{i % 1000}"] = i
+
+    with ThreadPoolExecutor(1) as people:
+        opener = people.submit(opening)
+        try:
+            for _ in range(50):
+                page.engine.forget(page.library.get("index"))
+                page.engine._opened = {key: i for key, i in page.engine._opened.copy().items() if key[0] == "store"}
+        finally:
+            ended.set()
+        opener.result(10)
+    assert len(page.engine._opened) >= 20_000
+
+
 def test_people_come_before_what_is_done_when_idle():
     worker, going_on, ended, done = Worker("test", 5), threading.Event(), threading.Event(), []
     worker.submit(going_on.wait)
@@ -247,6 +362,36 @@ def test_people_come_before_what_is_done_when_idle():
     asked.result(10)
     assert ended.wait(10) and done == ["asked", "idle"]
     worker.close()
+
+
+def test_what_is_done_when_idle_keeps_nobody_out_and_ends_nothing():
+    """To find the next bit of it may take long, and fail."""
+    worker, going_on, done = Worker("test", 5), threading.Event(), threading.Event()
+
+    def found():
+        going_on.wait(10)
+        raise FileNotFoundError("of a corpus that was removed meanwhile")
+        yield
+
+    worker.when_idle(found())
+    worker.when_idle([done.set])
+    with ThreadPoolExecutor(1) as people:
+        asked = people.submit(worker.submit, lambda: "answered").result(5)
+    going_on.set()
+    assert asked.result(10) == "answered" and done.wait(10)
+    worker.close()
+
+
+def test_a_corpus_that_is_removed_while_models_warm_up_ends_nothing(browser, page):
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    page.engine._opened.clear()
+    warming = page.engine.warming(page.library)
+    next(warming)
+    browser.fill(f"/corpora/{list(page.library)[-1].id}/remove")
+    done = threading.Event()
+    page.worker.when_idle(warming)
+    page.worker.when_idle([done.set])
+    assert done.wait(10) and browser.ask(QUESTION).status_code == 200
 
 
 def test_warming_asks_everything_that_can_be_asked(page, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -10,14 +11,18 @@ import socket
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
+import uvicorn
 from small_models import label_bundle
 from small_page import build_index
 
 from lisax.cli import main
 from lisax.page.serve import command
+from lisax.page.serve.limits import Limits
 from lisax.page.serve.store import Store
 
 
@@ -41,6 +46,44 @@ def test_what_cannot_be_served(made, tmp_path, capsys, options, complaint):
     arguments = [option.format(**names) for option in options]
     assert main(["serve", "--state", str(tmp_path / "state"), "--port", "0", *arguments]) == 1
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("later", [b"GET / HT", b"", b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET"])
+@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\nhost: x\r\n\r\n",
+                                   b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9000\r\n\r\nx"])
+def test_who_falls_silent_after_an_answer_is_let_go(first, later):
+    async def application(scope, receive, send):
+        await send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def run():
+        config = uvicorn.Config(application, port=0, lifespan="off", http=command._protocol(0.2), log_level="critical",
+                                timeout_keep_alive=60, timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        task = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.servers[0].sockets[0].getsockname()[1])
+        writer.write(first)
+        assert b"401" in await reader.readuntil(b"\r\n\r\n")
+        writer.write(later)
+        await asyncio.wait_for(reader.read(), 5)  # to its end
+        writer.close()
+        server.should_exit = True
+        await task
+
+    asyncio.run(run())
+
+
+def test_the_printed_address_has_any_token(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LISAX_TOKEN", "a+b/c=&%é #")
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
+    monkeypatch.setattr(command, "open_page", lambda *_: SimpleNamespace(
+        worker=SimpleNamespace(when_idle=list), engine=SimpleNamespace(warming=list), library=[], limits=Limits()))
+    monkeypatch.setattr("lisax.page.serve.app.create", lambda page: None)
+    assert main(["serve", "--bundle", "any", "--host", "0.0.0.0", "--state", str(tmp_path), "--port", "0"]) == 0
+    address = urllib.parse.urlsplit(capsys.readouterr().out.split()[0])
+    assert urllib.parse.parse_qs(address.query) == {"token": ["a+b/c=&%é #"]}
 
 
 def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_path):
