@@ -75,7 +75,7 @@ def _sources(rows: Sequence[Mapping]) -> dict[str, float]:
 
 
 def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question]) -> float | None:
-    """Of right first answers to questions with evidence, the share whose unit is evidence: a sentence, a row, an edge."""
+    """Of right first answers to questions with evidence, the share whose unit is evidence: sentence, row or edge."""
     right = [Evidence(questions[row["id"]]).names(row["found"][0]["unit"]) for row in rows
              if row["found"] and row["evidence"] and "unit" in row["found"][0]
              and open_qa.exact_match(row["answers"][0], row["gold"])]

@@ -1,8 +1,8 @@
 """Questions with their passages, as retrievers and readers learn from them.
 
 A passage is gold where an answer stands in a unit that the question names as its evidence (a sentence, a row, a
-sub-graph, or a whole table); of questions without evidence, as those of Natural Questions, wherever an answer stands: gold passages made
-from answer rows (UDT-QA, section 4.1).
+sub-graph, or a whole table); of questions without evidence, as those of Natural Questions, wherever an answer stands:
+gold passages made from answer rows (UDT-QA, section 4.1).
 """
 
 from __future__ import annotations
