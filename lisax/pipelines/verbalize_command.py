@@ -43,7 +43,8 @@ def main(args: argparse.Namespace) -> int:
     choices = Choices(args.beams, args.pairs, check=not args.no_check)
     verbalizer = Verbalizer.open(args.checkpoint, choices)
     # The file itself, which may be written beside the tables, is nothing that it is made from.
-    made_from = json.dumps([repr(choices), *(fingerprint(path, besides=args.out) for path in (args.checkpoint, *sources))])
+    made_from = json.dumps([repr(choices), *(fingerprint(path, besides=args.out)
+                                             for path in (args.checkpoint, *sources))])
     with counting(sum(1 for _ in units(args)), "rows and sub-graphs") as advance:
         found = verbalize_to_file(verbalizer, units(args), args.out, made_from, advance)
     print(f"{args.out}: {found['units']:,} texts; faithful at once {found['first_choice']:.1%}, by a later hypothesis "

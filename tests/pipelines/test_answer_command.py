@@ -14,11 +14,13 @@ from lisax.retrieval.passages import Source
 
 
 def test_questions_are_read_in_groups_so_that_any_number_fits_the_memory(tmp_path, monkeypatch, capsys):
-    pages = [Document(f"P{i}", f"Page {i}", (Sentence(f"P{i}", 0, f"Inn number{i} stands in town{i}."),)) for i in range(5)]
-    mixed.build_index({Source.TEXT: (made for page in pages for made in passages.of_document(page))}, tmp_path / "index")
+    pages = [Document(f"P{i}", f"Page {i}", (Sentence(f"P{i}", 0, f"Inn number{i} stands in town{i}."),))
+             for i in range(5)]
+    mixed.build_index({Source.TEXT: (made for page in pages for made in passages.of_document(page))},
+                      tmp_path / "index")
     asked = tmp_path / "questions.jsonl"
-    asked.write_text("".join(json.dumps({"id": f"q{i}", "question": f"What of town{i}?", "answers": [f"number{i}"]}) + "\n"
-                             for i in range(6)))
+    questions = [{"id": f"q{i}", "question": f"What of town{i}?", "answers": [f"number{i}"]} for i in range(6)]
+    asked.write_text("".join(json.dumps(question) + "\n" for question in questions))
     sizes = []
 
     def read(questions, progress):
@@ -27,8 +29,9 @@ def test_questions_are_read_in_groups_so_that_any_number_fits_the_memory(tmp_pat
 
     monkeypatch.setattr(answer_command, "QUESTIONS_AT_A_TIME", 4)
     monkeypatch.setattr(reader.Reader, "open", lambda path: SimpleNamespace(passages=2, read=read))
-    assert cli.main(["answer", "--index", str(tmp_path / "index"), "--reader", "any", "--questions", str(asked), "--out",
-                     str(tmp_path / "answers.jsonl")]) == 0
-    rows = list(map(json.loads, (tmp_path / "answers.jsonl").read_text().splitlines()))
+    out = tmp_path / "answers.jsonl"
+    assert cli.main(["answer", "--index", str(tmp_path / "index"), "--reader", "any", "--questions", str(asked),
+                     "--out", str(out)]) == 0
+    rows = list(map(json.loads, out.read_text().splitlines()))
     assert [row["answers"] for row in rows] == [[f"number{i}"] for i in range(5)] + [[]] and sizes == [4, 2]
     assert "exact match 0.8333 of 6 questions" in capsys.readouterr().out

@@ -279,8 +279,8 @@ def test_data_that_cannot_be_reported_is_told_before_anything_is_trained(tmp_pat
         (tmp_path / name).mkdir()
         (tmp_path / name / f"dart-v1-{split}.json").write_text("[]")
     (tmp_path / "tables.jsonl").write_text("")
-    assert main(["verbalizer", "iterate", "--data", str(tmp_path / "data"), "--report", str(tmp_path / "other"), "--tables",
-                 str(tmp_path / "tables.jsonl"), "--out", str(tmp_path / "out")]) == 1
+    assert main(["verbalizer", "iterate", "--data", str(tmp_path / "data"), "--report", str(tmp_path / "other"),
+                 "--tables", str(tmp_path / "tables.jsonl"), "--out", str(tmp_path / "out")]) == 1
     assert "needs texts for dev, found test" in capsys.readouterr().err
 
 
