@@ -19,6 +19,7 @@ from lisax.records import DataError, Question, get_field, read_json_lines, write
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage
 
+DEPTHS = (5, 10, 20, 50, 100)  # passages read of a question
 _CELL, _PART = re.compile(r"(#r\d+)c\d+$"), re.compile(r"#[er]\d+$")
 
 
