@@ -58,8 +58,8 @@ def finished(tmp_path_factory):
 
 def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypatch):
     world.write(tmp_path / "world", 60, 0)
-    recipe = PointerRecipe(train={name: f"experiments/deseption/{name}_micro.gin" for name in ("documents", "evidence")},
-                           documents=8)
+    train = {name: f"experiments/deseption/{name}_micro.gin" for name in ("documents", "evidence")}
+    recipe = PointerRecipe(train=train, documents=8)
     run, trained = Deseption(open_folder(tmp_path / "world"), tmp_path / "out", recipe), {}
     monkeypatch.setattr(run, "train_model", lambda model, *_, bindings, **__: trained.update({model: bindings}))
     for model in ("documents", "evidence"):
