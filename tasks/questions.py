@@ -19,13 +19,12 @@ from lisax.formats.reading import Reads
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.models.dual_encoder import NEGATIVE, POSITIVE, question_room
 from lisax.records import LisaxError
-from lisax.sampling.question_examples import QuestionExample
+from lisax.sampling.question_examples import DEPTHS, QuestionExample
 from tasks import families
 from tasks.locations import FileOf, in_data_folder
 from tasks.vocabularies import default_vocabulary
 
 RETRIEVE = "questions_retrieve"
-DEPTHS = (5, 10, 20, 50, 100)
 READ_TASKS = {f"questions_{verb}_top{k}": (kind, k) for verb, kind in (("read", Reads.READ), ("point", Reads.POINT))
               for k in DEPTHS}
 Encode = Callable[[QuestionExample, Vocabulary, Mapping[str, int]], tuple[np.ndarray, np.ndarray]]

@@ -164,38 +164,37 @@ def parse_dart(entry, path: Path, number: int) -> tuple[list[Triple], list[str],
 
 def read_dart_xml(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
     """DART's XML: as WebNLG's, but blanks are written as such and a text's comment is its source."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        watch.problem(DataError(f"cannot be read: {error.strerror}", path=path))
-        return
-    for number, (triples, texts, _) in enumerate(_entries(content, path, watch)):
+    for number, (triples, texts, _) in enumerate(_entries(path, path, watch)):
         source = texts[0][0] if texts else ""
         if record := _record(f"dart:{split}:{number}", triples, [text for _, text in texts], source, watch, path, None):
             yield record
 
 
 def read_webnlg(places: Sequence[Path], split: str, watch: Watch) -> Iterator[DataText]:
-    """The entries of all files of a split, by path; an id is `{split}/{file}:{eid}`."""
+    """The entries of all files of a split, by path; an id is `webnlg:{split}:{n}triples_{file}:{eid}`.
+
+    Releases after 2017 have files of one name for every number of triples, and count eids in each anew."""
     try:
         for path, content in _contents(places, split):
             for triples, texts, eid in _entries(content, path, watch):
                 triples = [(_entity(subject), name, _entity(value)) for subject, name, value in triples]
-                key = titles.page_id(f"webnlg:{split}:{path.stem}:{eid}")
+                file = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}_{path.stem}"
+                key = titles.page_id(f"webnlg:{split}:{file}:{eid}")
                 if record := _record(key, triples, [text for _, text in texts], "webnlg", watch, path, None):
                     yield record
     except DataError as error:
         watch.problem(error)
 
 
-def _contents(places: Sequence[Path], split: str) -> Iterator[tuple[Path, bytes]]:
+def _contents(places: Sequence[Path], split: str) -> Iterator[tuple[Path, bytes | Path]]:
+    """(path, content) of each file; what is not packed is its own content."""
     if places[0].suffix == ".gz":
         # By path, as an unpacked folder is read.
         files = [(path, content) for path, content in archives.read_folder(places[0], ".xml") if _split_of(path) == split]
         yield from sorted(files)
         return
     for path in places:
-        yield path, path.read_bytes()
+        yield path, path
 
 
 def _entity(text: str) -> str:
@@ -203,10 +202,11 @@ def _entity(text: str) -> str:
     return text.strip().strip('"').replace("_", " ")
 
 
-def _entries(content: bytes, path: Path, watch: Watch) -> Iterator[tuple[list[Triple], list[tuple[str, str]], str]]:
+def _entries(content: bytes | Path, path: Path, watch: Watch
+             ) -> Iterator[tuple[list[Triple], list[tuple[str, str]], str]]:
     """(triples, [(comment, English text)], eid) of each entry of a benchmark file, streamed."""
     try:
-        for _, node in ElementTree.iterparse(io.BytesIO(content)):
+        for _, node in ElementTree.iterparse(io.BytesIO(content) if isinstance(content, bytes) else content):
             if node.tag != "entry":
                 continue
             texts = [(lex.get("comment", ""), lex.findtext("text") or lex.text or "") for lex in node.iter("lex")
@@ -220,4 +220,6 @@ def _entries(content: bytes, path: Path, watch: Watch) -> Iterator[tuple[list[Tr
                                         field="mtriple"))
             node.clear()
     except ElementTree.ParseError as error:
-        raise DataError(f"not well-formed XML: {error}", path=path, line=error.position[0]) from None
+        watch.problem(DataError(f"not well-formed XML: {error}", path=path, line=error.position[0]))
+    except OSError as error:
+        watch.problem(DataError(f"cannot be read: {error.strerror}", path=path))

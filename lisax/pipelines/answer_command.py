@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from lisax.records import LisaxError, write_json_lines
+
+QUESTIONS_AT_A_TIME = 64  # of which passages, tokens and logits are in memory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +32,7 @@ def main(args: argparse.Namespace) -> int:
     from lisax.pipelines.reader import Reader
     from lisax.pipelines.retriever import PassageSearch, Retriever
     from lisax.pipelines.stages import counting
+    from lisax.runtime.batching import windows
 
     method = args.method or ("fused" if args.retriever else "bm25")
     if (method != "bm25") != (args.retriever is not None):
@@ -38,16 +42,22 @@ def main(args: argparse.Namespace) -> int:
     retriever = None if args.retriever is None else Retriever.open(args.retriever)
     search = PassageSearch(args.index, method=method, retriever=retriever, exact=not args.approximate)
     runs = search({i: question.text for i, question in questions.items()}, args.k)
-    read = [(question.text, [search.index.passage(hit) for hit, _ in runs[i][:reader.passages]])
-            for i, question in questions.items()]
-    with counting(sum(len(passages) for _, passages in read), "passages") as advance:
-        answers = reader.read(read, progress=advance)
-    write_json_lines(args.out, ({"id": i, "question": question.text, "answers": [answer.text for answer in found],
-                                 "found": [answer.row() for answer in found]}
-                                for (i, question), found in zip(questions.items(), answers, strict=True)))
+    said: dict[str, str] = {}
+
+    def rows() -> Iterator[dict]:
+        with counting(sum(min(len(hits), reader.passages) for hits in runs.values()), "passages") as advance:
+            for group in windows(questions.items(), QUESTIONS_AT_A_TIME):
+                read = [(question.text, [search.index.passage(hit) for hit, _ in runs[i][:reader.passages]])
+                        for i, question in group]
+                for (i, question), found in zip(group, reader.read(read, progress=advance), strict=True):
+                    if found:
+                        said[i] = found[0].text
+                    yield {"id": i, "question": question.text, "answers": [answer.text for answer in found],
+                           "found": [answer.row() for answer in found]}
+
+    write_json_lines(args.out, rows())
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if gold:
-        said = {i: found[0].text for i, found in zip(questions, answers) if found}
         figures = open_qa.answered(gold, said)
         print(f"exact match {figures['exact_match']:.4f} of {figures['questions']:,} questions with answers")
     return 0

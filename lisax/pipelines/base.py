@@ -193,11 +193,11 @@ class Pipeline(ABC):
         return self.out / WARM_UP / "models" / name.removeprefix(f"{WARM_UP}/")
 
     def train_model(self, model: str, task: str, after: Sequence[str], *, lengths: Mapping[str, int] | None,
-                    data: Path | None = None) -> None:
+                    data: Path | None = None, bindings: Mapping[str, Any] | None = None) -> None:
         """Trains one model by its gin file, from what the recipe says it starts from.
 
         `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file. `data` holds its `examples`; None for the
-        run's folder."""
+        run's folder. `bindings` are what else the recipe says in the place of the gin file."""
         recipe, folder = self.recipe, self.model_dir(model)
         gin_file = recipe.train[model]
         initial = recipe.initial.get(model)
@@ -210,7 +210,7 @@ class Pipeline(ABC):
 
         def work() -> None:
             train_by_gin(gin_file, folder, task, seed=self.seed_of(model), lengths=lengths, initial=initial,
-                         data=data or self.out, vocabulary=self.vocabulary, preset=self.preset.name)
+                         data=data or self.out, vocabulary=self.vocabulary, preset=self.preset.name, bindings=bindings)
 
         self.stages.run(f"train.{model}", work, outputs=[folder], after=after,
                         settings={"gin": gin_text(gin_file), "lengths": lengths, "task": task,
@@ -234,15 +234,16 @@ def make_vocabulary(recipe: Any, file: Path, texts: Iterator[str],
 
 def train_by_gin(gin_file: str, folder: Path, task: str, *, seed: int, lengths: Mapping[str, int] | None,
                  initial: str | Path | None, data: Path, vocabulary: Vocabulary, preset: str,
-                 files: Mapping[str, bytes] | None = None) -> None:
+                 files: Mapping[str, bytes] | None = None, bindings: Mapping[str, Any] | None = None) -> None:
     """A training run into `folder` of one of our tasks, whose examples are in `data`; says how it ended.
 
-    `lengths` are TASK_FEATURE_LENGTHS, None for those of the gin file; `files` go into the run's bundles."""
+    `lengths` are TASK_FEATURE_LENGTHS, None for those of the gin file; `files` go into the run's bundles,
+    `bindings` are further ones."""
     from lisax.runtime.gin_files import bindings_of, run_gin
 
     values: dict[str, Any] = {"MODEL_DIR": folder.resolve(), "MIXTURE_OR_TASK_MODULE": "tasks",
                               "MIXTURE_OR_TASK_NAME": task, "RANDOM_SEED": seed,
-                              "VOCAB_SIZE": -(-vocabulary.size // 128) * 128}
+                              "VOCAB_SIZE": -(-vocabulary.size // 128) * 128, **(bindings or {})}
     if lengths is not None:
         values["TASK_FEATURE_LENGTHS"] = dict(lengths)
     if initial is not None:

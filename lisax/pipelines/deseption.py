@@ -248,7 +248,8 @@ class Deseption(PagePipeline):
         if model not in ("titles", "labels"):
             k = recipe.candidates if of_titles else recipe.sentences
             lengths = {"inputs": k * tokens, "targets": k * COLUMNS}
-        self.train_model(model, TASKS[model], [examples, "vocabulary"], lengths=lengths)
+        steps = {"evidence_pointer.PointerConfig.steps": recipe.documents} if model == "documents" else None
+        self.train_model(model, TASKS[model], [examples, "vocabulary"], lengths=lengths, bindings=steps)
 
     def predict(self) -> None:
         """Verdicts of every variant over the reported claims and over those made of them."""

@@ -73,7 +73,8 @@ class ClaimChecks:
         candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
         rank_to_file(TextModel.open(models / RANKER), claims, candidates, evidence.lookup, ranked, tag=RANKER,
                      depth=self.recipe.candidates, spot=default_spotter(self._pipeline().index.titles).spot,
-                     made_from=json.dumps([index, evidence.index.bm25.digest, self._run.recipe.checked_claims]))
+                     made_from=json.dumps([index, evidence.index.bm25.digest, self._run.recipe.checked_claims,
+                                           self._run.recipe.claim_passages, self._run.stages.digest("claims.train")]))
         labeller = TextModel.open(models / self.labeller)
         aggregate = "any" if labeller.family is Family.LABEL_POINTWISE else "max"
         verdicts = verify(labeller, claims, read_run(ranked), evidence.lookup, aggregate=aggregate)

@@ -43,19 +43,26 @@ class MixedEvidence:
 
     def _lookup(self, unit: str) -> Passage | None:
         """The sentence, row, edge or verbalized sub-graph of an id; None where the index has none."""
-        passage = self.passage_of(unit)
-        return passage and Passage(unit, passage.title, passage.unit_text(unit))
+        pieces = list(self._passages_of(unit))
+        return Passage(unit, pieces[0].title, " ".join(piece.unit_text(unit) for piece in pieces)) if pieces else None
 
     def passage_of(self, unit: str) -> IndexedPassage | None:
         """The (first) passage that holds a unit, whose source is the unit's; None where the index has none."""
+        return next(self._passages_of(unit), None)
+
+    def _passages_of(self, unit: str) -> Iterator[IndexedPassage]:
+        """The passage that holds a unit; those of one that was cut, in order."""
         for source, owner in _owners(unit):
+            found = False
             for number in itertools.count():
                 passage = self.index.passage(f"{source}:{owner}:{number}")
-                if passage is None:
+                if passage is None or found and unit not in passage.provenance:
                     break
                 if unit in passage.provenance:
-                    return passage
-        return None
+                    found = True
+                    yield passage
+            if found:
+                return
 
     def original_page(self, page: str) -> str:
         """Pages are named by our ids: the index keeps no others."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 
 from lisax.records import LisaxError
+from lisax.sampling.question_examples import DEPTHS
 
 MODELS = ("retriever", "retriever_second", "reader")
 INDEXES = ("text", "raw", "verbalized")
@@ -33,7 +34,7 @@ class QuestionRecipe:
     retrieved: int = 100  # passages of a question
     mined: int = 100  # of a question of train, from which negatives are taken
     negatives: int = 1  # hard ones of a gold passage
-    passages: int = 100  # that the reader reads
+    passages: int = 100  # that the reader reads, one of `DEPTHS`
     question_tokens: int = 128  # of a retriever's question; its passages have twice as many
     passage_tokens: int = 256  # of a reader's question with one passage
     places: int = 16  # of the answer in a question's passages that a pointing reader learns
@@ -64,6 +65,9 @@ class QuestionRecipe:
         if "reader" not in self.train or self.method != "bm25" and "retriever" not in self.train:
             raise LisaxError("QuestionRecipe.train must name a gin file for 'reader' and, unless method is 'bm25', for "
                              "'retriever'")
+        if self.passages not in DEPTHS:
+            raise LisaxError(f"QuestionRecipe.passages must be one of {', '.join(map(str, DEPTHS))}, found "
+                             f"{self.passages}")
         if not 0 <= self.withheld_pages < 1:
             raise LisaxError(f"QuestionRecipe.withheld_pages must be from 0 to below 1, found {self.withheld_pages}")
         if self.method not in ("bm25", "dense", "fused"):

@@ -241,7 +241,8 @@ class UdtQa(Pipeline):
         self.train_model(model, f"questions_{'point' if points else 'read'}_top{recipe.passages}",
                          [f"examples.{model}", "vocabulary"], data=folder,
                          lengths={"inputs": recipe.passages * recipe.passage_tokens,
-                                  "targets": 2 * recipe.places if points else recipe.answer_tokens})
+                                  "targets": 2 * recipe.places if points else recipe.answer_tokens},
+                         bindings={"PASSAGES": recipe.passages})
 
     @property
     def _roles(self) -> dict:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from lisax.metrics import open_qa
 from lisax.page.published import HOT_SWAP_NQ, MIXED_NQ
@@ -14,6 +15,7 @@ from lisax.pipelines.udt_qa import UdtQa
 from lisax.records import Question
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import source_of
+from lisax.sampling.question_examples import Evidence
 
 NAMES = {"text": "text", "raw": "+ tables and graphs, raw", "verbalized": "+ tables and graphs, verbalized"}
 METHODS = {"bm25": "BM25", "dense": "vectors", "fused": "fused"}
@@ -29,7 +31,7 @@ def finish(run: UdtQa) -> str:
 def _figures(run: UdtQa) -> dict:
     questions = run.questions(REPORT)
     answers = {i: question.answers for i, question in questions.items()}
-    groups = _groups(questions)
+    groups = _groups(questions, {unit.id for unit in itertools.chain(run.data.tables(), run.data.graphs())})
     settings = {}
     for learned, index in run.recipe.settings:
         rows, opened = run.answers(learned, index), MixedIndex.open(run.index_folder(index, learned))
@@ -54,12 +56,13 @@ def _figures(run: UdtQa) -> dict:
     }
 
 
-def _groups(questions: Mapping[str, Question]) -> dict[str, list[str]]:
-    """Ids of questions by where their evidence stands: in a sentence at least, or in tables alone."""
+def _groups(questions: Mapping[str, Question], structures: Set[str]) -> dict[str, list[str]]:
+    """Ids of questions by where their evidence stands: in a sentence at least, or in tables and graphs alone, whose ids
+    are `structures`."""
     groups: dict[str, list[str]] = {}
     for i, question in questions.items():
         if question.evidence:
-            in_tables = all("#" in unit or unit.endswith(":graph") for unit in question.evidence)
+            in_tables = all("#" in unit or unit in structures for unit in question.evidence)
             groups.setdefault("tables alone" if in_tables else "text", []).append(i)
     return groups
 
@@ -72,14 +75,11 @@ def _sources(rows: Sequence[Mapping]) -> dict[str, float]:
 
 
 def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question]) -> float | None:
-    """Of right first answers to questions with evidence, the share whose unit is evidence: a sentence or a row."""
-    right = [(row["found"][0]["unit"], questions[row["id"]].evidence) for row in rows
+    """Of right first answers to questions with evidence, the share whose unit is evidence: sentence, row or edge."""
+    right = [Evidence(questions[row["id"]]).names(row["found"][0]["unit"]) for row in rows
              if row["found"] and row["evidence"] and "unit" in row["found"][0]
              and open_qa.exact_match(row["answers"][0], row["gold"])]
-    if not right:
-        return None
-    return sum(any(unit == named or named.startswith(f"{unit}c") for named in evidence)
-               for unit, evidence in right) / len(right)
+    return sum(right) / len(right) if right else None
 
 
 def _report(run: UdtQa, found: Mapping) -> Report:

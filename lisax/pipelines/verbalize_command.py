@@ -42,7 +42,9 @@ def main(args: argparse.Namespace) -> int:
     sources = _sources(args)
     choices = Choices(args.beams, args.pairs, check=not args.no_check)
     verbalizer = Verbalizer.open(args.checkpoint, choices)
-    made_from = json.dumps([repr(choices), *map(fingerprint, (args.checkpoint, *sources))])
+    # The file itself, which may be written beside the tables, is nothing that it is made from.
+    made_from = json.dumps([repr(choices), *(fingerprint(path, besides=args.out)
+                                             for path in (args.checkpoint, *sources))])
     with counting(sum(1 for _ in units(args)), "rows and sub-graphs") as advance:
         found = verbalize_to_file(verbalizer, units(args), args.out, made_from, advance)
     print(f"{args.out}: {found['units']:,} texts; faithful at once {found['first_choice']:.1%}, by a later hypothesis "
@@ -100,8 +102,9 @@ def verbalizer_main(args: argparse.Namespace) -> int:
     sources = _sources(args)
     recipe = read_recipe(args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings,
                          [path for path in args.gin_search_paths.split(",") if path])
-    run = VerbalizerTraining(open_folder(args.data), lambda: units(args), list(map(fingerprint, sources)), args.out,
-                             recipe, other=open_folder(args.report) if args.report else None, until=args.until)
+    target_print = [fingerprint(path, besides=args.out) for path in sources]
+    run = VerbalizerTraining(open_folder(args.data), lambda: units(args), target_print, args.out, recipe,
+                             other=open_folder(args.report) if args.report else None, until=args.until)
     try:
         figures = run.run()
     except Stopped as stage:

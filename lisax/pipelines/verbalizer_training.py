@@ -45,6 +45,9 @@ class VerbalizerTraining:
         if "train" not in data.data_text_splits:
             raise LisaxError(f"{data.folder}: data with texts is needed for train, found "
                              f"{', '.join(data.data_text_splits) or 'none'}")
+        if other is not None and "dev" not in other.data_text_splits:
+            raise LisaxError(f"{other.folder}: data that is reported needs texts for dev, found "
+                             f"{', '.join(other.data_text_splits) or 'none'}")
         if until is not None and until not in self.stage_names(recipe):
             raise LisaxError(f"there is no stage '{until}'; the stages are {', '.join(self.stage_names(recipe))}")
         self.data, self.target, self.target_print, self.other = data, target, target_print, other
@@ -66,7 +69,7 @@ class VerbalizerTraining:
             self.train(model)
         self.stages.run("verbal_report", lambda: write_json(self.figures_file, report(self)), outputs=[self.figures_file],
                         after=[f"train.{model}" for model in self.recipe.models],
-                        settings={"other": fingerprint(self.other.folder) if self.other else None,
+                        settings={"other": fingerprint(self.other.folder, besides=self.out) if self.other else None,
                                   "records": self.recipe.report_records, "without": self.recipe.report_without,
                                   "long": self.recipe.long_cell_words, "beams": self.recipe.beam_size})
         return json.loads(self.figures_file.read_text(encoding="utf-8"))

@@ -126,9 +126,10 @@ def retrieve_passages(args: argparse.Namespace) -> int:
     from lisax.retrieval.passages import source_of
     from lisax.retrieval.runs import write_run
 
-    if args.method not in (None, "bm25") or args.mode or args.mediawiki is not None or args.cluster:
+    if args.method not in (None, "bm25") or args.mode or args.mediawiki is not None or args.cluster or args.hops != 1:
         raise LisaxError(f"{args.index} is an index of passages, which `lisax retrieve` searches by BM25: leave "
-                         "--method, --mode, --mediawiki and --cluster out (`lisax answer` searches vectors too)")
+                         "--method, --mode, --mediawiki, --cluster and --hops out (`lisax answer` searches vectors "
+                         "too)")
     claims, index = list(read_claims(args.claims)), MixedIndex.open(args.index)
     found = index.search([claim.text for claim in claims], 100 if args.k is None else args.k)
     hits = [Hit(claim.id, passage, rank, score) for claim, of_claim in zip(claims, found, strict=True)

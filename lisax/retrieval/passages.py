@@ -70,10 +70,14 @@ def of_document(page: Document) -> Iterator[Passage]:
 
 
 def of_table(table: Table) -> Iterator[Passage]:
-    """Raw rows, packed; each passage begins with the header."""
-    rows = [(unit.id, raw_table(table.rows[number], ())) for number in range(len(table.rows))
-            if (unit := row_triples(table, number)).pairs]
+    """Raw rows, packed; each passage begins with the header.
+
+    A header that would fill more than half of every passage stands in none: each cell has its own name before it."""
+    units = {number: unit for number in range(len(table.rows)) if (unit := row_triples(table, number)).pairs}
     header = raw_table(table.header, ())
+    if wide := _words(header) > WORDS // 2:
+        header = ""
+    rows = [(unit.id, raw_text(unit) if wide else raw_table(table.rows[number], ())) for number, unit in units.items()]
     return _packed(Source.TABLE, table.id, table_title(table), rows, BETWEEN, f"{header}{BETWEEN}" if header else "")
 
 

@@ -269,7 +269,8 @@ class Pointing:
                                        rngs={} if dropout_key is None else {"dropout": dropout_key})
         spans, weights = targets.reshape(len(targets), -1, 2), self.weights(model, batch)
         best = jnp.argmax(logits, axis=1)  # [rows, 2]
-        right = jnp.any(jnp.all(spans == best[:, None], axis=-1), axis=-1)
+        # (0, 0) fills up the places and is no answer's, though a model may point there.
+        right = jnp.any(jnp.all(spans == best[:, None], axis=-1) & jnp.any(spans > 0, axis=-1), axis=-1)
         return {name: jnp.sum(value).astype(jnp.float32) for name, value in {
             "loss": jnp.where(weights > 0, -span_log_likelihood(logits, spans), 0.0), "learned": weights,
             "right": right * weights, "input_tokens": tokens > 0, "target_tokens": targets > 0,

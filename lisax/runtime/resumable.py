@@ -78,9 +78,10 @@ def _finished_groups(path: Path, begin: bytes) -> tuple[int, int]:
 def fingerprint(path: Path, besides: Path | None = None) -> list:
     """Names, sizes and times of a file or of a folder's files: enough to see that they have changed.
 
-    `besides`: a folder within `path` that does not count, such as that of the run itself.
+    `besides`: what does not count within `path`: a folder such as that of the run itself, or a file that is written.
     """
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     if besides is not None and path.resolve() in besides.resolve().parents:
-        files = [file for file in files if not file.resolve().is_relative_to(besides.resolve())]
+        own = besides.resolve(), partial(besides.resolve())
+        files = [file for file in files if not any(map(file.resolve().is_relative_to, own))]
     return sorted((str(file.relative_to(path)), file.stat().st_size, file.stat().st_mtime_ns) for file in files)

@@ -86,6 +86,10 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
         if config.train_data.task_feature_lengths is None:
             raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
         objective.check(config.model, config.loss, config.train_data.task_feature_lengths, config.train_data.pack)
+        passages = data.model_card(config.train_data).get("text", {}).get("passages")
+        if passages is not None and passages != getattr(config.model, "passages", passages):
+            raise LisaxError(f"'{config.train_data.mixture_or_task_name}' has {passages} passages a question, and the "
+                             f"model reads {config.model.passages}: set PASSAGES={passages}")
     if isinstance(config.dev_data, data.DatasetConfig):
         partitioner.check_batch_size(config.dev_data.batch_size, 1, "the batch size of evaluation")
         data.check_dataset(config.dev_data, config.model.t5.vocab_size, "dev")

@@ -1,8 +1,8 @@
 """Questions with their passages, as retrievers and readers learn from them.
 
 A passage is gold where an answer stands in a unit that the question names as its evidence (a sentence, a row, a
-sub-graph); of questions without evidence, as those of Natural Questions, wherever an answer stands: gold passages made
-from answer rows (UDT-QA, section 4.1).
+sub-graph, or a whole table); of questions without evidence, as those of Natural Questions, wherever an answer stands:
+gold passages made from answer rows (UDT-QA, section 4.1).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from lisax.records import DataError, Question, get_field, read_json_lines, write
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage
 
-_CELL = re.compile(r"(#r\d+)c\d+$")
+DEPTHS = (5, 10, 20, 50, 100)  # passages read of a question
+_CELL, _PART = re.compile(r"(#r\d+)c\d+$"), re.compile(r"#[er]\d+$")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,12 +80,17 @@ class Evidence:
     def view(self, passage: Passage) -> PassageView:
         spans = answer_spans(passage.text, self.question.answers)
         if self.units:
-            spans = [span for span in spans if self._names(passage.unit_at(span[0]))]
+            spans = [span for span in spans if self.names(passage.unit_at(span[0]))]
         return PassageView(passage.id, passage.title, passage.text, tuple(spans))
 
-    def _names(self, unit: str) -> bool:
-        # A question may name a whole sub-graph, whose edges are units of a raw passage.
-        return unit in self.units or unit.partition("#e")[0] in self.units
+    def names(self, unit: str) -> bool:
+        """Whether a unit of a passage is evidence of the question, or part of it."""
+        return not self.units.isdisjoint(_with_owner(unit))
+
+
+def _with_owner(unit: str) -> set[str]:
+    """A unit's id, and that of the sub-graph or table whose edge or row it is: a question may name all of it."""
+    return {unit, _PART.sub("", unit)}
 
 
 def gold_passages(index: MixedIndex, questions: Iterable[Question]) -> dict[str, list[str]]:
@@ -97,7 +103,7 @@ def gold_passages(index: MixedIndex, questions: Iterable[Question]) -> dict[str,
     found: dict[str, dict[str, None]] = {}
     for store in index.stores.values():
         for passage in store:
-            for unit in {name for unit in passage.provenance for name in (unit, unit.partition("#e")[0])}:
+            for unit in set().union(*map(_with_owner, passage.provenance)):
                 for evidence in wanted.get(unit, ()):
                     if evidence.view(passage).spans:
                         found.setdefault(evidence.question.id, {})[passage.id] = None

@@ -80,7 +80,8 @@ def test_webnlg_packed_and_unpacked(tmp_path):
     folder = tmp_path / "unpacked/dev/1triples"
     folder.mkdir(parents=True)
     (folder / "a.xml").write_text(XML.format('Mars_Hill | foundedIn | "1973"'))
-    expected = [DataText("webnlg:dev:a:Id1", "Mars Hill", (("founded in", "1973"),), ("It joined in 1973.",), "webnlg")]
+    expected = [DataText("webnlg:dev:1triples_a:Id1", "Mars Hill", (("founded in", "1973"),), ("It joined in 1973.",),
+                         "webnlg")]
     assert list(open_folder(tmp_path / "unpacked").data_texts("dev")) == expected
     packed = tmp_path / "packed"
     packed.mkdir()
@@ -88,6 +89,28 @@ def test_webnlg_packed_and_unpacked(tmp_path):
         file.add(folder, "dev/1triples")
     assert open_folder(packed).data_text_splits == ("dev",)
     assert list(open_folder(packed).data_texts("dev")) == expected
+
+
+def test_webnlg_names_entries_by_their_number_of_triples(tmp_path):
+    for folder, file in (("1triples", "Food"), ("2triples", "Food"), ("1triples", "1triples_Food_train_challenge")):
+        (tmp_path / "train" / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "train" / folder / f"{file}.xml").write_text(XML.format("Mars_Hill | foundedIn | 1973"))
+    assert [record.id for record in open_folder(tmp_path).data_texts("train")] == [
+        "webnlg:train:1triples_Food_train_challenge:Id1", "webnlg:train:1triples_Food:Id1",
+        "webnlg:train:2triples_Food:Id1"]
+
+
+def test_all_broken_xml_is_told_and_the_rest_read(tmp_path):
+    (tmp_path / "train/1triples").mkdir(parents=True)
+    for name, content in (("a", "<benchmark>"), ("b", XML.format("Mars_Hill | foundedIn | 1973")), ("c", "<a></b>")):
+        (tmp_path / f"train/1triples/{name}.xml").write_text(content)
+    watch = Watch(keep_going=True)
+    assert len(list(open_folder(tmp_path).data_texts("train", watch))) == 1
+    first, last = watch.problems
+    assert "a.xml:1: not well-formed" in first and "c.xml:1: not well-formed" in last
+    (tmp_path / "dart").mkdir()
+    (tmp_path / "dart/dart-v1-dev.xml").write_text("<benchmark>")
+    assert "dart-v1-dev.xml:1: not well-formed" in check(tmp_path / "dart").problems[0]
 
 
 def test_broken_xml_is_told(tmp_path):

@@ -56,6 +56,17 @@ def finished(tmp_path_factory):
     return folder, command
 
 
+def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypatch):
+    world.write(tmp_path / "world", 60, 0)
+    train = {name: f"experiments/deseption/{name}_micro.gin" for name in ("documents", "evidence")}
+    recipe = PointerRecipe(train=train, documents=8)
+    run, trained = Deseption(open_folder(tmp_path / "world"), tmp_path / "out", recipe), {}
+    monkeypatch.setattr(run, "train_model", lambda model, *_, bindings, **__: trained.update({model: bindings}))
+    for model in ("documents", "evidence"):
+        run._train(model, "examples")
+    assert trained == {"documents": {"evidence_pointer.PointerConfig.steps": 8}, "evidence": None}
+
+
 def test_figures_of_every_part(finished):
     folder, _ = finished
     found = json.loads((folder / "out" / "metrics.json").read_text())

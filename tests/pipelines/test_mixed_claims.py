@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -84,6 +85,28 @@ def test_claims_are_checked_against_every_index(run, monkeypatch):
     with pytest.raises(Stopped):
         run.stages.until = "claims.raw"
         run.claim_checks.run()  # done before, up to the stage asked for
+
+
+def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path, monkeypatch):
+    seen = []
+
+    def rank(*_, made_from: str, **__):
+        seen.append(made_from)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(List5, "train_models", lambda self: [
+        self.model_dir(model).mkdir(parents=True, exist_ok=True) for model in self.recipe.train])
+    monkeypatch.setattr(mixed_claims.TextModel, "open", staticmethod(Words))
+    monkeypatch.setattr(mixed_claims, "rank_to_file", rank)
+    monkeypatch.setattr(mixed_claims, "default_spotter", lambda titles: SimpleNamespace(spot=None))
+    monkeypatch.setattr(List5, "index", SimpleNamespace(titles=None))
+    for change in ({}, {}, {"claim_passages": 7}, {"seed": 5}):
+        again = UdtQa(run.data, tmp_path, dataclasses.replace(run.recipe, train=READER, **change))
+        again.verbalize()
+        again.build_indexes()
+        with pytest.raises(KeyboardInterrupt):
+            again.claim_checks.run()
+    assert seen[0] == seen[1] and len(set(seen)) == 3
 
 
 def test_models_of_claims_start_from_the_runs_warm_up_with_its_vocabulary(run, tmp_path, monkeypatch):

@@ -43,6 +43,17 @@ def test_a_verbalized_graph_is_one_unit(tmp_path):
     assert evidence.lookup("Tarn_1:graph").text == "The mayor of Tarn is Mara Velin."
 
 
+def test_a_unit_of_several_passages_is_looked_up_whole(tmp_path):
+    said = " ".join(f"The river {i} flows by Tarn." for i in range(60))
+    made = list(passages.of_verbalized_graph(GRAPH, {"Tarn_1:graph": said}.__getitem__))
+    wide = Table("Tarn_1:wide", "Tarn", ("name", "notes"), (("a", "word " * 150 + "end"), ("b", "x")))
+    evidence = MixedEvidence(mixed.build_index({Source.GRAPH: made, Source.TABLE: passages.of_table(wide)},
+                                               tmp_path / "index", form="verbalized"))
+    assert len(made) > 2 and evidence.lookup("Tarn_1:graph").text == said
+    assert evidence.lookup("Tarn_1:wide#r0").text == "name, notes | a, " + "word " * 150 + "end"
+    assert evidence.lookup("Tarn_1:wide#r1").text == "name, notes | b, x"
+
+
 class Words:
     """A ranker and a labeller that count shared words: what a trained T5 would be."""
 

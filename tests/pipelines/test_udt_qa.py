@@ -6,10 +6,13 @@ import json
 
 import pytest
 
-from lisax import cli
+from lisax import cli, world
+from lisax.corpora import open_folder
+from lisax.pipelines import base
 from lisax.pipelines.opening import open_model
-from lisax.pipelines.question_recipe import read_recipe
+from lisax.pipelines.question_recipe import QuestionRecipe, read_recipe
 from lisax.pipelines.reader import Reader
+from lisax.pipelines.udt_qa import UdtQa
 from lisax.records import LisaxError
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Source
@@ -130,9 +133,24 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
     assert "of the family retrieve, found 'point'" in capsys.readouterr().err
 
 
+def test_a_reader_learns_as_many_passages_as_the_recipe_says(tmp_path, monkeypatch):
+    world.write(tmp_path / "world", 60)
+    gin = "experiments/udt_qa/span_reader_micro.gin"  # which says 5
+    recipe = QuestionRecipe(train={"reader": gin}, method="bm25", passages=10, passage_tokens=64)
+    learned = UdtQa(open_folder(tmp_path / "world"), tmp_path / "out", recipe)
+    trained = []
+    monkeypatch.setattr(learned.stages, "run", lambda name, work, **_: name.startswith("train.") and work())
+    monkeypatch.setattr(base, "train_by_gin", lambda *_, **options: trained.append(options))
+    learned.__dict__["vocabulary"] = None
+    learned.learn("text")
+    (options,) = trained
+    assert options["lengths"]["inputs"] == 640 and options["bindings"] == {"PASSAGES": 10}
+
+
 def test_recipes_say_what_is_wrong(tmp_path):
     for binding, message in (("QuestionRecipe.indexes = ('raw',)", "must hold 'text'"),
                              ("QuestionRecipe.method = 'magic'", "found 'magic'"),
+                             ("QuestionRecipe.passages = 7", "one of 5, 10, 20, 50, 100, found 7"),
                              ("QuestionRecipe.train = {'reader': 'x', 'retriever_second': 'y'}", "name it too"),
                              ("QuestionRecipe.train = {'retriever': 'x'}", "a gin file for 'reader'"),
                              ("QuestionRecipe.train = {'writer': 'x'}", "names writer")):

@@ -158,6 +158,28 @@ def test_an_interrupted_file_goes_on(tmp_path, monkeypatch):
         list(read_verbalized(out))
 
 
+def test_a_file_beside_its_tables_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "UNITS_AT_A_TIME", 2)
+    (tmp_path / "t.csv").write_text("name\n" + "".join(f"Town {i}\n" for i in range(5)))
+    verbalizer = saying("x")
+    monkeypatch.setattr(Verbalizer, "open", lambda *_: verbalizer)
+    command = ["verbalize", "--checkpoint", str(tmp_path / "none"), "--tables", str(tmp_path), "--out",
+               str(tmp_path / "sentences.jsonl")]
+    (tmp_path / "none").mkdir()
+    read, calls = verbalizer.verbalize, []
+
+    def stopped(units):
+        calls.append(len(units))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return read(units)
+
+    monkeypatch.setattr(verbalizer, "verbalize", stopped)
+    assert main(command) != 0
+    assert main(command) == 0 and calls == [2, 2, 2, 1]
+    assert len(list(read_verbalized(tmp_path / "sentences.jsonl"))) == 5
+
+
 # --- Examples -------------------------------------------------------------------------------
 
 
@@ -250,6 +272,16 @@ def test_iterate_and_verbalize(tmp_path, capsys):
     assert main(["verbalize", "--checkpoint", str(bundle), "--out", str(again), "--beams", "2", "--tables",
                  str(tables), "--pairs", "2", "--no-check"]) == 0
     assert len(list(read_verbalized(again))) == 30
+
+
+def test_data_that_cannot_be_reported_is_told_before_anything_is_trained(tmp_path, capsys):
+    for name, split in (("data", "train"), ("other", "test")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"dart-v1-{split}.json").write_text("[]")
+    (tmp_path / "tables.jsonl").write_text("")
+    assert main(["verbalizer", "iterate", "--data", str(tmp_path / "data"), "--report", str(tmp_path / "other"),
+                 "--tables", str(tmp_path / "tables.jsonl"), "--out", str(tmp_path / "out")]) == 1
+    assert "needs texts for dev, found test" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("extra, said", [

@@ -118,9 +118,10 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     with pytest.raises(LisaxError, match="no index of passages"):
         mixed.MixedIndex.open(tmp_path / "pages")
     (tmp_path / "claims.jsonl").write_text('{"id": "1", "claim": "goals"}\n')
-    assert cli.main(["retrieve", "--index", str(index), "--claims", str(tmp_path / "claims.jsonl"), "--k", "0",
-                     "--out", str(tmp_path / "run.trec")]) == 1
-    assert "k >= 1" in capsys.readouterr().err
+    for wrong, said in ((["--k", "0"], "k >= 1"), (["--hops", "2"], "--cluster and --hops out")):
+        assert cli.main(["retrieve", "--index", str(index), "--claims", str(tmp_path / "claims.jsonl"), *wrong,
+                         "--out", str(tmp_path / "run.trec")]) == 1
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("moment", [1, 2, 3, 4])

@@ -46,6 +46,16 @@ def test_every_passage_of_a_long_table_begins_with_its_header():
     assert [unit for passage in made for unit in passage.provenance] == [f"t#r{i}" for i in range(30)]
 
 
+def test_a_wide_table_has_no_passage_of_its_header_alone():
+    header = tuple(f"long column name {i}" for i in range(40))
+    rows = tuple(tuple(f"v{r}x{c}" for c in range(40)) for r in range(3))
+    made = list(passages.of_table(Table("t", "T", header, rows)))
+    assert len({passage.text for passage in made}) == len(made)
+    assert all(f"v{passage.provenance[0][-1]}x" in passage.text for passage in made)
+    words = " ".join(passage.text for passage in made)
+    assert all(f"long column name {c}, v{r}x{c}" in words for r in range(3) for c in range(40))
+
+
 def test_verbalized_rows_and_graphs_stand_in_the_place_of_raw_ones():
     texts = {"Tarn:seasons#r0": "In 1971 it scored 40.", "Tarn:seasons#r2": "Then came 1972.",
              "Tarn:graph": "Tarn is a town."}

@@ -60,6 +60,20 @@ def _batch(inputs, targets):
             "decoder_loss_weights": (targets > 0).astype(np.int32)}
 
 
+@pytest.mark.parametrize("place, right", [(0, 0), (5, 1)])
+def test_pointing_at_the_first_token_is_right_of_no_question(place, right):
+    class Points:
+        def network(self):
+            return self
+
+        def apply(self, variables, tokens, **_):
+            return jax.nn.one_hot(np.full((len(tokens), 2), place), tokens.shape[1], axis=1)
+
+    batch = _batch(np.ones((1, 16), np.int32), np.array([[5, 5, 0, 0]], np.int32))
+    found = objective_of(POINTER)(Points(), {}, batch, Loss(z_loss=0.0), None)
+    assert (float(found["right"]), float(found["learned"])) == (right, 1)
+
+
 def config(folder, model, batch, steps, **fields):
     def source(skip):
         while True:

@@ -40,6 +40,17 @@ def test_gold_are_passages_whose_named_unit_holds_the_answer(index):
     assert view.text[:view.spans[0][0]].endswith("Its club won ")
 
 
+def test_a_question_that_names_a_table_finds_its_answer_in_any_row(index):
+    question = Question("q5", "How many points were won in 1972?", ("20",), ("Tarn:seasons",))
+    gold = sampling.gold_passages(index, [question])
+    assert gold == {"q5": ["table:Tarn:seasons:0"]}
+    example, = sampling.for_reader(index, [question], gold, passages=1, gold=gold)
+    view, = example.passages
+    assert [view.text[begin:end] for begin, end in view.spans] == ["20"]
+    evidence = sampling.Evidence(question)
+    assert evidence.names("Tarn:seasons#r1") and not evidence.names("Tarn:other#r1") and not evidence.names("Tarn_1")
+
+
 def test_a_retriever_learns_gold_passages_against_ranked_ones_without_an_answer(index):
     ranked = {i: ["text:Orm:0", "text:Tarn:0", "table:Tarn:seasons:0"] for i in ("q1", "q2", "q3")}
     skipped = Counter()

@@ -10,8 +10,13 @@ import tasks.questions
 from lisax.formats.reading import Reads
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 from lisax.models import dual_encoder
+from lisax.models.reader import SpanReaderConfig
+from lisax.models.t5 import T5Config
 from lisax.records import LisaxError
 from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches, model_card
+from lisax.runtime.objectives import Loss
+from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.train_config import TrainConfig, check
 from lisax.sampling import question_examples as sampling
 from lisax.sampling.question_examples import PassageView, QuestionExample
 from tasks.vocabularies import SentencePieces
@@ -60,6 +65,20 @@ def test_a_retrievers_row_is_a_question_and_its_passages(folder):
     np.testing.assert_array_equal(found["decoder_target_tokens"], [[2, 1]] * 3)
     config = DatasetConfig("made_retrieve", {"inputs": 120, "targets": 2}, "train", 3)
     assert model_card(config)["text"] == {"family": "retrieve", "max_tokens": 48, "question_tokens": 24}
+
+
+def test_a_reader_of_another_number_of_passages_is_told(folder, tmp_path):
+    def check_model(passages):
+        t5 = T5Config(vocab_size=512, emb_dim=8, num_heads=1, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
+                      mlp_dim=8)
+        dataset = DatasetConfig("made_point_top2", {"inputs": 96, "targets": 4}, "train", 8)
+        config = TrainConfig(SpanReaderConfig(t5, passages), str(tmp_path), dataset, total_steps=1,
+                             loss=Loss(z_loss=0.0))
+        check(config, Partitioner.over_all_devices())
+
+    check_model(2)
+    with pytest.raises(LisaxError, match="has 2 passages a question, and the model reads 1: set PASSAGES=2"):
+        check_model(1)
 
 
 def test_a_pointing_readers_targets_are_the_places_of_the_answers(folder):

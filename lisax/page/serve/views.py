@@ -173,7 +173,7 @@ def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evide
         elif row["source"] == PASSAGES:
             evidence = engine.evidence(corpus)
             if (passage := evidence.passage_of(unit)) is not None:
-                shown.append(Evidence(unit, passage.title, passage.unit_text(unit), None, score,
+                shown.append(Evidence(unit, passage.title, evidence.lookup(unit).text, None, score,
                                       _stands(passage.source, unit, evidence)))
         elif (passage := engine.sentences(corpus).lookup(unit)) is not None:
             shown.append(Evidence(unit, passage.title, passage.text, None, score))
