@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lisax.records import LisaxError, write_json_lines
+from lisax.records import LisaxError, Question, read_json_lines
 
 QUESTIONS_AT_A_TIME = 64  # of which passages, tokens and logits are in memory
 
@@ -33,31 +34,35 @@ def main(args: argparse.Namespace) -> int:
     from lisax.pipelines.retriever import PassageSearch, Retriever
     from lisax.pipelines.stages import counting
     from lisax.runtime.batching import windows
+    from lisax.runtime.resumable import fingerprint, resumable_lines
 
     method = args.method or ("fused" if args.retriever else "bm25")
     if (method != "bm25") != (args.retriever is not None):
         raise LisaxError(f"the method '{method}' " + ("needs --retriever DIR" if args.retriever is None else
                                                       "uses no retriever: leave --retriever out"))
+    if args.approximate and method == "bm25":
+        raise LisaxError("--approximate is for a search of vectors: give --retriever DIR, or leave it out")
     questions, reader = {question.id: question for question in read_questions(args.questions)}, Reader.open(args.reader)
     retriever = None if args.retriever is None else Retriever.open(args.retriever)
     search = PassageSearch(args.index, method=method, retriever=retriever, exact=not args.approximate)
     runs = search({i: question.text for i, question in questions.items()}, args.k)
-    said: dict[str, str] = {}
+    with counting(len(questions), "questions") as advance:
+        def lines(group: Sequence[Question]) -> Iterator[str]:
+            read = [(question.text, [search.index.passage(hit) for hit, _ in runs[question.id][:reader.passages]])
+                    for question in group]
+            for question, found in zip(group, reader.read(read), strict=True):
+                yield json.dumps({"id": question.id, "question": question.text,
+                                  "answers": [answer.text for answer in found],
+                                  "found": [answer.row() for answer in found]}, ensure_ascii=False)
+            advance(len(group))
 
-    def rows() -> Iterator[dict]:
-        with counting(sum(min(len(hits), reader.passages) for hits in runs.values()), "passages") as advance:
-            for group in windows(questions.items(), QUESTIONS_AT_A_TIME):
-                read = [(question.text, [search.index.passage(hit) for hit, _ in runs[i][:reader.passages]])
-                        for i, question in group]
-                for (i, question), found in zip(group, reader.read(read, progress=advance), strict=True):
-                    if found:
-                        said[i] = found[0].text
-                    yield {"id": i, "question": question.text, "answers": [answer.text for answer in found],
-                           "found": [answer.row() for answer in found]}
-
-    write_json_lines(args.out, rows())
+        made_from = [method, args.k, args.approximate, *(path and fingerprint(path) for path in (
+            args.index, args.reader, args.retriever, args.questions))]
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        resumable_lines(args.out, list(windows(questions.values(), QUESTIONS_AT_A_TIME)), lines, json.dumps(made_from))
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if gold:
+        said = {row["id"]: row["answers"][0] for _, row in read_json_lines(args.out) if row["answers"]}
         figures = open_qa.answered(gold, said)
         print(f"exact match {figures['exact_match']:.4f} of {figures['questions']:,} questions with answers")
     return 0

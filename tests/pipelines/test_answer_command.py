@@ -13,7 +13,7 @@ from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
 
 
-def test_questions_are_read_in_groups_so_that_any_number_fits_the_memory(tmp_path, monkeypatch, capsys):
+def test_questions_are_read_in_groups_and_an_interrupted_command_goes_on(tmp_path, monkeypatch, capsys):
     pages = [Document(f"P{i}", f"Page {i}", (Sentence(f"P{i}", 0, f"Inn number{i} stands in town{i}."),))
              for i in range(5)]
     mixed.build_index({Source.TEXT: (made for page in pages for made in passages.of_document(page))},
@@ -23,15 +23,20 @@ def test_questions_are_read_in_groups_so_that_any_number_fits_the_memory(tmp_pat
     asked.write_text("".join(json.dumps(question) + "\n" for question in questions))
     sizes = []
 
-    def read(questions, progress):
+    def read(questions):
         sizes.append(len(questions))
+        if len(sizes) == 2:
+            raise KeyboardInterrupt
         return [[Answer(found[0].text.split()[1], 1.0)] if found else [] for _, found in questions]
 
     monkeypatch.setattr(answer_command, "QUESTIONS_AT_A_TIME", 4)
     monkeypatch.setattr(reader.Reader, "open", lambda path: SimpleNamespace(passages=2, read=read))
     out = tmp_path / "answers.jsonl"
-    assert cli.main(["answer", "--index", str(tmp_path / "index"), "--reader", "any", "--questions", str(asked),
-                     "--out", str(out)]) == 0
+    command = ["answer", "--index", str(tmp_path / "index"), "--reader", "any", "--questions", str(asked), "--out",
+               str(out)]
+    assert cli.main(command) == 130 and not out.exists()
+    assert cli.main(command) == 0
     rows = list(map(json.loads, out.read_text().splitlines()))
-    assert [row["answers"] for row in rows] == [[f"number{i}"] for i in range(5)] + [[]] and sizes == [4, 2]
+    assert [row["answers"] for row in rows] == [[f"number{i}"] for i in range(5)] + [[]] and sizes == [4, 2, 2]
     assert "exact match 0.8333 of 6 questions" in capsys.readouterr().out
+    assert cli.main([*command, "--approximate"]) == 1 and "give --retriever" in capsys.readouterr().err
