@@ -35,6 +35,9 @@ class VerbalizerRecipe:
     swapped_copies: int = 0
     beam_size: int = 10
     max_pairs: int | None = None  # read at once
+    # Ours: those that the first model reads at once of the target data, None: `max_pairs`. What a small model says of few
+    # is faithful more often, and teaches the second one to say as much of many.
+    target_pairs: int | None = None
     plain_word_count: int = 3  # times a word must be said of inputs without it to be one that any text may use
     validation_share: float = 0.05  # of train, held out where there is no dev
     report_records: int | None = None  # records and target units, each, that are reported; None: all, and 1,000 units

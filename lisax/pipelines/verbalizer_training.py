@@ -102,8 +102,8 @@ class VerbalizerTraining:
     def _outputs_file(self) -> Path:
         return self.out / "predictions" / "target.jsonl"
 
-    def verbalizer(self, model: str) -> Verbalizer:
-        return Verbalizer.open(self.model_dir(model), Choices(self.recipe.beam_size, self.recipe.max_pairs))
+    def verbalizer(self, model: str, max_pairs: int | None = None) -> Verbalizer:
+        return Verbalizer.open(self.model_dir(model), Choices(self.recipe.beam_size, max_pairs or self.recipe.max_pairs))
 
     # --- What stages read -------------------------------------------------------------------
 
@@ -143,11 +143,8 @@ class VerbalizerTraining:
                 raise LisaxError(f"{self.data.folder}: there are no texts for {'dev' if examples else 'train'}")
             scores = [rouge_of(example) for example in examples]
             kept = [example for example, score in zip(examples, scores) if score >= recipe.threshold]
-            swapper = Swapper(itertools.chain((example.triples for example in examples), self.target_units(reported=False))
-                              if recipe.swapped_copies else ())
             for stem, members in ((T, examples), (T_F, kept)):
-                copies = (copy for example in members for copy in swapper.copies(
-                    example, recipe.swapped_copies * len(example.triples.pairs), recipe.seed))
+                copies = self._copies(members, examples)
                 write_json_lines(self.examples_file(stem, "train"),
                                  (example.to_row() for example in itertools.chain(members, copies)))
             for stem in (T, T_F, T_F_ID_T):
@@ -165,6 +162,15 @@ class VerbalizerTraining:
                                   "share": recipe.validation_share, "words": recipe.plain_word_count, **(
                                       {"copies": [recipe.swapped_copies, recipe.seed, recipe.target_units,
                                                   self.target_print]} if recipe.swapped_copies else {})})
+
+    def _copies(self, members: Sequence[VerbalExample], others: Sequence[VerbalExample]) -> Iterator[VerbalExample]:
+        """Copies of `members` with what `others` and the target units say."""
+        recipe = self.recipe
+        if recipe.swapped_copies:
+            units = itertools.chain((example.triples for example in others), self.target_units(reported=False))
+            swapper = Swapper(units)
+            for example in members:
+                yield from swapper.copies(example, recipe.swapped_copies * len(example.triples.pairs), recipe.seed)
 
     def build_vocabulary(self) -> None:
         """The given vocabulary, or one trained on the folded pairs and target units."""
@@ -206,12 +212,12 @@ class VerbalizerTraining:
         """The first model's outputs on the target data, each checked against its input."""
         recipe = self.recipe
         settings = {"target": self.target_print, "units": recipe.target_units, "beams": recipe.beam_size,
-                    "pairs": recipe.max_pairs}
+                    "pairs": recipe.target_pairs or recipe.max_pairs}
 
         def work() -> None:
             with counting(sum(1 for _ in self.target_units(reported=False)), "target units") as advance:
-                found = verbalize_to_file(self.verbalizer(T_F), self.target_units(reported=False), self._outputs_file,
-                                          json.dumps(settings, default=str), advance)
+                found = verbalize_to_file(self.verbalizer(T_F, recipe.target_pairs), self.target_units(reported=False),
+                                          self._outputs_file, json.dumps(settings, default=str), advance)
             say("  " + ", ".join(f"{name} {value:.3f}" for name, value in found.items()))
 
         self.stages.run("verbalize.target", work, outputs=[self._outputs_file], after=[f"train.{T_F}"], settings=settings)
@@ -231,11 +237,12 @@ class VerbalizerTraining:
             drawn = sample(good, kept, recipe.seed)
             say(f"  T-F {kept:,}, ID-T {len(drawn):,} of {len(good):,} outputs above ROUGE-1 of "
                 f"{recipe.target_threshold}")
-            write_json_lines(out, (example.to_row() for example in (*filtered, *drawn)))
+            copies = self._copies(drawn, filtered)
+            write_json_lines(out, (example.to_row() for example in itertools.chain(filtered, drawn, copies)))
 
         self.stages.run("select", work, outputs=[out], after=["verbalize.target"],
                         settings={"threshold": recipe.target_threshold, "faithful": recipe.faithful_only,
-                                  "seed": recipe.seed})
+                                  "seed": recipe.seed, "copies": recipe.swapped_copies})
 
 
 def read_examples(path: Path) -> Iterator[VerbalExample]:

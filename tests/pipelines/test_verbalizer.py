@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import pytest
@@ -15,7 +16,7 @@ from lisax.formats.verbalizing import Encoder, marker_ids
 from lisax.pipelines import verbalizer as module
 from lisax.pipelines.verbalizer import PLAIN_WORDS, Choices, Verbalized, Verbalizer, read_verbalized, shares, verbalize_to_file
 from lisax.pipelines.verbalizer_recipe import VerbalizerRecipe
-from lisax.pipelines.verbalizer_training import plain_words
+from lisax.pipelines.verbalizer_training import plain_words, read_examples
 from lisax.records import DataError, LisaxError
 from lisax.runtime.generating import Hypothesis
 from lisax.sampling.verbal_examples import VerbalExample, kept_curve, rouge_of, sample
@@ -39,6 +40,8 @@ VerbalizerRecipe.beam_size = 2
 VerbalizerRecipe.target_threshold = 0.0
 VerbalizerRecipe.faithful_only = False
 VerbalizerRecipe.plain_word_count = 1
+VerbalizerRecipe.swapped_copies = 2
+VerbalizerRecipe.target_pairs = 1
 """
 
 
@@ -227,8 +230,8 @@ def test_a_wrong_recipe(fields, said):
 # --- The verbs ------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_iterate_and_verbalize(tmp_path, capsys):
+def of_towns(tmp_path):
+    """`lisax verbalizer iterate` on 24 towns and a table of 30."""
     data = tmp_path / "dart"
     data.mkdir()
     entries = [{"tripleset": [[f"Town {i}", "FOUNDED", str(1800 + i)], [f"Town {i}", "COUNTRY", "Ruritania"]],
@@ -242,9 +245,23 @@ def test_iterate_and_verbalize(tmp_path, capsys):
         [f"Town {i}", str(1900 + i), "" if i % 2 else "a long cell of some seven words"] for i in range(30)]}) + "\n")
     (tmp_path / "tiny.gin").write_text(GIN)
     (tmp_path / "recipe.gin").write_text(RECIPE.format(gin=tmp_path / "tiny.gin"))
-    out = tmp_path / "out"
-    command = ["verbalizer", "iterate", "--data", str(data), "--tables", str(tables), "--out", str(out), "--report",
-               str(data), "--gin_file", str(tmp_path / "recipe.gin")]
+    return ["verbalizer", "iterate", "--data", str(data), "--tables", str(tables), "--out", str(tmp_path / "out"),
+            "--report", str(data), "--gin_file", str(tmp_path / "recipe.gin")]
+
+
+def test_copies_stand_behind_the_pairs_that_they_are_of(tmp_path):
+    assert main([*of_towns(tmp_path), "--until", "pairs"]) == 0
+    read = functools.partial(read_examples, tmp_path / "out/examples/verbalize_t_f.train.jsonl")
+    own, copies = [e for e in read() if "~" not in e.triples.id], [e for e in read() if "~" in e.triples.id]
+    assert len(own) == 23 and len(copies) == 23 * 2 * 2  # of two values each
+    assert [example.triples for example in read()][:23] == [example.triples for example in own]
+    assert all(copy.triples.title in copy.text for copy in copies)
+    assert any("1900" <= value for copy in copies for _, value in copy.triples.pairs if value.isdigit())  # of the table
+
+
+@pytest.mark.slow
+def test_iterate_and_verbalize(tmp_path, capsys):
+    command, out, tables = of_towns(tmp_path), tmp_path / "out", tmp_path / "tables.jsonl"
     assert main([*command, "--until", "select"]) == 0
     assert json.loads((out / "examples/filter.json").read_text())["kept"] == 23
     assert not (out / "models/verbalize_t_f_id_t").exists()
