@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lisax.records import LisaxError, Question, read_json_lines
-
-QUESTIONS_AT_A_TIME = 64  # of which passages, tokens and logits are in memory
+from lisax.records import LisaxError, read_json_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     from lisax.corpora.plain import read_questions
     from lisax.metrics import open_qa
-    from lisax.pipelines.reader import Reader
+    from lisax.pipelines.reader import Reader, answer_to_file
     from lisax.pipelines.retriever import PassageSearch, Retriever
-    from lisax.pipelines.stages import counting
-    from lisax.runtime.batching import windows
-    from lisax.runtime.resumable import fingerprint, resumable_lines
+    from lisax.runtime.resumable import fingerprint
 
     method = args.method or ("fused" if args.retriever else "bm25")
     if (method != "bm25") != (args.retriever is not None):
@@ -46,20 +41,11 @@ def main(args: argparse.Namespace) -> int:
     retriever = None if args.retriever is None else Retriever.open(args.retriever)
     search = PassageSearch(args.index, method=method, retriever=retriever, exact=not args.approximate)
     runs = search({i: question.text for i, question in questions.items()}, args.k)
-    with counting(len(questions), "questions") as advance:
-        def lines(group: Sequence[Question]) -> Iterator[str]:
-            read = [(question.text, [search.index.passage(hit) for hit, _ in runs[question.id][:reader.passages]])
-                    for question in group]
-            for question, found in zip(group, reader.read(read), strict=True):
-                yield json.dumps({"id": question.id, "question": question.text,
-                                  "answers": [answer.text for answer in found],
-                                  "found": [answer.row() for answer in found]}, ensure_ascii=False)
-            advance(len(group))
-
-        made_from = [method, args.k, args.approximate, *(path and fingerprint(path) for path in (
-            args.index, args.reader, args.retriever, args.questions))]
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        resumable_lines(args.out, list(windows(questions.values(), QUESTIONS_AT_A_TIME)), lines, json.dumps(made_from))
+    made_from = [method, args.k, args.approximate, *(path and fingerprint(path) for path in (
+        args.index, args.reader, args.retriever, args.questions))]
+    answer_to_file(reader, questions.values(),
+                   lambda i: [search.index.passage(hit) for hit, _ in runs[i][:reader.passages]], args.out,
+                   json.dumps(made_from))
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if gold:
         said = {row["id"]: row["answers"][0] for _, row in read_json_lines(args.out) if row["answers"]}

@@ -214,7 +214,8 @@ class Pipeline(ABC):
 
         self.stages.run(f"train.{model}", work, outputs=[folder], after=after,
                         settings={"gin": gin_text(gin_file), "lengths": lengths, "task": task,
-                                  "seed": self.seed_of(model), "initial": str(initial) if initial else None})
+                                  "seed": self.seed_of(model), "initial": str(initial) if initial else None,
+                                  **({"bindings": bindings} if bindings else {})})
 
 
 def is_of_warm_up(initial: str) -> bool:

@@ -8,8 +8,10 @@ generating reader's probabilities are those of its hypotheses; its source is the
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -19,12 +21,17 @@ from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics.open_qa import answer_spans, normalize
 from lisax.models.decoding import Decoding
 from lisax.pipelines.retriever import text_of_card
+from lisax.pipelines.stages import counting
+from lisax.records import Question
 from lisax.retrieval.passages import Passage
+from lisax.runtime.batching import windows
 from lisax.runtime.checkpoints import VOCABULARY_NAME, resolve_checkpoint
 from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer
+from lisax.runtime.resumable import resumable_lines
 
 SPAN_TOKENS = 10  # of an answer at most
 SPANS = 50  # of a question that are added up
+QUESTIONS_AT_A_TIME = 64  # read between two points of resumption
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -151,3 +158,23 @@ def _first_place(passages: Sequence[Passage], answer: str) -> Place | None:
         for begin, end in answer_spans(passage.text, [answer]):
             return Place(passage.id, passage.unit_at(begin), begin, end)
     return None
+
+
+def answer_to_file(reader: Reader, questions: Iterable[Question], passages: Callable[[str], Sequence[Passage]],
+                   out: Path, made_from: str = "", more: Callable[[Question], dict] = lambda question: {}) -> None:
+    """Writes a line for each question: {"id", "question", "answers", "found"} and what `more` says of it.
+
+    `passages` gives what is read for a question's id. Some questions at a time are in memory, and an interrupted call
+    that is `made_from` the same goes on."""
+    groups = list(windows(questions, QUESTIONS_AT_A_TIME))
+    with counting(sum(map(len, groups)), "questions") as advance:
+        def lines(group: Sequence[Question]) -> Iterator[str]:
+            read = reader.read([(question.text, passages(question.id)) for question in group])
+            for question, found in zip(group, read, strict=True):
+                yield json.dumps({"id": question.id, "question": question.text,
+                                  "answers": [answer.text for answer in found],
+                                  "found": [answer.row() for answer in found], **more(question)}, ensure_ascii=False)
+            advance(len(group))
+
+        out.parent.mkdir(parents=True, exist_ok=True)
+        resumable_lines(out, groups, lines, made_from)

@@ -19,7 +19,7 @@ from lisax.formats.triples import graph_triples, table_triples
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, gin_text, tell
 from lisax.pipelines.mixed_claims import ClaimChecks
 from lisax.pipelines.question_recipe import read_recipe
-from lisax.pipelines.reader import Reader
+from lisax.pipelines.reader import Reader, answer_to_file
 from lisax.pipelines.recipe import WORLD_SHARES
 from lisax.pipelines.retriever import Retriever, retrieve
 from lisax.pipelines.stages import counting, say
@@ -29,13 +29,11 @@ from lisax.retrieval.dense import encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.mixed_command import passages_of
 from lisax.retrieval.passages import Source
-from lisax.runtime.batching import windows
-from lisax.runtime.resumable import fingerprint, resumable_lines
+from lisax.runtime.resumable import fingerprint
 from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
 
 LEARNED = (TRAIN, VALIDATION)
-QUESTIONS_AT_A_TIME = 64  # answered between two points of resumption
 
 
 class UdtQa(Pipeline):
@@ -283,20 +281,10 @@ class UdtQa(Pipeline):
             runs = {method: self._ranked(questions, learned, index, recipe.retrieved, model, method)
                     for method in methods}
             opened, reader = MixedIndex.open(folder), Reader.open(self.model_dir(f"reader_{learned}"))
-            with counting(len(questions), "questions") as advance:
-                def lines(group: Sequence[Question]) -> Iterator[str]:
-                    read = [(question.text, [opened.passage(hit) for hit in runs[recipe.method][question.id]])
-                            for question in group]
-                    for question, found in zip(group, reader.read(read), strict=True):
-                        yield json.dumps({
-                            "id": question.id, "question": question.text, "gold": question.answers,
-                            "evidence": question.evidence, "answers": [answer.text for answer in found],
-                            "found": [answer.row() for answer in found],
-                            "retrieved": {name: runs[name][question.id] for name in methods}}, ensure_ascii=False)
-                    advance(len(group))
-
-                out.parent.mkdir(parents=True, exist_ok=True)
-                resumable_lines(out, list(windows(questions.values(), QUESTIONS_AT_A_TIME)), lines)
+            answer_to_file(reader, questions.values(),
+                           lambda i: [opened.passage(hit) for hit in runs[recipe.method][i]], out,
+                           more=lambda question: {"gold": question.answers, "evidence": question.evidence, "retrieved": {
+                               name: runs[name][question.id] for name in methods}})
 
         self.stages.run(f"answer.{learned}.{index}", work, outputs=[out], after=after,
                         settings={"method": recipe.method, "retrieved": recipe.retrieved, "passages": recipe.passages,

@@ -6,7 +6,7 @@ import json
 from types import SimpleNamespace
 
 from lisax import cli
-from lisax.pipelines import answer_command, reader
+from lisax.pipelines import reader
 from lisax.pipelines.reader import Answer
 from lisax.records import Document, Sentence
 from lisax.retrieval import mixed, passages
@@ -29,7 +29,7 @@ def test_questions_are_read_in_groups_and_an_interrupted_command_goes_on(tmp_pat
             raise KeyboardInterrupt
         return [[Answer(found[0].text.split()[1], 1.0)] if found else [] for _, found in questions]
 
-    monkeypatch.setattr(answer_command, "QUESTIONS_AT_A_TIME", 4)
+    monkeypatch.setattr(reader, "QUESTIONS_AT_A_TIME", 4)
     monkeypatch.setattr(reader.Reader, "open", lambda path: SimpleNamespace(passages=2, read=read))
     out = tmp_path / "answers.jsonl"
     command = ["answer", "--index", str(tmp_path / "index"), "--reader", "any", "--questions", str(asked), "--out",
