@@ -24,7 +24,7 @@ def main() -> None:
     args = spread.arguments(__doc__, "out/table_variants", 30_000)
     world = args.out / "world"
     if not (world / "world.json").is_file():
-        write(world, args.pages, 0, **OpenTables.world_shares)
+        write(world, args.pages, 0, **OpenTables.world_settings)
     recipe = dataclasses.replace(read_recipe(["experiments/open_tables/world.gin"]), compared=(),
                                  strategy=str(Strategy.QUERY_WORD))
 

@@ -95,7 +95,7 @@ def main() -> None:
     generator = Generator(config, parameters, max_tokens=MAX_TOKENS, target_tokens=args.targets,
                           decoding=Decoding(beam_size=BEAMS))
     verbalizer = Verbalizer(generator, vocabulary, encoder, MAX_TOKENS, Choices(BEAMS))
-    tokens = [[*encoder.inputs(piece), EOS_ID] for unit in units for piece in encoder.split(unit, MAX_TOKENS)]
+    tokens = [[*encoder.inputs(piece), EOS_ID] for unit in units for _, piece in encoder.split(unit, MAX_TOKENS)]
     by_length = sorted(range(len(tokens)), key=lambda i: -len(tokens[i]))
     peer = torch_t5(config, parameters)
 

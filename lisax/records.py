@@ -213,6 +213,11 @@ def cell_id(table: str, row: int, column: int) -> str:
     return f"{table}#r{row}c{column}"
 
 
+def edge_id(graph: str, number: int) -> str:
+    """Edges count from 0, those without a value too."""
+    return f"{graph}#e{number}"
+
+
 def is_cell(unit: str) -> bool:
     return _CELL.fullmatch(unit) is not None
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from lisax.corpora.dataset import StructureDataset, TableDataset
 from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, DataText, is_cell
+from lisax.records import DataError, DataText, edge_id, is_cell
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,7 +124,8 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
             wanted.pop(unit, None)
     for graph in dataset.graphs(watch):
         counts["graphs"] += 1
-        wanted.pop(graph.id, None)
+        for unit in (graph.id, *(edge_id(graph.id, i) for i in range(len(graph.edges)))):
+            wanted.pop(unit, None)
     if not counts["pages"] and (counts["tables"] or isinstance(dataset, StructureDataset)):
         del counts["pages"], counts["sentences with text"]
     elif not counts["pages"]:

@@ -55,8 +55,9 @@ class Encoder:
         pairs = (f"<H> {fold(name)} <T> {fold(value)}" for name, value in triples.pairs)
         return squeeze(" ".join([PREFIXES[self.preset], *title, *pairs]))
 
-    def split(self, triples: Triples, max_tokens: int, max_pairs: int | None = None) -> list[Triples]:
-        """`triples` in pieces of at most `max_tokens` tokens with EOS and `max_pairs` pairs, in reading order.
+    def split(self, triples: Triples, max_tokens: int, max_pairs: int | None = None) -> list[tuple[int, Triples]]:
+        """`triples` in pieces of at most `max_tokens` tokens with EOS and `max_pairs` pairs, in reading order; each with
+        the number of the pair, counted from 0, with which it begins or goes on.
 
         Of a title only as much is repeated as leaves half of the room to a pair; of a name, a quarter.
         """
@@ -65,18 +66,18 @@ class Encoder:
             raise LisaxError(f"{max_tokens} tokens are too few for the verbalizer's input; give `inputs` a greater length")
         title = self._start(triples.title, lambda text: len(self._title(text)) <= room // 2)
         room -= len(self._title(title)) if title else 0
-        pieces: list[list[tuple[str, str]]] = [[]]
+        pieces: list[tuple[int, list[tuple[str, str]]]] = [(0, [])]
         left = room
-        for name, value in triples.pairs:
+        for number, (name, value) in enumerate(triples.pairs):
             name = self._start(name, lambda text: len(self._pair(text, "")) <= room // 2)
             for part in self._parts(name, value, room):
                 cost = len(self._pair(name, part))
-                if pieces[-1] and (cost > left or len(pieces[-1]) == max_pairs):
-                    pieces.append([])
+                if pieces[-1][1] and (cost > left or len(pieces[-1][1]) == max_pairs):
+                    pieces.append((number, []))
                     left = room
-                pieces[-1].append((name, part))
+                pieces[-1][1].append((name, part))
                 left -= cost
-        return [Triples(triples.id, title, tuple(pairs)) for pairs in pieces]
+        return [(first, Triples(triples.id, title, tuple(pairs))) for first, pairs in pieces]
 
     def _title(self, title: str) -> list[int]:
         heading, text, named = self.markers["<H>"], self.markers["<T>"], self.markers["[title]"]

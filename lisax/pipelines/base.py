@@ -41,7 +41,7 @@ class Pipeline(ABC):
     indexed: str  # the stage after which the corpus can be read
     read_recipe: Callable[[Sequence[str]], Any]
     asked = "claims"
-    world_shares: Mapping[str, Mapping[str, float]] = {}  # kinds of claims in its generated worlds, as `world.write` takes them
+    world_settings: Mapping[str, Any] = {}  # of its generated worlds, beside size and seed, as `world.write` takes them
 
     def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Any, *, until: str | None = None):
         self.data, self.out, self.recipe = data, Path(out), recipe
@@ -155,9 +155,9 @@ class Pipeline(ABC):
         """The generated world of the warm-up, where the recipe has one."""
         if self.recipe.warm_up:
             settings = {"pages": self.recipe.warm_up_pages, "seed": self.recipe.seed}
-            shares = self.warm_up_pipeline.world_shares
-            self.stages.run("world", lambda: world.write(self.world_folder, **settings, **shares),
-                            outputs=[self.world_folder / "world.json"], settings=settings | {"shares": shares})
+            settings |= self.warm_up_pipeline.world_settings
+            self.stages.run("world", lambda: world.write(self.world_folder, **settings),
+                            outputs=[self.world_folder / "world.json"], settings=settings)
 
     def build_vocabulary(self) -> None:
         """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""

@@ -53,17 +53,17 @@ def demo_main(args: argparse.Namespace) -> int:
 def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int,
                  more: Mapping[str, Any] | None = None) -> None:
     """Unless the folder has that very world: newer files would make every stage run again. `more` is what `world.write`
-    takes beside the pipeline's shares."""
-    from lisax.world import write
+    takes beside the pipeline's settings."""
+    from lisax.world.writing import VERSION, write
 
-    shares = {**pipeline.world_shares, **(more or {})}
-
+    settings = {**pipeline.world_settings, **(more or {})}
     try:
         made = json.loads((folder / "world.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
         made = None
-    if made is None or (made["counts"]["pages"], made["seed"]) != (pages, seed) or not shares.items() <= made.items():
-        write(folder, pages, seed, **shares)
+    if made is None or (made["version"], made["counts"]["pages"], made["seed"]) != (VERSION, pages, seed) \
+            or not settings.items() <= made.items():
+        write(folder, pages, seed, **settings)
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:

@@ -57,7 +57,7 @@ class Deseption(PagePipeline):
     """One run in the folder `out`: each method is a stage that reads and writes files there."""
 
     read_recipe = staticmethod(read_recipe)
-    world_shares = {"shares": WORLD_SHARES}
+    world_settings = {"shares": WORLD_SHARES}
 
     @property
     def stage_names(self) -> list[str]:

@@ -49,7 +49,7 @@ class List5(PagePipeline):
     """One run in the folder `out`: each method is a stage that reads and writes files there."""
 
     read_recipe = staticmethod(read_recipe)
-    world_shares = {"shares": WORLD_SHARES}
+    world_settings = {"shares": WORLD_SHARES}
 
     # --- Files ------------------------------------------------------------------------------
 

@@ -20,7 +20,8 @@ UNITS_KEPT = 1 << 16
 
 
 class MixedEvidence:
-    """Units by id, each with the title of its passage. Verbalized units are sentences; a raw row keeps its header."""
+    """Units by id, each with the title of its passage. Verbalized units are sentences; a raw row keeps its header. Of
+    edges that one text tells, the first stands for all."""
 
     def __init__(self, index: MixedIndex):
         self.index = index
@@ -33,7 +34,7 @@ class MixedEvidence:
 
     def of_passages(self, ids: Iterable[str], limit: int | None = None) -> list[str]:
         passages = filter(None, map(self.index.passage, ids))
-        units = dict.fromkeys(unit for passage in passages for unit in passage.provenance)
+        units = dict.fromkeys(unit for passage in passages for unit in passage.leading)
         return list(itertools.islice(units, limit))
 
     def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
@@ -42,7 +43,7 @@ class MixedEvidence:
                 else [hit.id for hit in hits] for query, hits in run.items()}
 
     def _lookup(self, unit: str) -> Passage | None:
-        """The sentence, row, edge or verbalized sub-graph of an id; None where the index has none."""
+        """The sentence, row or edge of an id; None where the index has none."""
         pieces = list(self._passages_of(unit))
         return Passage(unit, pieces[0].title, " ".join(piece.unit_text(unit) for piece in pieces)) if pieces else None
 

@@ -47,7 +47,7 @@ class OpenTables(Pipeline):
 
     indexed = "tables"
     read_recipe = staticmethod(read_recipe)
-    world_shares = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
+    world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
 
     @property
     def stage_names(self) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from lisax.records import LisaxError
 from lisax.sampling.question_examples import DEPTHS
 
-MODELS = ("retriever", "retriever_second", "reader")
+MODELS = ("retriever", "retriever_second", "reader_first", "reader")
 INDEXES = ("text", "raw", "verbalized")
 
 
@@ -18,7 +18,8 @@ class QuestionRecipe:
     """The defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/world.gin`.
 
     `train` maps a model to its gin file: `retriever` (against BM25's negatives), `retriever_second` (from it, against
-    its own) and `reader`, pointing or generating. Each is trained for every index of `learned_from` and named so:
+    its own), `reader_first`, which learns from one passage of a question that answers it (ours, for small models), and
+    `reader`, from it if there is one; both point, or both generate. Each is trained for every index of `learned_from` and named so:
     `reader_text`. An index is text alone ("text") or with tables and graphs, "raw" or "verbalized"; models that learned
     from text answer from every index of `indexes` (the paper's hot-swap), the others from their own. `verbalizer`: a
     trained one's MODEL_DIR or bundle; None for the rule that stands in where a verbalizer would not be faithful.
@@ -83,6 +84,8 @@ class QuestionRecipe:
         initial = {f"{model}_{index}": path for index in self.learned_from for model, path in self.initial.items()}
         if "retriever_second" in self.train:
             initial |= {f"retriever_second_{index}": f"retriever_{index}" for index in self.learned_from}
+        if "reader_first" in self.train:
+            initial |= {f"reader_{index}": f"reader_first_{index}" for index in self.learned_from}
         expanded = dataclasses.replace(self)
         object.__setattr__(expanded, "train", train)
         object.__setattr__(expanded, "initial", initial)

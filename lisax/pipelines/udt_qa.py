@@ -6,6 +6,7 @@ added after they were trained (the paper's hot-swap, section 7).
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import json
@@ -15,12 +16,11 @@ from pathlib import Path
 
 from lisax.corpora import open_folder
 from lisax.formats import faithfulness
-from lisax.formats.triples import graph_triples, table_triples
+from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, gin_text, tell
 from lisax.pipelines.mixed_claims import ClaimChecks
 from lisax.pipelines.question_recipe import read_recipe
 from lisax.pipelines.reader import Reader, answer_to_file
-from lisax.pipelines.recipe import WORLD_SHARES
 from lisax.pipelines.retriever import Retriever, retrieve
 from lisax.pipelines.stages import counting, say
 from lisax.records import Document, Question, write_json_lines
@@ -42,7 +42,9 @@ class UdtQa(Pipeline):
     indexed = "index.text"
     asked = "questions"
     read_recipe = staticmethod(read_recipe)
-    world_shares = {"shares": WORLD_SHARES}
+    # Claims of which more need two pages than in other worlds, one of them perhaps withheld; questions of facts mostly.
+    world_settings = {"shares": {"one_hop": 0.5, "two_hop": 0.2, "joint": 0.05, "compare": 0.25}, "questions_per_page": 6,
+                      "questions_per_table": 1}
 
     def __init__(self, data, out, recipe, *, until: str | None = None):
         super().__init__(data, out, recipe.expanded(), until=until)
@@ -125,12 +127,14 @@ class UdtQa(Pipeline):
         recipe = self.recipe
 
         def work() -> None:
-            units = itertools.chain((unit for table in self.data.tables() for unit in table_triples(table)),
-                                    filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs())))
+            rows = (unit for table in self.data.tables() for unit in table_triples(table))
+            graphs = filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs()))
             if recipe.verbalizer is None:
-                write_json_lines(self.verbalized_file, (
-                    {"id": unit.id, "title": unit.title, "text": faithfulness.render(unit)} for unit in units))
+                write_json_lines(self.verbalized_file, itertools.chain(
+                    ({"id": unit.id, "title": unit.title, "text": faithfulness.render(unit)} for unit in rows),
+                    ({"id": unit.id, "title": unit.title, **_edge_by_edge(unit)} for unit in graphs)))
                 return
+            units = itertools.chain(rows, graphs)
             from lisax.pipelines.verbalizer import Verbalizer, verbalize_to_file
 
             shares = verbalize_to_file(Verbalizer.open(recipe.verbalizer), units, self.verbalized_file,
@@ -188,12 +192,12 @@ class UdtQa(Pipeline):
         return dict(itertools.islice(self.claims[role].items(), limit))
 
     def learn(self, learned: str) -> None:
-        """The models of one index: the retriever, again from its own negatives, the reader."""
+        """The models of one index: the retriever, again from its own negatives, and readers of one and of more passages."""
         for model in (name for name in self.recipe.train if name.endswith(f"_{learned}")):
             if model.startswith("retriever"):
                 self._learn_retriever(model, learned, f"retriever_{learned}" if "second" in model else None)
             else:
-                self._learn_reader(model, learned)
+                self._learn_reader(model, learned, 1 if "first" in model else self.recipe.passages)
 
     def _learn_retriever(self, model: str, learned: str, first: str | None) -> None:
         recipe, folder = self.recipe, self.examples_folder(model)
@@ -216,7 +220,7 @@ class UdtQa(Pipeline):
         self.train_model(model, "questions_retrieve", [f"examples.{model}", "vocabulary"], data=folder,
                          lengths={"inputs": (2 * count + 1) * recipe.question_tokens, "targets": count})
 
-    def _learn_reader(self, model: str, learned: str) -> None:
+    def _learn_reader(self, model: str, learned: str, passages: int) -> None:
         recipe, folder = self.recipe, self.examples_folder(model)
         outputs = [folder / sampling.file_name("reader", role) for role in LEARNED]
         retriever = recipe.retriever(learned)
@@ -227,20 +231,20 @@ class UdtQa(Pipeline):
                 questions = self.questions(role)
                 ranked = self._ranked(questions, learned, learned, recipe.retrieved, retriever, recipe.method)
                 gold = sampling.gold_passages(index, questions.values())
-                sampling.write(out, sampling.for_reader(index, questions.values(), ranked, passages=recipe.passages,
+                sampling.write(out, sampling.for_reader(index, questions.values(), ranked, passages=passages,
                                                         gold=gold, skipped=skipped))
             tell(skipped)
 
         after = [f"index.{learned}", *([f"train.{retriever}"] if retriever else [])]
         self.stages.run(f"examples.{model}", work, outputs=outputs, after=after,
-                        settings={"method": recipe.method, "passages": recipe.passages, "retrieved": recipe.retrieved,
+                        settings={"method": recipe.method, "passages": passages, "retrieved": recipe.retrieved,
                                   **self._roles})
         points = "SpanReaderConfig" in gin_text(recipe.train[model])
-        self.train_model(model, f"questions_{'point' if points else 'read'}_top{recipe.passages}",
+        self.train_model(model, f"questions_{'point' if points else 'read'}_top{passages}",
                          [f"examples.{model}", "vocabulary"], data=folder,
-                         lengths={"inputs": recipe.passages * recipe.passage_tokens,
+                         lengths={"inputs": passages * recipe.passage_tokens,
                                   "targets": 2 * recipe.places if points else recipe.answer_tokens},
-                         bindings={"PASSAGES": recipe.passages})
+                         bindings={"PASSAGES": passages})
 
     @property
     def _roles(self) -> dict:
@@ -294,3 +298,8 @@ class UdtQa(Pipeline):
         with self.answers_file(learned, index).open(encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
+
+def _edge_by_edge(graph: Triples) -> dict:
+    """The rule's rendering of a sub-graph: a sentence for each edge, which says as much on its own."""
+    texts = [faithfulness.render(dataclasses.replace(graph, pairs=(pair,))) for pair in graph.pairs]
+    return {"text": " ".join(texts), "parts": list(enumerate(texts))}

@@ -40,7 +40,8 @@ class Verbalized:
 
     `beam`: which hypothesis of the model was kept, counted from 0, best first; of a unit that was split, the last of
     those kept; -1 where `fallback`, the text being a rule's, if only in part. `rejected`: hypotheses that agreed better
-    with the input, but lost or invented a number, a date or a name.
+    with the input, but lost or invented a number, a date or a name. `parts`, of a unit that was read in pieces and whose
+    text is theirs: for each the number of its first pair, counted from 0, and what is said of it and those after it.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Verbalized:
     beam: int
     rejected: int = 0
     fallback: bool = False
+    parts: Sequence[tuple[int, str]] = ()
 
     def to_row(self) -> dict:
         return dataclasses.asdict(self)
@@ -64,8 +66,9 @@ class Choices:
 
 
 class Read(NamedTuple):
-    """A piece of a unit, and the model's texts for it, best first."""
+    """A piece of a unit, the number of its first pair there, and the model's texts for it, best first."""
 
+    first: int
     piece: Triples
     texts: list[str]
 
@@ -107,17 +110,18 @@ class Verbalizer:
     def hypotheses(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[list[Read]]:
         """What the model says of the pieces of each unit."""
         pieces = [self.encoder.split(unit, self._max_tokens, self.choices.max_pairs) for unit in units]
-        tokens = [[*self.encoder.inputs(piece), EOS_ID] for of_unit in pieces for piece in of_unit]
+        tokens = [[*self.encoder.inputs(piece), EOS_ID] for of_unit in pieces for _, piece in of_unit]
         found = iter(self._generator.hypotheses(tokens, progress))
-        return [[Read(piece, [self.vocabulary.decode(hypothesis.ids) for hypothesis in next(found)]) for piece in of_unit]
-                for of_unit in pieces]
+        return [[Read(first, piece, [self.vocabulary.decode(hypothesis.ids) for hypothesis in next(found)])
+                 for first, piece in of_unit] for of_unit in pieces]
 
     def choose(self, unit: Triples, found: Sequence[Read], check: bool | None = None) -> Verbalized:
         """The text of a unit from what was said of its pieces; `check` in place of that of `choices`."""
         check = self.choices.check if check is None else check
-        parts = [self._chosen(*read, check) for read in found]
+        parts = [self._chosen(read.piece, read.texts, check) for read in found]
         # A piece that is not the unit itself was cut, be it only in a name: what it says is checked against the unit.
-        return parts[0] if [read.piece for read in found] == [unit] else self._joined(unit, parts, check)
+        return parts[0] if [read.piece for read in found] == [unit] else self._joined(
+            unit, [read.first for read in found], parts, check)
 
     def _chosen(self, piece: Triples, texts: Sequence[str], check: bool) -> Verbalized:
         overlap, restorer, facts = Overlap.with_cells(piece), Restorer(piece), Facts(piece)
@@ -128,14 +132,18 @@ class Verbalizer:
                 return Verbalized(piece.id, piece.title, text, i, rejected)
         return Verbalized(piece.id, piece.title, render(piece), -1, len(texts), fallback=True)
 
-    def _joined(self, unit: Triples, parts: Sequence[Verbalized], check: bool) -> Verbalized:
+    def _joined(self, unit: Triples, firsts: Sequence[int], parts: Sequence[Verbalized], check: bool) -> Verbalized:
         text = " ".join(part.text for part in parts)
         rejected = sum(part.rejected for part in parts)
         if check and not Facts(unit).judge(text, self.plain_words).faithful:
             return Verbalized(unit.id, unit.title, render(unit), -1, rejected + 1, fallback=True)
         fallback = any(part.fallback for part in parts)
         beam = -1 if fallback else max(part.beam for part in parts)
-        return Verbalized(unit.id, unit.title, text, beam, rejected, fallback)
+        texts: dict[int, list[str]] = {}
+        for first, part in zip(firsts, parts):  # a value that was cut begins several
+            texts.setdefault(first, []).append(part.text)
+        return Verbalized(unit.id, unit.title, text, beam, rejected, fallback,
+                          tuple((first, " ".join(said)) for first, said in texts.items()))
 
 
 def ended(text: str) -> str:

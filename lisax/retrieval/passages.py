@@ -1,8 +1,8 @@
 """Text, tables and graphs as passages of about 100 words (UDT-QA, section 4.2), each with the way back to its units.
 
-A unit is a sentence, a row of a table, an edge of a graph, or a whole sub-graph once it is verbalized. Units stay
-whole and in order; a passage holds as many of one page, table or sub-graph as there is room for, and a unit that
-is longer than a passage is cut.
+A unit is a sentence, a row of a table, or an edge of a graph; edges that one verbalized text tells stand there together.
+Units stay whole and in order; a passage holds as many of one page, table or sub-graph as there is room for, and a unit
+that is longer than a passage is cut.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 import enum
 import itertools
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lisax.formats.budget import squeeze
 from lisax.formats.triples import graph_triples, raw_table, raw_text, row_triples, table_triples
-from lisax.records import DataError, Document, Graph, Table
+from lisax.records import DataError, Document, Graph, Table, edge_id
 
 WORDS = 100
 BETWEEN = " | "  # rows and edges in their raw form
@@ -31,7 +31,8 @@ class Source(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Passage:
-    """`provenance`: ids of the units that its text is made of; the i-th begins at character `starts[i]`.
+    """`provenance`: ids of the units that its text is made of; the i-th begins at character `starts[i]`, at the same one
+    as those that are told with it.
 
     Its id is `{source}:{id of the page, table or graph}:{number}`. Before the first start stands what belongs to no
     unit: the header of a raw table.
@@ -47,15 +48,24 @@ class Passage:
     def source(self) -> Source:
         return source_of(self.id)
 
+    def units_at(self, place: int) -> tuple[str, ...]:
+        """The units, mostly one, that hold character `place` of the text; of a header the first."""
+        start = self.starts[max(0, bisect_right(self.starts, place) - 1)]
+        return self.provenance[bisect_left(self.starts, start):bisect_right(self.starts, start)]
+
     def unit_at(self, place: int) -> str:
-        """The unit that holds character `place` of the text; of a header the first."""
-        return self.provenance[max(0, bisect_right(self.starts, place) - 1)]
+        return self.units_at(place)[0]
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """One unit of each text that the passage is made of, its first."""
+        return tuple({start: unit for start, unit in zip(reversed(self.starts), reversed(self.provenance))}.values())[::-1]
 
     def unit_text(self, unit: str) -> str:
         """What the passage says of a unit, after the header that all of its units share."""
-        i = self.provenance.index(unit)
-        end = self.starts[i + 1] if i + 1 < len(self.starts) else len(self.text)
-        text = self.text[:self.starts[0]] + self.text[self.starts[i]:end]
+        start = self.starts[self.provenance.index(unit)]
+        end = next((other for other in self.starts if other > start), len(self.text))
+        text = self.text[:self.starts[0]] + self.text[start:end]
         return text.removesuffix(BETWEEN).strip()
 
 
@@ -65,7 +75,7 @@ def source_of(passage_id: str) -> Source:
 
 def of_document(page: Document) -> Iterator[Passage]:
     """Sentences, packed."""
-    units = [(sentence.id, squeeze(sentence.text)) for sentence in page.sentences]
+    units = [((sentence.id,), squeeze(sentence.text)) for sentence in page.sentences]
     return _packed(Source.TEXT, page.id, page.title, units, " ")
 
 
@@ -77,48 +87,69 @@ def of_table(table: Table) -> Iterator[Passage]:
     header = raw_table(table.header, ())
     if wide := _words(header) > WORDS // 2:
         header = ""
-    rows = [(unit.id, raw_text(unit) if wide else raw_table(table.rows[number], ())) for number, unit in units.items()]
+    rows = [((unit.id,), raw_text(unit) if wide else raw_table(table.rows[number], ()))
+            for number, unit in units.items()]
     return _packed(Source.TABLE, table.id, table_title(table), rows, BETWEEN, f"{header}{BETWEEN}" if header else "")
 
 
 def of_graph(graph: Graph) -> Iterator[Passage]:
-    """Raw edges, packed; the i-th edge is the unit `{graph}#e{i}`."""
+    """Raw edges, packed."""
     units = []
     for i, edge in enumerate(graph.edges):
-        units.append((f"{graph.id}#e{i}", raw_text(graph_triples(dataclasses.replace(graph, edges=(edge,))))))
+        units.append(((edge_id(graph.id, i),), raw_text(graph_triples(dataclasses.replace(graph, edges=(edge,))))))
     return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), units, BETWEEN)
 
 
-def of_verbalized_table(table: Table, texts: Callable[[str], str]) -> Iterator[Passage]:
+Parts = Sequence[tuple[int, str]]  # of a verbalized text: the number of the first pair, and what is said from it on
+
+
+def of_verbalized_table(table: Table, texts: Callable[[str], Parts]) -> Iterator[Passage]:
     """Verbalized rows, packed; `texts` gives the text of a row by its id."""
-    units = [(unit.id, squeeze(texts(unit.id))) for unit in table_triples(table)]
+    units = [((unit.id,), squeeze(" ".join(text for _, text in texts(unit.id)))) for unit in table_triples(table)]
     return _packed(Source.TABLE, table.id, table_title(table), units, " ")
 
 
-def of_verbalized_graph(graph: Graph, texts: Callable[[str], str]) -> Iterator[Passage]:
-    """A verbalized sub-graph, which is one unit."""
-    if not graph_triples(graph).pairs:
+def of_verbalized_graph(graph: Graph, texts: Callable[[str], Parts]) -> Iterator[Passage]:
+    """The parts of a verbalized sub-graph, packed; each stands for its edges."""
+    edges = [edge_id(graph.id, i) for i, (_, value) in enumerate(graph.edges) if squeeze(value)]
+    if not edges:
         return iter(())
-    return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), [(graph.id, squeeze(texts(graph.id)))], " ")
+    parts = texts(graph.id)
+    if parts[-1][0] >= len(edges):
+        raise DataError(f"the text of '{graph.id}' tells of more than its {len(edges)} edges; write the file with "
+                        "`lisax verbalize` from this corpus")
+    ends = [*(first for first, _ in parts[1:]), len(edges)]
+    told = [(tuple(edges[first:end]), squeeze(text)) for (first, text), end in zip(parts, ends)]
+    return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), told, " ")
 
 
-def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[str], str]:
+def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[str], Parts]:
     """A look-up of verbalized texts by id that reads the file of `lisax verbalize` once, as it is asked.
 
     Ids must be asked in the file's order, which is that of the corpus; ids of the file that are not asked for are
     passed over. One that does not come any more is an error."""
     rows = iter(rows)
 
-    def text_of(unit: str) -> str:
+    def parts_of(unit: str) -> Parts:
         for line, row in rows:
             if row.get("id") == unit:
                 if not isinstance(row.get("text"), str):
                     raise DataError("expected the text of the unit", path=path, line=line, field="text")
-                return row["text"]
+                return _parts(row, path, line)
         raise DataError(f"there is no text for '{unit}', or not in the corpus's order; write the file with "
                         "`lisax verbalize` from this corpus", path=path)
 
-    return text_of
+    return parts_of
+
+
+def _parts(row: dict, path: object, line: int) -> Parts:
+    """Those that the row names, in order; the whole text where it names none."""
+    parts = row.get("parts") or [[0, row["text"]]]
+    if not all(isinstance(part, list) and [type(one) for one in part] == [int, str] for part in parts) \
+            or [first for first, _ in parts] != sorted({first for first, _ in parts}) or parts[0][0] != 0:
+        raise DataError("expected [[number of the first pair, text], …], the first number 0 and the others rising",
+                        path=path, line=line, field="parts")
+    return parts
 
 
 def table_title(table: Table) -> str:
@@ -130,20 +161,22 @@ def table_title(table: Table) -> str:
 # --- Packing -------------------------------------------------------------------------------
 
 
-def _packed(source: Source, owner: str, title: str, units: Sequence[tuple[str, str]], between: str,
+def _packed(source: Source, owner: str, title: str, texts: Sequence[tuple[tuple[str, ...], str]], between: str,
             before: str = "") -> Iterator[Passage]:
-    units = [unit for unit in units if unit[1]]
+    """`texts`: each with its units."""
+    texts = [text for text in texts if text[1]]
     room = max(1, WORDS - _words(before))
     numbers = itertools.count()
-    for group in _groups([_words(text) for _, text in units], room):
-        text, starts = before, []
+    for group in _groups([_words(text) for _, text in texts], room):
+        text, starts, provenance = before, [], []
         for i in group:
-            starts.append(len(text))
-            text += units[i][1] + (between if i < group[-1] else "")
-        provenance = tuple(units[i][0] for i in group)
+            units, said = texts[i]
+            starts += [len(text)] * len(units)
+            provenance += units
+            text += said + (between if i < group[-1] else "")
         for piece, skipped in _pieces(text) if len(group) == 1 else [(text, 0)]:
             begins = tuple(max(0, start - skipped) for start in starts)
-            yield Passage(f"{source}:{owner}:{next(numbers)}", title, piece, provenance, begins)
+            yield Passage(f"{source}:{owner}:{next(numbers)}", title, piece, tuple(provenance), begins)
 
 
 def _groups(lengths: Sequence[int], room: int) -> Iterator[range]:

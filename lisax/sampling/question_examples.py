@@ -19,7 +19,7 @@ from lisax.records import DataError, Question, get_field, read_json_lines, write
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage
 
-DEPTHS = (5, 10, 20, 50, 100)  # passages read of a question
+DEPTHS = (1, 5, 10, 20, 50, 100)  # passages read of a question
 _CELL, _PART = re.compile(r"(#r\d+)c\d+$"), re.compile(r"#[er]\d+$")
 
 
@@ -80,7 +80,7 @@ class Evidence:
     def view(self, passage: Passage) -> PassageView:
         spans = answer_spans(passage.text, self.question.answers)
         if self.units:
-            spans = [span for span in spans if self.names(passage.unit_at(span[0]))]
+            spans = [span for span in spans if any(map(self.names, passage.units_at(span[0])))]
         return PassageView(passage.id, passage.title, passage.text, tuple(spans))
 
     def names(self, unit: str) -> bool:

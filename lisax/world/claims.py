@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from lisax.records import LABELS, Claim, Label, sentence_id
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
 from lisax.world.pages import Page, capitalise
+from lisax.world.tables import edges_of
 
 ONE_HOP, TWO_HOP, JOINT, COMPARE = "one_hop", "two_hop", "joint", "compare"
 # How often each kind is tried; about 70, 10, 10 and 10 in 100 are kept.
@@ -53,17 +54,23 @@ class Stated:
 
 
 class Evidence:
-    """Where a neighbourhood's pages state each fact."""
+    """Where a neighbourhood's pages and their graphs state each fact."""
 
-    def __init__(self, pages: Sequence[Page]):
+    def __init__(self, place: Neighbourhood, pages: Sequence[Page]):
         self._ids: dict[int, list[str]] = {}
+        self._edges: dict[int, list[str]] = {}
         for page in pages:
+            for fact, edge in edges_of(place, page):
+                self._edges.setdefault(id(fact), []).append(edge)
             for number, (_, facts) in enumerate(page.sentences):
                 for fact in facts:
                     self._ids.setdefault(id(fact), []).append(sentence_id(page.entity.page, number))
 
     def ids(self, fact: Fact) -> list[str]:
         return self._ids.get(id(fact), [])
+
+    def edges(self, fact: Fact) -> list[str]:
+        return self._edges.get(id(fact), [])
 
     def sets(self, facts: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
         """All minimal sets: one sentence for each fact (one sentence may state both), none containing another."""
@@ -86,7 +93,7 @@ class ClaimWriter:
     def __init__(self, geography: Geography, place: Neighbourhood, pages: Sequence[Page], rng: random.Random,
                  shares: Mapping[str, float] = SHARES):
         self.geography, self.place, self.rng = geography, place, rng
-        self.evidence = Evidence(pages)
+        self.evidence = Evidence(place, pages)
         self._shares = tuple(shares), tuple(shares.values())
         self._counts = dict.fromkeys(LABELS, 0)
 

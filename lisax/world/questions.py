@@ -1,10 +1,11 @@
-"""Questions about the facts of pages with answers, and every sentence and cell that holds the answer.
+"""Questions about the facts of pages with answers, and every sentence, cell and edge that holds the answer.
 
 Questions that are asked of one table are those of `table_questions`.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 
@@ -15,18 +16,18 @@ from lisax.world.tables import WorldTable
 
 
 def questions_of(place: Neighbourhood, page: Page, evidence: Evidence, tables: Sequence[WorldTable],
-                 rng: random.Random) -> Iterator[dict]:
-    """At most one question of each kind about the page's subject.
+                 rng: random.Random, count: int = 1) -> Iterator[dict]:
+    """At most `count` questions about one fact of the page's subject, and one over two.
 
-    `fact`: one fact, from sentences or cells of lists. `two_facts`: over another entity, asked of one page in three;
-    its evidence is sentences, because no row or column tells it on its own.
+    `fact`: one fact, from sentences, cells of lists, or edges. `two_facts`: over another entity, asked of one page in
+    three; its evidence is sentences and edges of both, because no row or column tells it on its own.
     """
     facts = list(place.facts[page.entity.index].values())
     rng.shuffle(facts)
-    for fact in facts:
-        if ids := [*evidence.ids(fact), *answering_cells(fact, tables)]:
-            yield _question("fact", fact, fact.subject.mention, ids)
-            break
+    told = (fact for fact in facts if evidence.ids(fact) or answering_cells(fact, tables))
+    for fact in itertools.islice(told, count):
+        yield _question("fact", fact, fact.subject.mention,
+                        [*evidence.ids(fact), *answering_cells(fact, tables), *evidence.edges(fact)])
     if rng.random() < 1 / 3:
         bridges = [(fact, ids) for fact in facts if fact.relation.noun and (ids := evidence.ids(fact))]
         if bridges:
@@ -34,7 +35,7 @@ def questions_of(place: Neighbourhood, page: Page, evidence: Evidence, tables: S
             fact = rng.choice(list(place.facts[bridge.target.index].values()))
             if ids := evidence.ids(fact):
                 yield _question("two_facts", fact, f"the {bridge.relation.noun} of {bridge.subject.mention}",
-                                list(dict.fromkeys([*bridge_ids, *ids])))
+                                list(dict.fromkeys([*bridge_ids, *ids, *evidence.edges(bridge), *evidence.edges(fact)])))
 
 
 def answering_cells(fact: Fact, tables: Sequence[WorldTable]) -> list[str]:

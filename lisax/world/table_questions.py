@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from lisax.records import Operation
+from lisax.world.claims import Evidence
 from lisax.world.facts import Fact, Neighbourhood
 from lisax.world.pages import capitalise
 from lisax.world.questions import answering_cells, answers_of
@@ -27,8 +28,8 @@ _LATEST = {True: ("latest", "last", "most recent"), False: ("earliest", "first",
 class TableQuestionWriter:
     """Writes the questions of one neighbourhood's tables; `rng` is its own stream."""
 
-    def __init__(self, place: Neighbourhood, tables: Sequence[WorldTable], rng: random.Random):
-        self.place, self.tables, self.rng = place, tables, rng
+    def __init__(self, place: Neighbourhood, tables: Sequence[WorldTable], evidence: Evidence, rng: random.Random):
+        self.place, self.tables, self.evidence, self.rng = place, tables, evidence, rng
         self._entities = {entity.title: entity for entity in place.entities}
 
     def questions(self, table: WorldTable, count: int = QUESTIONS_PER_TABLE) -> Iterator[dict]:
@@ -241,8 +242,8 @@ class TableQuestionWriter:
         return self.rng.choice(fact.relation.claim).replace("{o}", fact.text)
 
     def _object(self, fact: Fact, wordings: Sequence[str]) -> dict:
-        """Of a fact, wherever a table holds it."""
-        return self._asked(wordings, answers_of(fact), answering_cells(fact, self.tables))
+        """Of a fact, wherever a table or a graph holds it."""
+        return self._asked(wordings, answers_of(fact), [*answering_cells(fact, self.tables), *self.evidence.edges(fact)])
 
     def _member(self, table: WorldTable, i: int, wordings: Sequence[str]) -> dict:
         member = self._entities[table.rows[i][0]]

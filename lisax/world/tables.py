@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from lisax.world.facts import FAMILIES, Entity, Neighbourhood, format_number
+from lisax.records import edge_id
+from lisax.world.facts import FAMILIES, Entity, Fact, Neighbourhood, format_number
 from lisax.world.pages import Page
 from lisax.world.phrases import WORK_ERA
 
@@ -118,6 +119,12 @@ def _series(owner: Entity, series: Series, rng: random.Random) -> WorldTable:
                       f"{series.caption} of {owner.title}", {}, series)
 
 
+def edges_of(place: Neighbourhood, page: Page) -> Iterator[tuple[Fact, str]]:
+    """The facts of the page's graph with the ids of their edges; edge 0 is what kind of thing its subject is."""
+    for number, fact in enumerate(place.facts[page.entity.index].values(), start=1):
+        yield fact, edge_id(f"{page.entity.page}:graph", number)
+
+
 def graph_row(place: Neighbourhood, page: Page) -> dict:
     """Every fact of the page's subject; `sentences` names, edge by edge, the sentence that states it, or null."""
     entity = page.entity
@@ -125,7 +132,7 @@ def graph_row(place: Neighbourhood, page: Page) -> dict:
     for number, (_, facts) in enumerate(page.sentences):
         for fact in facts:
             where.setdefault(id(fact), number)
-    facts = place.facts[entity.index].values()
+    facts = [fact for fact, _ in edges_of(place, page)]
     return {"id": f"{entity.page}:graph", "subject": entity.title,
             "edges": [["kind", entity.role], *([fact.relation.name, fact.cell] for fact in facts)],
             "page": entity.page, "sentences": [0, *(where.get(id(fact)) for fact in facts)]}

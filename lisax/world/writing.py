@@ -18,10 +18,10 @@ from lisax.world.questions import questions_of
 from lisax.world.table_aggregations import TableAggregationWriter, operation_of
 from lisax.world.table_claims import SHARES as TABLE_SHARES
 from lisax.world.table_claims import TableClaimWriter
-from lisax.world.table_questions import TableQuestionWriter
+from lisax.world.table_questions import QUESTIONS_PER_TABLE, TableQuestionWriter
 from lisax.world.tables import graph_row, tables_of
 
-VERSION = 2
+VERSION = 3
 SPLITS = ("train", "dev", "test")
 
 
@@ -57,13 +57,14 @@ def split_of(index: int, seed: int) -> str:
 
 def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page: int = 3,
           shares: Mapping[str, float] = SHARES, table_shares: Mapping[str, float] = TABLE_SHARES,
+          questions_per_page: int = 1, questions_per_table: int = QUESTIONS_PER_TABLE,
           aggregations_per_table: int = 0) -> dict:
     """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
 
     `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
     `claims.SHARES` for its default and `claims` for what they are. `table_shares` weighs those of claims over tables
-    (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`. Questions are those of `questions`
-    and of `table_questions`; with `aggregations_per_table` also those of `table_aggregations`, so many a table, and
+    (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`. Questions are those of `questions`,
+    `questions_per_page` of one fact at most, and of `table_questions`; with `aggregations_per_table` also those of `table_aggregations`, so many a table, and
     every question says its operation. That changes no other question, nor its id.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
@@ -71,10 +72,11 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     empty has no file. Memory does not grow with `pages`.
     """
     _check_pages(pages)
-    if claims_per_page < 0:
-        raise LisaxError(f"claims_per_page must not be negative, found {claims_per_page}")
-    if aggregations_per_table < 0:
-        raise LisaxError(f"aggregations_per_table must not be negative, found {aggregations_per_table}")
+    sizes = {"claims_per_page": claims_per_page, "questions_per_page": questions_per_page,
+             "questions_per_table": questions_per_table, "aggregations_per_table": aggregations_per_table}
+    for name, size in sizes.items():
+        if size < 0:
+            raise LisaxError(f"{name} must not be negative, found {size}")
     for name, given, known in (("shares", shares, SHARES), ("table_shares", table_shares, TABLE_SHARES)):
         if unknown := set(given) - set(known):
             raise LisaxError(f"{name} may name {', '.join(known)}, found {', '.join(sorted(unknown))}")
@@ -98,7 +100,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             question_rng = geography.rng(place.number, "questions")
             table_claims = TableClaimWriter(geography, place, tables, geography.rng(place.number, "table claims"),
                                             table_shares)
-            table_questions = TableQuestionWriter(place, tables, geography.rng(place.number, "table questions"))
+            table_questions = TableQuestionWriter(place, tables, claims.evidence,
+                                                  geography.rng(place.number, "table questions"))
             aggregations = TableAggregationWriter(place, geography.rng(place.number, "table aggregations"))
             for i, page in enumerate(written):
                 index = place.number * SIZE + i
@@ -110,8 +113,9 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
                     label = str(stated.claim.label)
                     labels[split][label] = labels[split].get(label, 0) + 1
                 own = [table for table in tables if table.owner is page.entity]
-                asked = itertools.chain(questions_of(place, page, claims.evidence, tables, question_rng),
-                                        *map(table_questions.questions, own),
+                asked = itertools.chain(questions_of(place, page, claims.evidence, tables, question_rng,
+                                                     questions_per_page),
+                                        *(table_questions.questions(table, questions_per_table) for table in own),
                                         *(aggregations.questions(table, aggregations_per_table) for table in own))
                 for n, row in enumerate(asked):
                     said = {"operation": operation_of(row)} if aggregations_per_table else {}
@@ -122,10 +126,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     for name in names:
         if not counts[name]:  # in a world of a few pages; readers refuse an empty file
             (folder / f"{name}.jsonl").unlink()
-    summary = {"name": "world", "version": VERSION, "seed": seed, "claims_per_page": claims_per_page,
-               "shares": dict(shares), "table_shares": dict(table_shares), "counts": counts, "labels": labels}
-    if aggregations_per_table:
-        summary["aggregations_per_table"] = aggregations_per_table
+    summary = {"name": "world", "version": VERSION, "seed": seed, **sizes, "shares": dict(shares),
+               "table_shares": dict(table_shares), "counts": counts, "labels": labels}
     write_json(folder / "world.json", summary)
     return summary
 

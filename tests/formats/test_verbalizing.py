@@ -51,8 +51,11 @@ UNITS = st.builds(Triples, st.just("u"), TEXT, st.lists(st.tuples(TEXT, FILLED),
 
 @given(UNITS, st.integers(17, 60), st.one_of(st.none(), st.integers(1, 3)))
 def test_pieces_fit_and_lose_no_value(triples, max_tokens, max_pairs):
-    pieces = ENCODER.split(triples, max_tokens, max_pairs)
-    for piece in pieces:
+    found = ENCODER.split(triples, max_tokens, max_pairs)
+    pieces = [piece for _, piece in found]
+    for first, piece in found:
+        name, value = triples.pairs[first] if triples.pairs else ("", "")
+        assert not piece.pairs or name.startswith(piece.pairs[0][0]) and piece.pairs[0][1] in value
         assert len(ENCODER.inputs(piece)) < max_tokens
         assert len(piece.pairs) <= (max_pairs or 6 * 12)
     said = "".join(value for piece in pieces for _, value in piece.pairs)
@@ -60,8 +63,8 @@ def test_pieces_fit_and_lose_no_value(triples, max_tokens, max_pairs):
 
 
 def test_a_row_that_fits_stays_whole_and_pieces_keep_the_title():
-    assert ENCODER.split(BRIDGE, 200) == [BRIDGE]
-    assert [piece.title for piece in ENCODER.split(BRIDGE, 60)] == [BRIDGE.title] * 2
+    assert ENCODER.split(BRIDGE, 200) == [(0, BRIDGE)]
+    assert [(first, piece.title) for first, piece in ENCODER.split(BRIDGE, 60)] == [(0, BRIDGE.title), (2, BRIDGE.title)]
     with pytest.raises(LisaxError, match="too few for the verbalizer's input"):
         ENCODER.split(BRIDGE, 10)
 

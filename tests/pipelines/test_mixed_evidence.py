@@ -37,19 +37,21 @@ def test_units_are_looked_up_by_their_ids(evidence):
     assert found["Tarn_1_1"].title == "Tarn" and found["Tarn_1_1"].id == "Tarn_1_1"
 
 
-def test_a_verbalized_graph_is_one_unit(tmp_path):
-    made = passages.of_verbalized_graph(GRAPH, {"Tarn_1:graph": "The mayor of Tarn is Mara Velin."}.__getitem__)
+def test_edges_that_one_sentence_tells_are_read_once(tmp_path):
+    said = "Tarn by the Orm has the mayor Mara Velin."
+    made = passages.of_verbalized_graph(GRAPH, lambda unit: [(0, said)])
     evidence = MixedEvidence(mixed.build_index({Source.GRAPH: made}, tmp_path / "index", form="verbalized"))
-    assert evidence.lookup("Tarn_1:graph").text == "The mayor of Tarn is Mara Velin."
+    assert evidence.lookup("Tarn_1:graph#e0").text == evidence.lookup("Tarn_1:graph#e1").text == said
+    assert evidence.retrieve([CLAIM], 10) == {"c1": ["Tarn_1:graph#e0"]}
 
 
 def test_a_unit_of_several_passages_is_looked_up_whole(tmp_path):
     said = " ".join(f"The river {i} flows by Tarn." for i in range(60))
-    made = list(passages.of_verbalized_graph(GRAPH, {"Tarn_1:graph": said}.__getitem__))
+    made = list(passages.of_verbalized_graph(GRAPH, lambda unit: [(0, said)]))
     wide = Table("Tarn_1:wide", "Tarn", ("name", "notes"), (("a", "word " * 150 + "end"), ("b", "x")))
     evidence = MixedEvidence(mixed.build_index({Source.GRAPH: made, Source.TABLE: passages.of_table(wide)},
                                                tmp_path / "index", form="verbalized"))
-    assert len(made) > 2 and evidence.lookup("Tarn_1:graph").text == said
+    assert len(made) > 2 and evidence.lookup("Tarn_1:graph#e1").text == said
     assert evidence.lookup("Tarn_1:wide#r0").text == "name, notes | a, " + "word " * 150 + "end"
     assert evidence.lookup("Tarn_1:wide#r1").text == "name, notes | b, x"
 

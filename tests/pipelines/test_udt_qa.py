@@ -30,7 +30,7 @@ BATCH_SIZE = 4
 """
 RECIPE = """
 QuestionRecipe.train = {{'retriever': '{d}/retriever.gin', 'retriever_second': '{d}/second.gin',
-                        'reader': '{d}/reader.gin'}}
+                        'reader_first': '{d}/first.gin', 'reader': '{d}/reader.gin'}}
 QuestionRecipe.learned_from = ('text',)
 QuestionRecipe.indexes = ('text', 'verbalized')
 QuestionRecipe.passages = 5
@@ -49,7 +49,7 @@ QuestionRecipe.report_claims = 10
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("udt")
     for name, file in (("retriever", "retriever_micro.gin"), ("second", "retriever_second_micro.gin"),
-                       ("reader", "span_reader_micro.gin")):
+                       ("first", "reader_first_micro.gin"), ("reader", "reader_from_first_micro.gin")):
         (folder / f"{name}.gin").write_text(GIN.format(file=file), encoding="utf-8")
     (folder / "recipe.gin").write_text(RECIPE.format(d=folder), encoding="utf-8")
     arguments = ["run", "udt-qa", "--pages", "120", "--out", str(folder / "out"), "--gin_file",
@@ -150,7 +150,7 @@ def test_a_reader_learns_as_many_passages_as_the_recipe_says(tmp_path, monkeypat
 def test_recipes_say_what_is_wrong(tmp_path):
     for binding, message in (("QuestionRecipe.indexes = ('raw',)", "must hold 'text'"),
                              ("QuestionRecipe.method = 'magic'", "found 'magic'"),
-                             ("QuestionRecipe.passages = 7", "one of 5, 10, 20, 50, 100, found 7"),
+                             ("QuestionRecipe.passages = 7", "one of 1, 5, 10, 20, 50, 100, found 7"),
                              ("QuestionRecipe.train = {'reader': 'x', 'retriever_second': 'y'}", "name it too"),
                              ("QuestionRecipe.train = {'retriever': 'x'}", "a gin file for 'reader'"),
                              ("QuestionRecipe.train = {'writer': 'x'}", "names writer")):

@@ -102,7 +102,8 @@ def test_a_word_that_texts_do_not_use_is_invented():
 def test_a_long_unit_is_read_in_pieces_and_joined():
     verbalizer = saying("ada lovelace was born in 1815", "ada lovelace wrote 7", max_pairs=1)
     assert verbalizer.verbalize([ADA]) == [Verbalized(
-        "g", "Ada Lovelace", "Ada Lovelace was born in 1815. Ada Lovelace wrote 7.", 1)]
+        "g", "Ada Lovelace", "Ada Lovelace was born in 1815. Ada Lovelace wrote 7.", 1,
+        parts=((0, "Ada Lovelace was born in 1815."), (1, "Ada Lovelace wrote 7.")))]
     # A value that is cut where its date is cannot be said in pieces.
     long = Triples("g", "Ada", (("born", "x " * 20 + "10 December 1815"),))
     found = saying("ada", max_tokens=50).verbalize([long])[0]

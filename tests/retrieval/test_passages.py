@@ -57,22 +57,39 @@ def test_a_wide_table_has_no_passage_of_its_header_alone():
 
 
 def test_verbalized_rows_and_graphs_stand_in_the_place_of_raw_ones():
-    texts = {"Tarn:seasons#r0": "In 1971 it scored 40.", "Tarn:seasons#r2": "Then came 1972.",
-             "Tarn:graph": "Tarn is a town."}
+    texts = {"Tarn:seasons#r0": [(0, "In 1971 it scored 40.")], "Tarn:seasons#r2": [(0, "Then came"), (1, "1972.")],
+             "Tarn:graph": [(0, "Tarn is a town of 5,000 people.")]}
     (table,) = passages.of_verbalized_table(TABLE, texts.__getitem__)
     assert table.text == "In 1971 it scored 40. Then came 1972." and table.unit_at(22) == "Tarn:seasons#r2"
     (graph,) = passages.of_verbalized_graph(GRAPH, texts.__getitem__)
-    assert (graph.text, graph.provenance) == ("Tarn is a town.", ("Tarn:graph",))
+    assert (graph.text, graph.provenance) == ("Tarn is a town of 5,000 people.", ("Tarn:graph#e0", "Tarn:graph#e2"))
+    assert graph.unit_text("Tarn:graph#e2") == graph.text and graph.leading == ("Tarn:graph#e0",)
+    assert graph.units_at(20) == graph.provenance
+
+
+def test_the_parts_of_a_verbalized_graph_lead_back_to_their_edges():
+    graph = Graph("g", "Tarn", (("kind", "town"), ("people", "5,000"), ("river", ""), ("mayor", "Mara"), ("inn", "Star")))
+    parts = [(0, "Tarn is a town of 5,000."), (2, "Mara is the mayor of Tarn."), (3, "Tarn has the Star.")]
+    (passage,) = passages.of_verbalized_graph(graph, lambda unit: parts)
+    assert passage.provenance == ("g#e0", "g#e1", "g#e3", "g#e4") and passage.leading == ("g#e0", "g#e3", "g#e4")
+    assert [passage.unit_text(unit) for unit in passage.provenance] == [parts[0][1], *(text for _, text in parts)]
+    assert passage.units_at(passage.text.index("5,000")) == ("g#e0", "g#e1")
+    assert passage.unit_at(passage.text.index("Star")) == "g#e4"
+    with pytest.raises(DataError, match="'g' tells of more than its 4 edges"):
+        passages.of_verbalized_graph(graph, lambda unit: [*parts, (4, "And more.")])
 
 
 def test_verbalized_texts_are_read_once_in_the_corpus_order():
     rows = [(n, {"id": name, "text": name.upper()}) for n, name in enumerate("abcd", start=1)]
-    text_of = passages.texts_in_order(rows, "made.jsonl")
-    assert [text_of(name) for name in "bd"] == ["B", "D"]
+    parts_of = passages.texts_in_order(rows, "made.jsonl")
+    assert [parts_of(name) for name in "bd"] == [[[0, "B"]], [[0, "D"]]]
     with pytest.raises(DataError, match="made.jsonl: there is no text for 'c'"):
-        text_of("c")
+        parts_of("c")
     with pytest.raises(DataError, match="made.jsonl:7: field 'text'"):
         passages.texts_in_order([(7, {"id": "x", "text": 3})], "made.jsonl")("x")
+    for parts in ([[1, "a"]], [[0, "a"], [0, "b"]], [[0, "a"], [2, "b"], [1, "c"]], [[0]], [[0, 1]], ["a"]):
+        with pytest.raises(DataError, match="made.jsonl:7: field 'parts'"):
+            passages.texts_in_order([(7, {"id": "x", "text": "a b", "parts": parts})], "made.jsonl")("x")
 
 
 @given(st.lists(st.integers(0, 250), max_size=12))
