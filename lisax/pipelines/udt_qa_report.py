@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 
 from lisax.metrics import open_qa
 from lisax.page.published import HOT_SWAP_NQ, MIXED_NQ
 from lisax.page.report import Report, ResultRow, ResultTable
 from lisax.pipelines import reporting
 from lisax.pipelines.base import REPORT
+from lisax.pipelines.mixed_claims import AT_HAND, TABLES, WITHHELD
 from lisax.pipelines.udt_qa import UdtQa
 from lisax.records import Question
 from lisax.retrieval.mixed import MixedIndex
@@ -31,7 +32,7 @@ def finish(run: UdtQa) -> str:
 def _figures(run: UdtQa) -> dict:
     questions = run.questions(REPORT)
     answers = {i: question.answers for i, question in questions.items()}
-    groups = _groups(questions, {unit.id for unit in itertools.chain(run.data.tables(), run.data.graphs())})
+    groups = _groups(run, questions)
     settings = {}
     for learned, index in run.recipe.settings:
         rows, opened = run.answers(learned, index), MixedIndex.open(run.index_folder(index, learned))
@@ -56,15 +57,16 @@ def _figures(run: UdtQa) -> dict:
     }
 
 
-def _groups(questions: Mapping[str, Question], structures: Set[str]) -> dict[str, list[str]]:
-    """Ids of questions by where their evidence stands: in a sentence at least, or in tables and graphs alone, whose ids
-    are `structures`."""
-    groups: dict[str, list[str]] = {}
+def _groups(run: UdtQa, questions: Mapping[str, Question]) -> dict[str, list[str]]:
+    """Ids of questions by where their evidence stands: in a sentence that the indexes have, only in such as are withheld
+    (and perhaps in tables and graphs), in tables and graphs alone."""
+    structures = {unit.id for unit in itertools.chain(run.data.tables(), run.data.graphs())}
+    groups: dict[str, list[str]] = {AT_HAND: [], WITHHELD: [], TABLES: []}
     for i, question in questions.items():
+        pages = [unit.rpartition("_")[0] for unit in question.evidence if "#" not in unit and unit not in structures]
         if question.evidence:
-            in_tables = all("#" in unit or unit in structures for unit in question.evidence)
-            groups.setdefault("tables alone" if in_tables else "text", []).append(i)
-    return groups
+            groups[AT_HAND if any(map(run.is_kept, pages)) else WITHHELD if pages else TABLES].append(i)
+    return {group: ids for group, ids in groups.items() if ids}
 
 
 def _sources(rows: Sequence[Mapping]) -> dict[str, float]:
@@ -146,7 +148,8 @@ def _evidence_table(found: Mapping) -> list[ResultTable]:
     rows = [ResultRow(_name(name), (*(of["by_evidence"].get(group, {}).get("exact_match") for group in groups),
                                     of["provenance"])) for name, of in found["settings"].items()]
     return [ResultTable("Exact match by where the evidence stands", (*groups, "source named"), tuple(rows),
-                        "Source named: of right answers, those whose sentence or row is the question's evidence.")]
+                        f"The text of {found['withheld_pages']:.0%} of the pages is withheld; tables: no page tells it. "
+                        "Source named: of right answers, those whose sentence, row or edge is the question's evidence.")]
 
 
 def _claims_table(found: Mapping) -> list[ResultTable]:
