@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lisax.pipelines.text_model import TextModel
 
 DEMO_PAGES = 12_000
-RUN_PAGES = {"open-tables": 30_000, "cltr": 12_000, "deseption": 12_000, "udt-qa": 3_000}
+RUN_PAGES = {"open-tables": 30_000, "cltr": 12_000, "deseption": 12_000, "udt-qa": 12_000}
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
