@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,14 +84,23 @@ class ClaimChecks:
     def claims(self) -> dict[str, Claim]:
         """Claims of the reported split that are true or false: of one without enough information on the pages, tables
         and graphs may have it."""
-        data, split, limit = self._run.data, self._run.reported_split, self._run.recipe.checked_claims
-        of_pages = data.claims(split) if split in data.splits else ()
-        of_tables = data.table_claims(split) if split in data.table_claim_splits else ()
-        return {claim.id: claim for claims in (of_pages, of_tables) for claim in itertools.islice(
-            (claim for claim in claims if claim.label in (Label.SUPPORTS, Label.REFUTES)), limit)}
+        data, split = self._run.data, self._run.reported_split
+        of_pages = self._decided(data.claims(split)) if split in data.splits else {}
+        return of_pages | self._of_tables
+
+    @functools.cached_property
+    def _of_tables(self) -> dict[str, Claim]:
+        data, split = self._run.data, self._run.reported_split
+        return self._decided(data.table_claims(split)) if split in data.table_claim_splits else {}
+
+    def _decided(self, claims: Iterable[Claim]) -> dict[str, Claim]:
+        true_or_false = (claim for claim in claims if claim.label in (Label.SUPPORTS, Label.REFUTES))
+        return {claim.id: claim for claim in itertools.islice(true_or_false, self._run.recipe.checked_claims)}
 
     def group(self, claim: Claim) -> str:
         """Where the evidence of a claim can be found: its best set."""
+        if claim.id in self._of_tables:
+            return TABLES
         groups = []
         for evidence in claim.evidence_sets:
             try:

@@ -44,7 +44,7 @@ def _figures(run: UdtQa) -> dict:
             "retrieval": {method: open_qa.recall(answers, of_method, cutoffs) for method, of_method in texts.items()},
             **open_qa.answered(answers, said),
             "by_evidence": {name: open_qa.answered({i: answers[i] for i in ids}, said) for name, ids in groups.items()},
-            "sources": _sources(rows), "provenance": _provenance(rows, questions)}
+            "sources": _sources(rows), "provenance": _provenance(rows, questions, opened)}
     return {
         "settings": settings,
         "indexes": {index: MixedIndex.open(run.index_folder(index, index)).sources for index in run.recipe.indexes},
@@ -76,11 +76,14 @@ def _sources(rows: Sequence[Mapping]) -> dict[str, float]:
     return {source: count / len(places) for source, count in sorted(counts.items())}
 
 
-def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question]) -> float | None:
-    """Of right first answers to questions with evidence, the share whose unit is evidence: sentence, row or edge."""
-    right = [Evidence(questions[row["id"]]).names(row["found"][0]["unit"]) for row in rows
-             if row["found"] and row["evidence"] and "unit" in row["found"][0]
-             and open_qa.exact_match(row["answers"][0], row["gold"])]
+def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question], index: MixedIndex) -> float | None:
+    """Of right first answers to questions with evidence, the share that stands in evidence: sentence, row or edge."""
+    right = []
+    for row in rows:
+        if row["found"] and row["evidence"] and "unit" in row["found"][0] \
+                and open_qa.exact_match(row["answers"][0], row["gold"]):
+            units = index.passage(row["found"][0]["passage"]).units_at(row["found"][0]["begin"])
+            right.append(any(map(Evidence(questions[row["id"]]).names, units)))
     return sum(right) / len(right) if right else None
 
 

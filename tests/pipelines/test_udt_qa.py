@@ -159,4 +159,4 @@ def test_recipes_say_what_is_wrong(tmp_path):
     initial = read_recipe(["experiments/udt_qa/world.gin"]).expanded().initial
     assert {name: start for name, start in initial.items() if "second" in name} == {
         f"retriever_second_{index}": f"retriever_{index}" for index in ("text", "raw", "verbalized")}
-    assert initial["reader_raw"].startswith("warm_up/")
+    assert initial["reader_raw"] == "reader_first_raw" and initial["reader_first_raw"].startswith("warm_up/")
