@@ -193,7 +193,7 @@ def test_no_claim_of_a_world_is_ruled_on_wrongly(tmp_path):
 def test_a_worlds_dates_manipulated_are_judged_right():
     rng, judged, right, wrong = random.Random(0), 0, 0, []
     for _, place, written in neighbourhoods(144, seed=5):
-        evidence = Evidence(written)
+        evidence = Evidence(place, written)
         passages = {s.id: Passage(s.id, page.entity.title, s.text)
                     for page in written for s in page.document().sentences}
         for facts in place.facts:
