@@ -16,7 +16,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from benchmarks.cells import apart, made_tables, peak_mib
 from lisax.formats.triples import Triples, table_triples
@@ -26,12 +25,9 @@ from lisax.pipelines.verbalizer import Choices, Verbalizer, verbalize_to_file
 from lisax.records import Table, read_json_lines
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
+from lisax.runtime.generating import Hypothesis
 
 MAX_TOKENS = 160
-
-
-class Copied(NamedTuple):
-    ids: list[int]
 
 
 class Copying:
@@ -40,10 +36,10 @@ class Copying:
     def __init__(self, markers: set[int], beams: int):
         self._markers, self._beams = markers, beams
 
-    def hypotheses(self, tokens: Sequence[Sequence[int]], progress=None) -> Iterator[list[Copied]]:
+    def hypotheses(self, tokens: Sequence[Sequence[int]], progress=None) -> Iterator[list[Hypothesis]]:
         for row in tokens:
             said = [token for token in row[:-1] if token not in self._markers]
-            yield [Copied(said[:len(said) - i]) for i in range(self._beams)]
+            yield [Hypothesis(said[:len(said) - i], 0.0) for i in range(self._beams)]
 
 
 class Interrupted(Exception):

@@ -1,8 +1,8 @@
 """Tasks over questions with passages, of `examples/*.{split}.jsonl` in the data folder (`sampling.question_examples`).
 
-`questions_retrieve`: a question, its gold passage and hard negatives, for the dual encoder. `questions_read_top5`,
-`…top10`, `…top20`, `…top50`, `…top100`: a question's passages end to end, the target its first answer.
-`questions_point_top5`, …: the same inputs, the targets the places of its answers.
+`questions_retrieve`: a question, its gold passage and hard negatives, for the dual encoder. `questions_read_top1`,
+`…top5`, `…top10`, `…top20`, `…top50`, `…top100`: a question's passages end to end, the target its first answer.
+`questions_point_top1`, …: the same inputs, the targets the places of its answers.
 """
 
 from __future__ import annotations

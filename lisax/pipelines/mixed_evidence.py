@@ -75,7 +75,6 @@ def _owners(unit: str) -> Iterator[tuple[Source, str]]:
     for mark, source in (("#r", Source.TABLE), ("#e", Source.GRAPH)):
         if mark in unit:
             yield source, unit.rpartition(mark)[0]
-    yield Source.GRAPH, unit
     try:
         yield Source.TEXT, split_sentence_id(unit)[0]
     except DataError:

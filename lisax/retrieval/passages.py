@@ -59,7 +59,8 @@ class Passage:
     @property
     def leading(self) -> tuple[str, ...]:
         """One unit of each text that the passage is made of, its first."""
-        return tuple({start: unit for start, unit in zip(reversed(self.starts), reversed(self.provenance))}.values())[::-1]
+        return tuple(unit for unit, start, before in zip(self.provenance, self.starts, (None, *self.starts))
+                     if start != before)
 
     def unit_text(self, unit: str) -> str:
         """What the passage says of a unit, after the header that all of its units share."""
