@@ -193,14 +193,19 @@ class Training:
             self._note(run, FAILED, str(error))
 
     def _call(self, folder: Path, command: list[str]) -> int:
-        nice = ["nice", "-n", "10"] if shutil.which("nice") else []  # people go on asking meanwhile
+        # People go on asking meanwhile; and a training saves and ends when the page is killed.
+        wrappers = [*_tool("nice", "-n", "10"), *_tool("setpriv", "--pdeathsig", "TERM")]
         with (folder / "log.txt").open("ab") as log:
             self._process = subprocess.Popen(
-                [*nice, *COMMAND, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                [*wrappers, *COMMAND, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                 env={**os.environ, "LISAX_TASKS": str(folder / DATASET)})
             if self._stopping:
                 self._process.terminate()
             return self._process.wait()
+
+
+def _tool(*command: str) -> list[str]:
+    return list(command) if shutil.which(command[0]) else []
 
 
 # --- What is trained on ---------------------------------------------------------------------

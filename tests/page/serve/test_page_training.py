@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -13,7 +17,7 @@ import lisax
 from lisax.page.serve import training
 from lisax.page.serve.answering import LABELLER, PARTS
 from lisax.page.serve.export import Export
-from lisax.page.serve.training import DONE, FAILED, RUNNING, STOPPED, Training
+from lisax.page.serve.training import DONE, FAILED, RUNNING, STOPPED, Run, Training
 from lisax.records import Claim, Label, LisaxError, Question
 
 # What stands in for `lisax`: it notes its arguments, and ends when it is told to, after it has saved; but a second
@@ -129,6 +133,25 @@ def test_ctrl_c_in_the_terminal_reaches_the_training_too_which_saves_all_the_sam
     until(lambda: not trainings.is_running)
     assert (stand_in / "saved").exists() and trainings.get(1).state == STOPPED
     assert (stand_in / "calls").read_text().split() == ["train"]
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="only where util-linux is installed")
+def test_a_page_that_is_killed_leaves_no_training_running(stand_in, checkpoint):
+    card = stand_in / "training/1"
+    card.mkdir(parents=True)
+    (card / "training.json").write_text(json.dumps(dataclasses.asdict(
+        Run(1, PARTS, 10, 1, str(checkpoint), time.time(), STOPPED))))
+    page = subprocess.Popen([sys.executable, "-c", f"""if True:
+        import sys, time
+        from pathlib import Path
+        from lisax.page.serve import training
+        training.COMMAND = (sys.executable, {str(stand_in / "lisax.py")!r})
+        training.Training(Path({str(stand_in / "training")!r})).go_on(1)
+        time.sleep(600)"""])
+    until((stand_in / "ready").exists)
+    page.kill()
+    page.wait()
+    until((stand_in / "saved").exists)
 
 
 def test_nothing_is_begun_without_something_to_learn(stand_in, checkpoint):
