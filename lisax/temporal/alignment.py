@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from lisax.temporal.events import Event, Predicate, Sentence, Subject, analysed
 from lisax.temporal.expressions import Dates
-from lisax.temporal.lexicon import (ORDINALS, POSSESSIVES, RECURRENT, RELATIVES, SPECIFIC, STOP_WORDS, TYPES, Kind,
-                                    is_verb, stem)
-from lisax.temporal.tokens import tokens
+from lisax.temporal.lexicon import (CIRCUMSTANCES, INDEFINITE, LASTING, ONCE, ORDINALS, OTHER_WORKS, POSSESSIVES,
+                                    RECURRING, RELATIVES, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
+from lisax.temporal.tokens import Token, tokens
 
 # Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
 SHARE = 0.5
 LIVES = frozenset({Kind.BIRTH, Kind.DEATH})  # of whatever else the claim says, their date contradicts
+ABOUT = 2 * 366  # days that a premiere and a release may lie apart
 
 
 class Passage(Protocol):
@@ -33,6 +34,8 @@ class Side:
     sentence: Sentence
     predicate: Predicate
     subject: Subject
+    said: tuple[Token, ...] = ()  # as of an event
+    first: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,12 +48,19 @@ class Aligned:
     refutes: bool
     shared: frozenset[str]
     left: frozenset[str]
+    near: int = 0  # days by which the dates must lie apart: other words may mean another step of the same
 
 
 def aligned(side: Side, evidence: Sequence[Passage]) -> list[Aligned]:
-    """The events of the evidence that are the claim's, in the order of the evidence."""
+    """The events of the evidence that are the claim's, in the order of the evidence; none of pages that share their name
+    with another of the evidence, if the claim does not say which."""
     found = []
+    titles: dict[str, set[str]] = {}
     for passage in evidence:
+        titles.setdefault(same_name_as(passage.title), set()).add(passage.title)
+    for passage in evidence:
+        if len(titles[same_name_as(passage.title)]) > 1 and not _says_which(side, passage.title):
+            continue
         sentence = analysed(passage.text)
         for event in sentence.events():
             usable = isinstance(event.date, Dates) and event.certain
@@ -68,13 +78,31 @@ def _compared(side: Side, passage: Passage, sentence: Sentence, event: Event) ->
     rest = claimed - title
     share = len(rest & shared) / len(rest) if rest else 1.0
     kinds = side.predicate.kinds & event.predicate.kinds
-    if kinds:
-        refutes = bool(kinds & LIVES) or share >= SHARE
+    if kinds & LIVES:
+        refutes = all(token.capital or token.word in CIRCUMSTANCES for token in side.said)
+    elif kinds & ONCE:
+        refutes = share >= SHARE and _stems(token for token in event.said if not token.capital) <= claimed | title
+    elif kinds:
+        # What came out or took place in one year may come out elsewhere, or take place again, in another.
+        refutes = share >= SHARE and event.first <= side.first and _stems(side.said) <= shared | title \
+            and _stems(event.said) <= claimed | title and RECURRING.isdisjoint(side.subject.words[-1:]) \
+            and (side.first or LASTING.isdisjoint(side.predicate.words.split()))
     else:
         ordinals = ORDINALS.intersection(side.sentence.words)
-        refutes = share == 1.0 and ordinals <= set(sentence.words) \
-            and (bool(ordinals) or side.predicate.stem not in RECURRENT)
-    return Aligned(passage, event, refutes, shared, claimed - shared)
+        refutes = share == 1.0 and bool(ordinals) and ordinals == ORDINALS.intersection(sentence.words)
+    if any(map(str.isdecimal, _named(passage.title)[1])) and not _says_which(side, passage.title):
+        refutes = False  # `Savages (2007 film)`: there is another one
+    near = ABOUT if kinds and not kinds & ONCE and side.predicate.stem != event.predicate.stem else 0
+    return Aligned(passage, event, refutes, shared, claimed - shared, near)
+
+
+def _stems(found: Iterable[Token]) -> frozenset[str]:
+    return frozenset(stem(token.word) for token in found)
+
+
+def _says_which(side: Side, title: str) -> bool:
+    """Whether the claim has the qualifier of a title, or its main word (`the novel`, `1997 film`)."""
+    return not side.sentence.content().isdisjoint(map(stem, _named(title)[1]))
 
 
 def same_name_as(title: str) -> str:
@@ -103,15 +131,18 @@ def _same_subject(side: Side, passage: Passage, subject: Subject) -> bool:
         foreign = False  # a page opens with the full name
     if not claim.names <= {*title, *qualifier, *subject.names}:
         return False
-    if subject.relational and subject.words[0] not in POSSESSIVES:
+    if subject.words[:1] and subject.words[0] in INDEFINITE:
+        return False  # `A sequel was released` is not the page's subject
+    if subject.relational and POSSESSIVES.isdisjoint(subject.words):
         if claim.relational:
             return subject.nouns <= words and subject.names <= words
         # `The teacher of X` on the page of Y is Y; on the page of X it is another, and X's own date is not Y's.
-        return foreign and claim.names <= {*title, *qualifier} and _mentions_page(side, title, qualifier)
-    if foreign or subject.relational:
+        return foreign and "'s" not in subject.words and claim.names <= {*title, *qualifier} \
+            and _mentions_page(side, title, qualifier)
+    if foreign or subject.relational or not POSSESSIVES.isdisjoint(subject.words):
         return bool(subject.names) and claim.names <= subject.names and subject.nouns - RELATIVES - TYPES <= words \
             and _mentioned(side, subject)
-    if not subject.names and not subject.nouns <= TYPES | qualifier | words:
+    if not subject.names and not subject.nouns <= (TYPES - OTHER_WORKS) | qualifier | words:
         return False
     return _mentions_page(side, title, qualifier)
 

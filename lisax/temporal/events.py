@@ -1,7 +1,8 @@
 """What a sentence dates: events with their predicate, their subject and their date.
 
 No parser: the predicate of a date is the nearest verb or event word before it, or after it where the date opens its
-clause. What this cannot tell is left without an event, and so decides nothing.
+clause. What this cannot tell is left without an event, and so decides nothing; so is a date of which only the half was
+read, and an event of which the words do not say whose it is (`a son born in 1990`, `after the death in 1990`).
 """
 
 from __future__ import annotations
@@ -12,15 +13,30 @@ from collections.abc import Sequence
 
 from lisax.temporal import calendar
 from lisax.temporal.calendar import Interval
-from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading
+from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
 from lisax.temporal.grammar import parse
-from lisax.temporal.lexicon import (AUXILIARIES, BEGINNINGS, CLAUSE_ENDS, COPULAS, PLACES, POSSESSIVES, PREPOSITIONS,
-                                    PRONOUNS, RELATIVE_PRONOUNS, STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN,
-                                    WORKS, Kind, is_verb, phrases, stem)
+from lisax.temporal.lexicon import (AUXILIARIES, BEGINNINGS, CLAUSE_ENDS, COPULAS, INTRANSITIVE, NOUNS, PASSIVES,
+                                    PLACES, POSSESSIVES, PREPOSITIONS, ORDINALS, PRONOUNS, RELATIVE_PRONOUNS,
+                                    STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
+from lisax.temporal.numbers import cardinal, ordinal
+from lisax.temporal.periods import AROUND, DASHES, MONTH_NUMBERS
 from lisax.temporal.tokens import Token, tokens
 
 LONGEST_PHRASE = max(map(len, phrases()))
+# Without `was`, `X born in 1950` or `X founded in 1990` may be said of any X that stands nearby.
+PARTICIPLES = TRANSITIVE - INTRANSITIVE | {("born",)}
+OTHERS = POSSESSIVES | {"and", "or", "with", "'s", "without", "like"}
+ASIDES = frozenset("after before when while until with to following during since where upon amid".split())
+HELD = frozenset("premiere release publication ascent wedding".split())
+HELD_BY = POSSESSIVES | {"a", "an", "the"}
+QUANTITIES = frozenset("over about around nearly some".split())
+# `the year before 1990`, `shortly after June 1990`, `a quarter of a century before 1890`.
+NARROWING = frozenset("year years decade decades century centuries month months week weeks day days long just shortly "
+                      "soon immediately right well moments hours".split())
+PORTIONS = frozenset("quarter quarters third thirds half tenth turn eve dawn rest score".split())
+JOINING = DASHES | {"and", "to", "or", "/"}
 ADVERBS = frozenset("also first later then originally officially initially finally soon eventually only".split())
+BORN = frozenset("born né née nee".split())
 OLDER = frozenset({Kind.BIRTH, Kind.FOUNDING, Kind.RELEASE})
 
 
@@ -58,6 +74,8 @@ class Event:
     date: Expression
     text: str  # the date's words
     certain: bool = True  # nothing beside the predicate denies or weakens it
+    said: tuple[Token, ...] = ()  # what else is said of the event, between it and its date or after them
+    first: bool = False  # `first aired`: and later again
 
 
 class Sentence:
@@ -92,6 +110,8 @@ class Sentence:
         return found
 
     def _plain(self, begin: int, end: int, expression: Expression) -> list[Event]:
+        if self._is_half_read(begin, end, expression):
+            return []
         if self.words[begin] in ("older", "younger"):
             words = self.words[begin] + " than"
             return [self._event(Predicate(words, words, OLDER), begin, expression)]
@@ -104,7 +124,83 @@ class Sentence:
         if found is None:
             return []
         predicate, at = found
-        return [self._event(predicate, at, expression)]
+        subject = self._whose(predicate, at)
+        return [] if subject is None else [self._event(predicate, at, expression, subject)]
+
+    def _is_half_read(self, begin: int, end: int, expression: Expression) -> bool:
+        """`from 5 to 10 June 1990`, `1941/1942`, `the year before 1990`, `up to 1990`, `in his 30s`: what stands beside the
+        date changes what it means."""
+        before, earlier = self.words[begin - 1:begin], self.words[begin - 2:begin - 1] if begin > 1 else []
+        after = self.words[end:end + 2]
+        if len(after) == 2 and after[0] in ("or", "/") and after[1].isdecimal():
+            return True
+        if not before or begin - 1 in self._of_dates:
+            return False
+        word, last = before[0], earlier[0] if earlier else ""
+        if isinstance(expression, Dates):
+            if expression.relation in (Relation.BEFORE, Relation.AFTER) and word in NARROWING:
+                return True
+            if expression.reading is Reading.OFFSET and word == "and":
+                return True
+            if expression.reading in (Reading.DECADE, Reading.PART) and word in POSSESSIVES:
+                return True
+        if word == "of" and last in PORTIONS or word == "to" and last == "up" or word == "through":
+            return True
+        is_bare = self.words[begin] not in PREPOSITIONS
+        return is_bare and word in JOINING and bool(last) and begin - 2 not in self._of_dates and (
+            last in MONTH_NUMBERS or (cardinal(self.words, begin - 2) or ordinal(self.words, begin - 2)) is not None)
+
+    def _whose(self, predicate: Predicate, at: int) -> Subject | None:
+        """The subject of an event; None where the words do not say whose it is."""
+        words = tuple(predicate.words.split())
+        if words[0] in NOUNS:
+            return self._of_noun(at)
+        is_bare = predicate.kinds and words in PARTICIPLES and not self._is_passive(at)
+        return self.subject(at) if not is_bare or self._is_of_opening(at, predicate.kinds) else None
+
+    def _of_noun(self, at: int) -> Subject | None:
+        """Whose death `X's death` and `the death of X` are, if X has a name; `X had its premiere`."""
+        ends = CLAUSE_ENDS | PREPOSITIONS - {"of"}
+        begin = end = at
+        if self.words[at - 1:at] == ["'s"]:
+            begin, end = at - 1, at - 1
+            while begin and self.words[begin - 1] not in ends and not self.is_predicate(begin - 1):
+                begin -= 1
+        elif self.words[at + 1:at + 2] == ["of"]:
+            begin = end = at + 2
+            while end < len(self.words) and not (self.words[end] in ends or end in self._of_dates
+                                                 or self.is_predicate(end)):
+                end += 1
+        else:
+            begin = at
+            while begin and (self.words[begin - 1] in ORDINALS or self.words[begin - 1] in HELD_BY):
+                begin -= 1
+            had = self.words[begin - 1:begin] in (["had"], ["has"], ["have"], ["saw"], ["sees"])
+            return self.subject(begin - 1) if had and self.words[at] in HELD else None
+        found = subject_of(self.tokens[begin:end])
+        return found if found.names else None
+
+    def _is_passive(self, at: int) -> bool:
+        """`was built`, `was planned and built`, `has also been built`."""
+        at -= 1
+        while at > 0:
+            if self.words[at] in ADVERBS or self.words[at].endswith("ly"):
+                at -= 1
+            elif self.words[at] in ("and", ",") and is_verb(self.words[at - 1]):
+                at -= 2
+            else:
+                break
+        return at >= 0 and self.words[at] in PASSIVES
+
+    def _is_of_opening(self, at: int, kinds: frozenset[Kind]) -> bool:
+        """Whether a participle can only be of what opens the sentence: `X (born 1950)`, `X is a novel published in 1850`."""
+        verbs = [before for before in range(at) if self.is_predicate(before)]
+        if not verbs:
+            return OTHERS.isdisjoint(self.words[:at])
+        described = self.words[verbs[-1] + 1:at]
+        by = {"by"} if Kind.RELEASE in kinds else set()  # `is an album by X, released in 1990`
+        return all(self.words[verb] in COPULAS for verb in verbs) and described[:1] in (["a"], ["an"], ["the"]) \
+            and (OTHERS | PREPOSITIONS - by).isdisjoint(described)
 
     def _opens(self, begin: int, end: int) -> bool:
         """`In 1947, he won`, `and in 1952, he won`."""
@@ -118,9 +214,22 @@ class Sentence:
         return any(end in (begin - 1, begin) and self.words[end] in ("and", "or", ",", *self.words[begin:begin + 1])
                    for _, end, _ in self.expressions if end <= begin)
 
-    def _event(self, predicate: Predicate, at: int, expression: Expression) -> Event:
-        return Event(predicate, self.subject(at), expression, self.text[expression.start:expression.end],
-                     not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))))
+    def _event(self, predicate: Predicate, at: int, expression: Expression, subject: Subject | None = None) -> Event:
+        return Event(predicate, self.subject(at) if subject is None else subject, expression,
+                     self.text[expression.start:expression.end],
+                     not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))),
+                     self._said(at + len(predicate.words.split())),
+                     not ORDINALS.isdisjoint((*self.words[at - 1:at], *predicate.words.split())))
+
+    def _said(self, begin: int) -> tuple[Token, ...]:
+        """What follows the words of an event, up to the end of its clause, by whom it was, or what a date is set beside."""
+        end, dated = begin, False
+        while end < len(self.words) and (end in self._of_dates or not (
+                self.words[end] in CLAUSE_ENDS or self.words[end] == "by" or dated and self.words[end] in ASIDES)):
+            dated |= end in self._of_dates
+            end += 1
+        return tuple(self.tokens[at] for at in range(begin, end) if at not in self._of_dates
+                     and self.words[at][0].isalnum() and self.words[at] not in STOP_WORDS)
 
     def is_uncertain(self, at: int) -> bool:
         """Whether a word denies, weakens or quantifies; `May` and words of names do not."""
@@ -132,8 +241,15 @@ class Sentence:
                 or self.words[end:end + 1] != [")"] or expression.period.core is None:
             return None
         opening = max((at for at in range(begin) if self.words[at] == "("), default=None)
-        if not opening or any(self.is_predicate(at) for at in range(opening)) or begin - opening > 8:
+        if not opening or any(self.is_predicate(at) for at in range(opening)) or begin - opening > 12:
             return None
+        # `(reigned 1643 – 1715)`, `(Chelsea 1990 – 1999)`, `(c. 1730 – 1799)` and `(1941/1942 – 2011)` are no such days.
+        spoken = [at for at in range(opening, begin) if self.words[at] == "]"]
+        beside = range(max(spoken, default=opening) + 1, begin)
+        if self.words[begin - 1] not in ("(", ";", ",", ":", "born") or self.words[begin] in PREPOSITIONS | AROUND \
+                or any(self.words[at][0].isalnum() and not self.tokens[at].capital and self.words[at] not in BORN
+                       for at in beside):
+            return []
         span = expression.period.core
         return [Event(Predicate(str(kind), str(kind), frozenset({kind})), self.subject(opening),
                       dataclasses.replace(expression, period=Period.exact(day), reading=Reading.DAY),
@@ -154,7 +270,10 @@ class Sentence:
             at = begin - 2
         else:
             return None
-        return noun and [self._event(Predicate(noun, noun, frozenset({Kind.RELEASE})), at, expression)]
+        if noun is None:
+            return None
+        event = self._event(Predicate(noun, noun, frozenset({Kind.RELEASE})), at, expression)
+        return [dataclasses.replace(event, said=(), first=False)]
 
     def _noun_of_work(self, begin: int, end: int) -> str | None:
         """The first word for a work, before the clause ends."""
@@ -205,12 +324,16 @@ class Sentence:
 
     def _predicate(self, words: tuple[str, ...], at: int, kinds: frozenset[Kind]) -> tuple[Predicate, int]:
         after = at + len(words)
-        following = self.words[after] if after < len(self.words) else ""
+        following, next_one = (*self.words[after:after + 2], "", "")[:2]
         if words in BEGINNINGS and following.endswith("ing") and after not in self._of_dates:
             return Predicate(following, stem(following), frozenset()), at
-        has_object = following[:1].isalpha() and following not in PREPOSITIONS and after not in self._of_dates
-        if words in TRANSITIVE and has_object and not AUXILIARIES.intersection(self.words[max(at - 2, 0):at]):
-            kinds = frozenset()  # `released an album`: it is not the subject that came out
+        has_object = after not in self._of_dates and (
+            following[:1].isalnum() and following not in PREPOSITIONS or after + 1 not in self._of_dates
+            and following in QUANTITIES and (cardinal(self.words, after + 1) is not None or next_one[:1].isdecimal()))
+        if words in TRANSITIVE and has_object and not self._is_passive(at):
+            kinds = frozenset()  # `released an album`, `killed over 30`: it is not the subject that came out or died
+        if words == ("released",) and following == "from" or at and self.words[at - 1] == "re":
+            kinds = frozenset()  # from prison; `re-released`
         return Predicate(" ".join(words), stem(words[0]) if len(words) == 1 else " ".join(words), kinds), at
 
     # --- Subjects ---------------------------------------------------------------------------

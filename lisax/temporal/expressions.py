@@ -110,9 +110,11 @@ class Dates(Expression):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Offset(Expression):
-    """A length before (negative) or after something that is no date: `two decades after the war`."""
+    """A length before (negative) or after something that is no date: `two decades after the war`. `compared`:
+    more or less than that."""
 
     length: Length
+    compared: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class _Grammar(Periods):
         length = -length if SIDES[option] is Relation.BEFORE else length
         end += len(option)
         if (anchor := self.period(end)) is None:
-            return self.made(Offset, at, end, length)
+            return self.made(Offset, at, end, length, bool(more or less or within or roughly))
         period, _, end = anchor
         moved, past = period.shifted(length), SIDES[option] is Relation.AFTER
         moved = about(moved) if roughly else moved

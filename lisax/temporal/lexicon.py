@@ -55,6 +55,26 @@ peak battle siege war award actor actress singer musician rapper player football
 engineer general climber politician artist painter poet composer magazine newspaper university college school
 organization organisation network channel website ship building bridge church museum football
 """.split())
+# What a page may also be about beside its subject: `the single was released` on the page of an album.
+OTHER_WORKS = frozenset("single sequel episode ep record soundtrack video".split())
+# Events as nouns: only `the death of X` and `X's death` say whose.
+NOUNS = frozenset("birth death founding formation dissolution release publication premiere ascent wedding marriage "
+                  "construction".split())
+# Kinds of which there is one, so that another date contradicts whatever else the sentences say.
+ONCE = frozenset({Kind.BIRTH, Kind.DEATH, Kind.FOUNDING, Kind.END})
+# Last words of names of what is held again and again.
+RECURRING = frozenset("""
+cup award awards game games festival championship championships election elections tournament league open series
+olympics conference ceremony fair race marathon derby bowl convention summit prix season trophy rally regatta parade
+congress meeting exhibition
+""".split())
+# What goes on for years, so that another year contradicts only what is said to be first.
+LASTING = frozenset("aired printed issued".split())
+# Between `died` and the date of a death these tell how or where; other words that it may be played.
+CIRCUMSTANCES = frozenset("""
+action home hospital office battle accident crash childbirth sleep prison custody war exile age car plane train city
+town village illness duel combat house captivity disaster
+""".split())
 RELATIVES = frozenset("""
 brother sister father mother son daughter wife husband uncle aunt cousin namesake rival predecessor successor nearby
 neighbouring neighboring infamous famous
@@ -75,9 +95,13 @@ syndicated supposed
 # Verbs that, with an object, say nothing of when their subject came out or was founded.
 TRANSITIVE = frozenset((word,) for word in """
 released published issued printed founded established formed created started began begins opened set incorporated
-climbed scaled conquered topped killed assassinated executed married built constructed erected held fought dissolved
+climbed scaled conquered topped killed assassinated executed drowned married built constructed erected held fought dissolved
 disbanded abolished premiered aired debuted ended
 """.split()) | {("set", "up")}
+# Of these the subject may be the one that does it: `the show premiered`, `the band formed`.
+INTRANSITIVE = frozenset((word,) for word in """
+formed started began begins opened dissolved disbanded premiered aired debuted ended drowned
+""".split())
 # `began filming` is of filming. `appeared in 1990` is a release, `appeared in a film` or `debuted as Hamlet` is none.
 BEGINNINGS = frozenset([("began",), ("begins",), ("started",)])
 TO_THE_DATE = frozenset([("appeared",), ("debuted",)])
@@ -85,14 +109,11 @@ PREPOSITIONS = frozenset("""
 in on at by from to for with as of into onto under over near through during before after since until till between
 around about when while where worldwide theatrically internationally
 """.split())
-# Verbs of what happens to a subject more than once: another date does not contradict.
-RECURRENT = frozenset("""
-win receive get play perform appear visit tour nomin award host serv work featur make releas publish issu record
-write take have star hold direct produc join live becom renew
-""".split())
-ORDINALS = frozenset("first second third fourth fifth last final debut".split())
+INDEFINITE = frozenset("a an another one two three some several many most".split())
+ORDINALS = frozenset("first second third fourth fifth last final debut originally initially".split())
 AUXILIARIES = frozenset("is are was were be been being has have had do does did will would can could".split())
 PLACES = frozenset("in on at from near".split())
+PASSIVES = frozenset("is are was were be been being got".split())
 COPULAS = frozenset("is are was were".split())
 RELATIVE_PRONOUNS = frozenset("who which that".split())
 PRONOUNS = frozenset("he she it they this these that who which".split())
@@ -103,7 +124,8 @@ UNCERTAIN = frozenset("""
 not no never n't neither nor none nobody nothing without unless except only allegedly reportedly supposedly
 apparently probably possibly perhaps maybe may might could should would rumored rumoured claimed believed thought
 planned scheduled expected intended failed refused rejected stopped cannot can't won't isn't wasn't didn't doesn't
-aren't weren't hasn't haven't hadn't annually every each always often usually sometimes again or either
+aren't weren't hasn't haven't hadn't almost nearly hardly barely scarcely already yet wrongly falsely false lied
+mistakenly erroneously faked fake annually every each always often usually sometimes again or either
 """.split())
 STOP_WORDS = frozenset("""
 a an the and or of in on at to by for with from as into onto over under up out off about than then there it its he

@@ -18,6 +18,7 @@ MONTH_NUMBERS = {name.lower(): number for number, names in enumerate(dateutil_pa
 ERAS = {"bc": -1, "bce": -1, "ad": 1, "ce": 1}
 AROUND = {"around", "about", "circa", "c", "ca", "approximately", "roughly"}
 ROUGHLY = Length(years=5)  # how far `around 1990` may be off
+SEASON = Length(months=3)
 PARTS = {"early": (0.0, 0.4), "beginning": (0.0, 0.4), "start": (0.0, 0.4), "mid": (0.3, 0.7), "middle": (0.3, 0.7),
          "late": (0.6, 1.0), "end": (0.6, 1.0)}
 FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "decade": 10}
@@ -56,7 +57,7 @@ class Periods:
         period, reading, end = found
         if self.word(end) in DASHES or self.word(end) in ("to", "until", "till", "through"):
             if (last := self._range_end(period, end)) is not None:
-                return last
+                return (about(last[0]), *last[1:]) if roughly else last
         return about(period) if roughly else period, reading, end
 
     def _range_end(self, begin: Period, dash: int) -> Found | None:
@@ -105,7 +106,10 @@ class Periods:
             return None
         period, reading, after = whole
         if name in SEASONS:
-            return Period(None, period.outer), Reading.PART, after
+            outer = period.outer  # a winter belongs to two years
+            if name == "winter":
+                outer = outer.shifted(-SEASON).hull(outer.shifted(SEASON))
+            return Period(None, outer), Reading.PART, after
         if name in PARTS:
             return Period(period.core and _part(period.core, *PARTS[name]), period.outer), Reading.PART, after
         count = FRACTIONS[self.word(number[1])]

@@ -13,7 +13,7 @@ from lisax.temporal.alignment import Passage, Side, aligned
 from lisax.temporal.calendar import Interval
 from lisax.temporal.events import Event, Sentence, analysed
 from lisax.temporal.expressions import Age, Dates, Reading, Relation
-from lisax.temporal.lexicon import ORDINALS, Kind
+from lisax.temporal.lexicon import ONCE, ORDINALS, Kind
 from lisax.temporal.ruling import Fact, Ruling, agreed
 from lisax.temporal.two_events import rule_age, rule_life, rule_order
 
@@ -41,7 +41,7 @@ def judge(claim: str, evidence: Sequence[Passage]) -> Ruling | None:
 
 
 def _rule(sentence: Sentence, event: Event, evidence: Sequence[Passage]) -> Ruling | None:
-    side = Side(sentence, event.predicate, event.subject)
+    side = Side(sentence, event.predicate, event.subject, event.said, event.first)
     if Kind.LIFE in side.predicate.kinds:
         return rule_life(side, event, evidence)
     found = aligned(side, evidence)
@@ -53,7 +53,7 @@ def _rule(sentence: Sentence, event: Event, evidence: Sequence[Passage]) -> Ruli
     fits = _fits(event, days, found[0].event.date.relation, side)
     # Supported only if a sentence has all of the claim's words, refuted only if one has enough of them.
     match = next((match for match in found if (not match.left if fits else match.refutes)), None)
-    if fits is None or match is None:
+    if fits is None or match is None or not fits and match.near >= _apart(event.date.possibly, days):
         return None
     reading = [str(event.date.reading)] if event.date.reading in COMPOSED else []
     return Ruling(Label.SUPPORTS if fits else Label.REFUTES, (*reading, str(event.date.relation)),
@@ -61,15 +61,21 @@ def _rule(sentence: Sentence, event: Event, evidence: Sequence[Passage]) -> Ruli
                   tuple(sorted(match.shared)))
 
 
+def _apart(one: Interval, other: Interval) -> int:
+    """Days between the years that two intervals touch."""
+    return max(one.first - other.last, other.first - one.last)
+
+
 def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool | None:
     """Whether days of the evidence fulfil the claim's date: True, False, or None where that is open."""
     date: Dates = event.date
     surely, possibly, known = date.surely, date.possibly, bool(side.predicate.kinds)
+    # What went on `from 1945 to 1978` or `until 1978` is claimed to have gone on to that end.
+    first = event.text.lower().split()[0]
+    extent = first in ("until", "till", "throughout") or date.relation is Relation.SINCE or (
+        date.reading is Reading.RANGE and first != "between")
     if surely is not None and surely.contains(days):
-        # What went on `from 1945 to 1978` is claimed to have gone on to both ends.
-        extent = date.relation is Relation.UNTIL or (date.reading is Reading.RANGE
-                                                     and not event.text.lower().startswith("between"))
-        return None if extent and not known and days != surely else True
+        return None if extent and not side.predicate.kinds & ONCE and days != surely else True
     if possibly.meets(days):
         return None
     if relation is Relation.SINCE and not known and not ORDINALS.intersection(side.sentence.words) \

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from lisax.records import Label
 from lisax.temporal.alignment import Aligned, Passage, Side, aligned
 from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil
-from lisax.temporal.events import OLDER, Event, Predicate, Sentence, subject_of
-from lisax.temporal.expressions import Offset, Period
-from lisax.temporal.lexicon import Kind
+from lisax.temporal.events import NARROWING, OLDER, Event, Predicate, Sentence, subject_of
+from lisax.temporal.expressions import Offset, Period, Reading, Relation
+from lisax.temporal.lexicon import ONCE, Kind
 from lisax.temporal.ruling import Fact, Ruling, agreed
 
 BORN = Predicate("born", "born", frozenset({Kind.BIRTH}))
@@ -22,6 +22,8 @@ TO_SEE = (("lived", "long", "enough", "to", "see"), ("lived", "to", "see"))
 
 def rule_age(side: Side, event: Event, found: Sequence[Aligned], evidence: Sequence[Passage]) -> Ruling | None:
     """`died at the age of 79`: the whole years between the birth and the event."""
+    if not side.predicate.kinds & ONCE:
+        return None  # what may happen again: `won an Oscar at the age of 40`
     births = aligned(Side(side.sentence, BORN, side.subject), evidence)
     birth, days = agreed(births), agreed(found)
     if birth is None or days is None or days.first < birth.last:
@@ -40,7 +42,11 @@ def _age(born: int, day: int) -> int:
 
 
 def rule_life(side: Side, event: Event, evidence: Sequence[Passage]) -> Ruling | None:
-    """`lived long enough to see 1950`: born by then, and not dead before."""
+    """`lived long enough to see 1950`: born by then, and not dead before. Of stretches of time (`alive since 1950`, `from
+    1940 to 1980`) it does not judge."""
+    if event.date.relation is not Relation.IN or event.date.reading is Reading.RANGE \
+            or event.text.lower().startswith("throughout"):
+        return None
     births, deaths = (aligned(Side(side.sentence, known, side.subject), evidence) for known in (BORN, DIED))
     birth, death = agreed(births), agreed(deaths)
     if death is None:
@@ -70,6 +76,10 @@ def rule_order(sentence: Sentence, evidence: Sequence[Passage]) -> Ruling | None
         return None
     offset = next((expression for _, end, expression in sentence.expressions
                    if isinstance(expression, Offset) and end == at), None)
+    if any(expression is not offset for _, _, expression in sentence.expressions) \
+            or offset is not None and offset.compared or NARROWING.intersection(sentence.words[at - 2:at - 1]) - (
+                set(sentence.words) if offset is not None else set()):
+        return None  # `five years older than`, `less than ten years before`, `the year before`
     if offset is not None:
         claimed = Period.exact(other).shifted(offset.length).outer
         contradicted = not claimed.shifted(-YEAR).hull(claimed.shifted(YEAR)).meets(days)

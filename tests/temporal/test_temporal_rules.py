@@ -51,7 +51,7 @@ RULED = [
     ("Ida Moe won the Oak Prize in 1980.", None, ()),  # it may be won twice
     ("Ida Moe won the first Oak Prize in 1980.", None, ()),
     ("Ida Moe won the Oak Prize at the age of 11.", None, ()),  # or of 12
-    ("Ida Moe won the Oak Prize at the age of 30.", R, ("age",)),
+    ("Ida Moe won the Oak Prize at the age of 30.", None, ()),
     ("Ada Brook died at the age of 49.", S, ("age",)),
     ("Ada Brook died at the age of 50.", R, ("age",)),
     ("Ada Brook lived long enough to see 1790.", S, ("life",)),
