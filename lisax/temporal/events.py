@@ -17,7 +17,8 @@ from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, 
 from lisax.temporal.grammar import parse
 from lisax.temporal.lexicon import (AUXILIARIES, BEGINNINGS, CLAUSE_ENDS, COPULAS, INTRANSITIVE, NOUNS, PASSIVES,
                                     PLACES, POSSESSIVES, PREPOSITIONS, ORDINALS, PRONOUNS, RELATIVE_PRONOUNS,
-                                    STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
+                                    STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind,
+                                    is_verb, phrases, stem)
 from lisax.temporal.numbers import cardinal, ordinal
 from lisax.temporal.periods import AROUND, DASHES, MONTH_NUMBERS
 from lisax.temporal.tokens import Token, tokens
@@ -222,7 +223,7 @@ class Sentence:
                      not ORDINALS.isdisjoint((*self.words[at - 1:at], *predicate.words.split())))
 
     def _said(self, begin: int) -> tuple[Token, ...]:
-        """What follows the words of an event, up to the end of its clause, by whom it was, or what a date is set beside."""
+        """What follows the words of an event in its clause, up to by whom it was and what a date is set beside."""
         end, dated = begin, False
         while end < len(self.words) and (end in self._of_dates or not (
                 self.words[end] in CLAUSE_ENDS or self.words[end] == "by" or dated and self.words[end] in ASIDES)):

@@ -95,8 +95,8 @@ syndicated supposed
 # Verbs that, with an object, say nothing of when their subject came out or was founded.
 TRANSITIVE = frozenset((word,) for word in """
 released published issued printed founded established formed created started began begins opened set incorporated
-climbed scaled conquered topped killed assassinated executed drowned married built constructed erected held fought dissolved
-disbanded abolished premiered aired debuted ended
+climbed scaled conquered topped killed assassinated executed drowned married built constructed erected held fought
+dissolved disbanded abolished premiered aired debuted ended
 """.split()) | {("set", "up")}
 # Of these the subject may be the one that does it: `the show premiered`, `the band formed`.
 INTRANSITIVE = frozenset((word,) for word in """
