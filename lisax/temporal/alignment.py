@@ -52,8 +52,8 @@ class Aligned:
 
 
 def aligned(side: Side, evidence: Sequence[Passage]) -> list[Aligned]:
-    """The events of the evidence that are the claim's, in the order of the evidence; none of pages that share their name
-    with another of the evidence, if the claim does not say which."""
+    """The events of the evidence that are the claim's, in the order of the evidence; none of pages that share
+    their name with another of the evidence, if the claim does not say which."""
     found = []
     titles: dict[str, set[str]] = {}
     for passage in evidence:

@@ -129,8 +129,8 @@ class Sentence:
         return [] if subject is None else [self._event(predicate, at, expression, subject)]
 
     def _is_half_read(self, begin: int, end: int, expression: Expression) -> bool:
-        """`from 5 to 10 June 1990`, `1941/1942`, `the year before 1990`, `up to 1990`, `in his 30s`: what stands beside the
-        date changes what it means."""
+        """What stands beside the date changes what it means: `from 5 to 10 June 1990`, `1941/1942`, `the year before 1990`,
+        `up to 1990`, `in his 30s`."""
         before, earlier = self.words[begin - 1:begin], self.words[begin - 2:begin - 1] if begin > 1 else []
         after = self.words[end:end + 2]
         if len(after) == 2 and after[0] in ("or", "/") and after[1].isdecimal():
@@ -194,7 +194,8 @@ class Sentence:
         return at >= 0 and self.words[at] in PASSIVES
 
     def _is_of_opening(self, at: int, kinds: frozenset[Kind]) -> bool:
-        """Whether a participle can only be of what opens the sentence: `X (born 1950)`, `X is a novel published in 1850`."""
+        """Whether a participle can only be of what opens the sentence: `X (born 1950)`, `X is a novel published in 1850`.
+        """
         verbs = [before for before in range(at) if self.is_predicate(before)]
         if not verbs:
             return OTHERS.isdisjoint(self.words[:at])
@@ -244,7 +245,7 @@ class Sentence:
         opening = max((at for at in range(begin) if self.words[at] == "("), default=None)
         if not opening or any(self.is_predicate(at) for at in range(opening)) or begin - opening > 12:
             return None
-        # `(reigned 1643 – 1715)`, `(Chelsea 1990 – 1999)`, `(c. 1730 – 1799)` and `(1941/1942 – 2011)` are no such days.
+        # `(reigned 1643 – 1715)`, `(Chelsea 1990 – 1999)`, `(c. 1730 – 1799)` and `(1941/1942 – 2011)` give no days.
         spoken = [at for at in range(opening, begin) if self.words[at] == "]"]
         beside = range(max(spoken, default=opening) + 1, begin)
         if self.words[begin - 1] not in ("(", ";", ",", ":", "born") or self.words[begin] in PREPOSITIONS | AROUND \

@@ -42,8 +42,8 @@ def _age(born: int, day: int) -> int:
 
 
 def rule_life(side: Side, event: Event, evidence: Sequence[Passage]) -> Ruling | None:
-    """`lived long enough to see 1950`: born by then, and not dead before. Of stretches of time (`alive since 1950`, `from
-    1940 to 1980`) it does not judge."""
+    """`lived long enough to see 1950`: born by then, and not dead before. It does not judge stretches of time (`alive
+    since 1950`, `alive from 1940 to 1980`)."""
     if event.date.relation is not Relation.IN or event.date.reading is Reading.RANGE \
             or event.text.lower().startswith("throughout"):
         return None
