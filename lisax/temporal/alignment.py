@@ -10,7 +10,7 @@ from typing import Protocol
 from lisax.temporal.events import Event, Predicate, Sentence, Subject, analysed
 from lisax.temporal.expressions import Dates
 from lisax.temporal.lexicon import (CIRCUMSTANCES, INDEFINITE, LASTING, ONCE, ORDINALS, OTHER_WORKS, POSSESSIVES,
-                                    RECURRING, RELATIVES, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
+                                    RECURRING, RELATIVES, SHOWINGS, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
 from lisax.temporal.tokens import Token, tokens
 
 # Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
@@ -48,7 +48,8 @@ class Aligned:
     refutes: bool
     shared: frozenset[str]
     left: frozenset[str]
-    near: int = 0  # days by which the dates must lie apart: other words may mean another step of the same
+    near: int = 0  # days by which the dates must lie apart: a showing and a release may be two steps of the same
+    first: bool = False  # of several, so that only what is claimed to be earlier is refuted
 
 
 def aligned(side: Side, evidence: Sequence[Passage]) -> list[Aligned]:
@@ -84,7 +85,7 @@ def _compared(side: Side, passage: Passage, sentence: Sentence, event: Event) ->
         refutes = share >= SHARE and _stems(token for token in event.said if not token.capital) <= claimed | title
     elif kinds:
         # What came out or took place in one year may come out elsewhere, or take place again, in another.
-        refutes = share >= SHARE and event.first <= side.first and _stems(side.said) <= shared | title \
+        refutes = share >= SHARE and _stems(side.said) <= shared | title \
             and _stems(event.said) <= claimed | title and RECURRING.isdisjoint(side.subject.words[-1:]) \
             and (side.first or LASTING.isdisjoint(side.predicate.words.split()))
     else:
@@ -92,8 +93,9 @@ def _compared(side: Side, passage: Passage, sentence: Sentence, event: Event) ->
         refutes = share == 1.0 and bool(ordinals) and ordinals == ORDINALS.intersection(sentence.words)
     if any(map(str.isdecimal, _named(passage.title)[1])) and not _says_which(side, passage.title):
         refutes = False  # `Savages (2007 film)`: there is another one
-    near = ABOUT if kinds and not kinds & ONCE and side.predicate.stem != event.predicate.stem else 0
-    return Aligned(passage, event, refutes, shared, claimed - shared, near)
+    shown, also_shown = (not SHOWINGS.isdisjoint(of.predicate.words.split()) for of in (side, event))
+    return Aligned(passage, event, refutes, shared, claimed - shared, ABOUT if shown != also_shown else 0,
+                   event.first and not side.first and not kinds & ONCE)
 
 
 def _stems(found: Iterable[Token]) -> frozenset[str]:

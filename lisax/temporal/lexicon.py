@@ -68,6 +68,8 @@ cup award awards game games festival championship championships election electio
 olympics conference ceremony fair race marathon derby bowl convention summit prix season trophy rally regatta parade
 congress meeting exhibition
 """.split())
+# A showing before the release proper.
+SHOWINGS = frozenset("premiered premiere aired debuted shown".split())
 # What goes on for years, so that another year contradicts only what is said to be first.
 LASTING = frozenset("aired printed issued".split())
 # Between `died` and the date of a death these tell how or where; other words that it may be played.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lisax.records import Label
-from lisax.temporal.alignment import Passage, Side, aligned
+from lisax.temporal.alignment import Aligned, Passage, Side, aligned
 from lisax.temporal.calendar import Interval
 from lisax.temporal.events import Event, Sentence, analysed
 from lisax.temporal.expressions import Age, Dates, Reading, Relation
@@ -53,7 +53,7 @@ def _rule(sentence: Sentence, event: Event, evidence: Sequence[Passage]) -> Ruli
     fits = _fits(event, days, found[0].event.date.relation, side)
     # Supported only if a sentence has all of the claim's words, refuted only if one has enough of them.
     match = next((match for match in found if (not match.left if fits else match.refutes)), None)
-    if fits is None or match is None or not fits and match.near >= _apart(event.date.possibly, days):
+    if fits is None or match is None or not fits and _may_be_another(match, event.date.possibly, days):
         return None
     reading = [str(event.date.reading)] if event.date.reading in COMPOSED else []
     return Ruling(Label.SUPPORTS if fits else Label.REFUTES, (*reading, str(event.date.relation)),
@@ -61,9 +61,10 @@ def _rule(sentence: Sentence, event: Event, evidence: Sequence[Passage]) -> Ruli
                   tuple(sorted(match.shared)))
 
 
-def _apart(one: Interval, other: Interval) -> int:
-    """Days between the years that two intervals touch."""
-    return max(one.first - other.last, other.first - one.last)
+def _may_be_another(match: Aligned, claimed: Interval, days: Interval) -> bool:
+    """Whether the claim may be of another showing, ascent or edition than the evidence's."""
+    apart = max(claimed.first - days.last, days.first - claimed.last)
+    return match.near >= apart or match.first and claimed.last >= days.first
 
 
 def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool | None:
