@@ -208,6 +208,7 @@ def test_variants_hold_as_they_say(date, name, holds, seed):
     if form is None:
         return
     assert form.holds is holds
+    assert form.takes_in((date.earliest, date.latest)) or not holds
     named = [found.date for found in dates.find(form.text)]
     if name in ("before", "after"):
         (bound,) = named
@@ -241,6 +242,14 @@ def test_verbalised_dates(year, expected):
 @pytest.mark.parametrize("text", ["in the 1990s", "from 1990-1995", "1,990 people", "version 1990.5x of 12"])
 def test_what_is_no_date(text):
     assert dates.find(text)[:1] == [] or text.startswith("version")
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("It ran from 1984-89.", {1984, 1989}), ("It ran from 1984 -- 1989 .", {1984, 1989}), ("It was 1,984 m high.", set()),
+    ("It was sung in the 1980s.", {1980}), ("A song of the 19th century.", {1801}), ("Won on June 5, 1980.", {1980}),
+    ("A twentieth-century song.", {1901}), ("Written in 44 BC.", {-44})])
+def test_dates_that_pages_tell(text, expected):
+    assert {first[0] for first, _ in dates.told(text)} == expected
 
 
 def test_years_bc_stay_in_their_era():
@@ -312,3 +321,22 @@ def test_undecided_dates_keep_near_bounds_where_pages_have_dates():
     assert {"in the 1770s", "between 1769 and 1772", "in the seventies of the eighteenth century"} <= sang & seen
     wide = {form for form in seen if re.match("before|after|in the eight|in the 18", form) and " of " not in form}
     assert {"before 1772", "in the eighteenth century"} <= wide and not wide & sang
+
+
+def test_undecided_dates_are_not_widened_to_what_a_page_tells():
+    ann = page("Ann Lee", "Ann Lee is a singer .", "She won a Grammy in 1980 .")
+    ways = page("The Ways", "The Ways is a series .", "It ran on NBC from 1984 to 1989 .")
+
+    def made(text, sets=()):
+        return {attack.text for seed in range(60) for _, attack in attacks(
+            claims((text, Label.NOT_ENOUGH_INFO, sets)), corpus(ann, ways), kinds=[Kind.DATE], seed=seed)}
+    won = made("Ann Lee won a Grammy on June 5, 1980.")
+    for text in won:
+        phrase = text.removeprefix("Ann Lee won a Grammy ")
+        assert re.match(r"\d days? |\d months |between (?:May|June|March|April) ", phrase), text
+    assert any(" days after " in text for text in won)
+    assert made("The Ways ended its run in 1986.")
+    assert not any("80s" in text or "eighties" in text or "ninth" in text or "century" in text
+                   for text in made("The Ways ended its run in 1986."))
+    of_evidence = made("They won a Grammy on June 5, 1980.", (("Ann_Lee_1",),))
+    assert of_evidence and not any("eighties" in text or "1980s" in text for text in of_evidence)
