@@ -32,9 +32,13 @@ from lisax.records import Claim, Label, split_sentence_id
 _NEARBY = 3  # years, months or days: reach of the bounds where nothing is known
 _BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?P<the> the)?(?P<unit> year| month of)? $")
 _WHOLE = re.compile(rf"(?:(?:was|were) )?{ONCE.pattern} (?:in|on) ")
-# `Stars an actor who was born in 1950`: with another date it may be true of another actor.
-_ONE_OF_SEVERAL = re.compile(r"\b(?:stars?|starred|starring|features?|featured|featuring|includes?|including|has|have|"
-                             r"had|with) (?:an?|some\w+)\b")
+# `Was in a film released in 1990`, `songs by X were published in 1990`: with another date it may be true of another
+# film or song. What the subject itself is (`is a film released in 1990`) is one thing; names are masked before.
+_ONE_OF_SEVERAL = re.compile(
+    r"(?<!\b[Ii]s )(?<!\b[Ww]as )(?<!\bare )(?<!\bwere )\b(?:[Aa]n?|[Aa]nother|[Oo]ne|[Ss]ome\w*|[Aa]ny\w*)\b|"
+    r"\b[Tt]here\b|\b(?:people|men|women|children)\b|"
+    r"\b(?!(?:is|was|has|his|its|this|does|series|stars|features|includes)\b)(?:^[A-Z])?[a-z]*[a-rtv-z]s\b"
+    r"(?! (?:was|is)\b)")
 _AGAIN = re.compile(r"^(?: ?--?|,? (?:and|to|or|until|through|through to|but)\b.*\d|'|-|–|:|\w)")
 
 
@@ -90,12 +94,11 @@ class DateManipulation:
         """The date by which forms are judged, the labels by their truth, and why."""
         verb = _once(claim.text)
         if claim.label is Label.SUPPORTS:
-            once = verb and not _ONE_OF_SEVERAL.search(claim.text)
-            labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if once else {})
+            labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if verb and self._is_of_one(claim, verb) else {})
             return date, labels, f"the evidence supports {date.text()}"
         if claim.label is Label.REFUTES:
             actual, same_verb = self._evidence_date(claim, verb) if verb else (None, False)
-            if actual is None or date.within(actual) or actual.within(date):
+            if actual is None or date.within(actual) or actual.within(date) or not self._is_of_one(claim, verb):
                 return date, {}, ""
             whole = same_verb and self._is_whole(claim)
             labels = {False: Label.REFUTES} | ({True: Label.SUPPORTS} if whole else {})
@@ -103,6 +106,15 @@ class DateManipulation:
         if verb and self._is_dated(claim):
             return date, {}, ""
         return date, {True: Label.NOT_ENOUGH_INFO}, f"nothing decides {date.text()}"
+
+    def _is_of_one(self, claim: Claim, verb: str) -> bool:
+        """Whether the dated verb is said of one thing that the claim names, and not of some or several of a kind."""
+        place, _ = dated(claim.text)
+        said = claim.text[:place.start].rstrip() or claim.text[place.end:].lstrip(", ")
+        said = said[:said.rindex(verb)]
+        for named in reversed(self._corpus.names_in(said)):
+            said = said[:named.start] + "X" + said[named.end:]
+        return _ONE_OF_SEVERAL.search(said) is None
 
     def _is_whole(self, claim: Claim) -> bool:
         """Whether the claim says nothing but subject, verb and date, so that another date mends all of it."""

@@ -245,7 +245,7 @@ def test_what_is_no_date(text):
 
 
 @pytest.mark.parametrize("text, expected", [
-    ("It ran from 1984-89.", {1984, 1989}), ("It ran from 1984 -- 1989 .", {1984, 1989}), ("It was 1,984 m high.", set()),
+    ("It ran from 1984-89.", {1984, 1989}), ("It ran from 1984 -- 1989 .", {1984, 1989}), ("It is 1,984 m high.", set()),
     ("It was sung in the 1980s.", {1980}), ("A song of the 19th century.", {1801}), ("Won on June 5, 1980.", {1980}),
     ("A twentieth-century song.", {1901}), ("Written in 44 BC.", {-44})])
 def test_dates_that_pages_tell(text, expected):
@@ -340,3 +340,21 @@ def test_undecided_dates_are_not_widened_to_what_a_page_tells():
                    for text in made("The Ways ended its run in 1986."))
     of_evidence = made("They won a Grammy on June 5, 1980.", (("Ann_Lee_1",),))
     assert of_evidence and not any("eighties" in text or "1980s" in text for text in of_evidence)
+
+
+@pytest.mark.parametrize("text, one", [
+    ("Ann Lee was in a film released in 1990.", False),
+    ("Ann Lee worked for a company that was established in 1990.", False),
+    ("Ann Lee played for a team formed in 1990.", False), ("A member of The Ways died in 1990.", False),
+    ("Songs by Ann Lee were published in 1990.", False), ("Ann Lee acted in films released in 1990.", False),
+    ("In 1990, a film by Ann Lee was released.", False), ("There was a film released in 1990.", False),
+    ("Somebody of The Ways died in 1990.", False), ("The members of The Ways died in 1990.", False),
+    ("Ann Lee was born in 1990.", True), ("The Ways is an old film released in 1990.", True),
+    ("The Ways were formed in 1990.", True), ("In 1990, The Ways was founded.", True),
+    ("A Song was released in 1990.", True), ("Heroes was released in 1990.", True),
+    ("The Ways stars Ann Lee who was born in 1990.", True), ("The director of The Ways was born in 1990.", True)])
+def test_false_dates_are_refuted_of_one_thing_alone(text, one):
+    pages = corpus(*(page(title, f"{title} is old .") for title in ("Ann Lee", "The Ways", "A Song")))
+    labels = {attack.label for seed in range(9) for _, attack in attacks(
+        claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), pages, kinds=[Kind.DATE], seed=seed)}
+    assert labels == ({Label.SUPPORTS, Label.REFUTES} if one else {Label.SUPPORTS})
