@@ -38,7 +38,12 @@ BLACK = page("Shane Black", "Shane Black ( born December 16 , 1961 ) is an Ameri
 @pytest.mark.parametrize("phrase, expected", [
     ("American actor", "an"), ("hour", "an"), ("honest man", "an"), ("university", "a"), ("European", "a"),
     ("one-off", "a"), ("NBA player", "an"), ("UK band", "a"), ("unusual film", "an"), ("uncle", "an"), ("8th", "an"),
-    ("18th-century play", "an"), ("1974 film", "a"), ("novelist", "a"), ("US senator", "a"), ("user", "a")])
+    ("18th-century play", "an"), ("1974 film", "a"), ("novelist", "a"), ("US senator", "a"), ("user", "a"),
+    ("Ukrainian singer", "a"), ("Ugandan", "a"), ("Uruguayan", "a"), ("Utah senator", "a"), ("unanimous vote", "a"),
+    ("unidentified man", "an"), ("unimportant", "an"), ("uninhabited isle", "an"), ("unicorn", "a"), ("Eurasian", "a"),
+    ("ugly town", "an"), ("urban myth", "an"), ("NATO base", "a"), ("NAACP member", "an"), ("EU directive", "an"),
+    ("U-turn", "a"), ("X-ray", "an"), ("x-ray", "an"), ("T-shirt", "a"), ("FBI-led raid", "an"), ("McDonald", "a"),
+    ("heir", "an"), ("O'Brien", "an"), ("honorary degree", "an"), ("I", "an"), ("UNESCO site", "a")])
 def test_articles(phrase, expected):
     assert prose.article(phrase) == expected
 
@@ -131,6 +136,13 @@ def test_golden_multi_hop_and_temporal():
             "The Nice Guys came out after Shane Black was born.",
             "The Nice Guys was released before its director was born.",
             "The Nice Guys was made by Shane Black and also is a comedy film."}
+
+
+def test_pages_keep_their_own_articles():
+    assert prose.article("SATB teacher") == "a"  # as a word; the page says its letters
+    ann = page("Ann Lee", "Ann Lee is an SATB teacher .")
+    assert "Dusk stars Ann Lee, an SATB teacher." in texts(corpus(page("Dusk", "Dusk is a film ."), ann), claims(
+        ("Dusk stars Ann Lee.", Label.SUPPORTS, (("Dusk_0",),))))
 
 
 def test_nothing_is_joined_to_a_relative_clause():
@@ -245,7 +257,7 @@ def test_what_is_no_date(text):
 
 
 @pytest.mark.parametrize("text, expected", [
-    ("It ran from 1984-89.", {1984, 1989}), ("It ran from 1984 -- 1989 .", {1984, 1989}), ("It is 1,984 m high.", set()),
+    ("It ran from 1984-89.", {1984, 1989}), ("It ran from 1984 -- 1989 .", {1984, 1989}), ("1,984 people", set()),
     ("It was sung in the 1980s.", {1980}), ("A song of the 19th century.", {1801}), ("Won on June 5, 1980.", {1980}),
     ("A twentieth-century song.", {1901}), ("Written in 44 BC.", {-44})])
 def test_dates_that_pages_tell(text, expected):
