@@ -18,6 +18,7 @@ _SPELLED = re.compile(r"(?![B-DF-HJ-NP-TV-Z][AEIOU][B-DF-HJ-NP-TV-Z][A-Z])[A-Z](
 _BEFORE_BLANK = re.compile(r" +(?=[,.;:!?)\]%]|'s\b|'s?(?= |$)|n't\b|'(?:re|ve|ll|d|m)\b)")
 _AFTER_BLANK = re.compile(r"(?<=[(\[$£]) +")
 _QUOTED = re.compile(r"(?:``|\") ?(.*?) ?(?:''|\")")
+_ARTICLE = re.compile(r"(?:the|an?) ")
 _PARENTHESES = re.compile(r" ?\([^()]*\)")
 _ABBREVIATED = re.compile(r"(?:\b(?:Jr|Sr|Inc|Ltd|Co|Corp|Bros)|(?<!\w)(?:[A-Z]\.)+[A-Z])$")
 
@@ -38,8 +39,11 @@ def capitalised(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """`text` with a capital at its head and one full stop at its end."""
-    return capitalised(" ".join(text.split()).rstrip(" ,;.")) + "."
+    """`text` with one stop at its end, or its own `?` or `!`; an article at its head gets a capital, where a name may be
+    written small (`iPhone`)."""
+    text = " ".join(text.split()).rstrip(" ,;.")
+    text = capitalised(text) if _ARTICLE.match(text) else text
+    return text if text.endswith(("?", "!", '?"', '!"')) else f"{text}."
 
 
 def body(claim: str) -> str:

@@ -59,6 +59,8 @@ def test_tokenised_text_is_made_readable(text, expected):
 def test_sentences_have_a_capital_and_one_stop():
     assert prose.sentence("the River Osk is long") == "The River Osk is long."
     assert prose.sentence(prose.body("He is Chris Eubank Jr.")) == "He is Chris Eubank Jr."
+    assert prose.sentence("iPhone sales rose ,") == "iPhone sales rose."
+    assert prose.sentence("Was it old?") == "Was it old?" and prose.sentence('He said "Go!"') == 'He said "Go!"'
     assert prose.body("He is a senior.") == "He is a senior"
 
 
@@ -370,3 +372,12 @@ def test_false_dates_are_refuted_of_one_thing_alone(text, one):
     labels = {attack.label for seed in range(9) for _, attack in attacks(
         claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), pages, kinds=[Kind.DATE], seed=seed)}
     assert labels == ({Label.SUPPORTS, Label.REFUTES} if one else {Label.SUPPORTS})
+
+
+def test_questions_keep_their_mark_and_names_their_small_letter():
+    def made(text):
+        return {attack.text for seed in range(9) for _, attack in attacks(
+            claims((text, Label.SUPPORTS, (("Osk_0",),))), corpus(page("Osk", "Osk is old .")), [Kind.DATE], seed)}
+    asked, small = made("Was Wham! formed in 1981?"), made("iPhone was released in 2007.")
+    assert asked and all(re.fullmatch(r"Was Wham! formed .*\w\?", text) for text in asked)
+    assert small and all(text.startswith("iPhone was") for text in small)
