@@ -93,6 +93,8 @@ class MultiHop:
         if (ending := self._ending_name(claim)) is None:
             return None
         about = self._corpus.about(ending[1])
+        if words(claim.text[:ending[0].start])[-1:] == [about.noun]:
+            return None  # `the climber Zolia Kresen, a climber` says it twice
         if (described := _described(about, rng, self._first_name(claim))) is None:
             return None
         phrase, units = described
