@@ -64,7 +64,8 @@ def _needed(args: argparse.Namespace, name: str) -> Path:
 
 def _attack(args: argparse.Namespace) -> int:
     from lisax.adversary.corpus import Corpus
-    from lisax.adversary.writing import write_folder
+    from lisax.adversary.writing import NoAttacks, write_folder
+    from lisax.pipelines.stages import say
 
     kinds, splits = _kinds(args.kinds), _claims(_needed(args, "claims"), args.split)
     corpus = Corpus.open(args.corpus or (args.claims if args.claims.is_dir() else args.claims.parent))
@@ -75,7 +76,15 @@ def _attack(args: argparse.Namespace) -> int:
     made = {split: _stream(claims, corpus, by_rule, search, args.seed) for split, claims in splits.items()}
     settings = {"seed": args.seed, "kinds": list(map(str, kinds)), "claims": str(args.claims),
                 "corpus": str(args.corpus or args.claims)}
-    summary = write_folder(args.out, made, corpus, layout=args.layout, pages=not args.without_pages, settings=settings)
+    try:
+        summary = write_folder(args.out, made, corpus, layout=args.layout, pages=not args.without_pages,
+                               settings=settings)
+    except NoAttacks:
+        if search is None or not search.right:
+            raise
+        raise LisaxError(f"{_stood(search)}; no other attack was made either: nothing was written") from None
+    if search and search.right:
+        say(_stood(search))
     for split, of_split in summary["counts"].items():
         for kind, labels in of_split.items():
             shown = ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items()))
@@ -119,6 +128,11 @@ def _lexical(args: argparse.Namespace, corpus: Corpus) -> LexicalSearch:
                             (claim.text for claim in claims))
     model = evidence_model(args.checkpoint, corpus) if args.checkpoint else None
     return LexicalSearch(corpus, best_lexicon(corpus, claims), Fluency(texts), model, fluency_bound=args.fluency)
+
+
+def _stood(search: LexicalSearch) -> str:
+    return (f"of {search.right:,} claims that the model gets right {search.changeable:,} have words to exchange, and it "
+            f"errs on {search.broken:,} of these")
 
 
 def _stream(claims: list[Claim], corpus: Corpus, by_rule: list[Kind], search: LexicalSearch | None,

@@ -24,6 +24,10 @@ LAYOUTS = {"plain": ("claims.{split}.jsonl", "pages.jsonl"), "fever": ("{split}.
 FIRST_FEVER_ID = 500_000
 
 
+class NoAttacks(LisaxError):
+    """Not one attack could be made."""
+
+
 def write_folder(out: Path, attacks: Mapping[str, Iterable[tuple[str, Attack]]], corpus: Corpus, *,
                  layout: str = "plain", pages: bool = True, settings: Mapping | None = None) -> dict:
     """Writes (id, attack) by split and, with `pages`, the corpus beside them; returns what `attacks.json` holds:
@@ -43,7 +47,7 @@ def write_folder(out: Path, attacks: Mapping[str, Iterable[tuple[str, Attack]]],
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
                 of_split.setdefault(str(attack.kind), Counter())[str(attack.label)] += 1
         if not counts:
-            raise LisaxError("none of the claims allows any of these kinds of attack: nothing was written")
+            raise NoAttacks("none of the claims allows any of these kinds of attack: nothing was written")
         if pages:
             file = stack.enter_context(atomic_write(out / page_name))
             for row in map(_page_row if layout == "plain" else _wiki_row, corpus.documents()):

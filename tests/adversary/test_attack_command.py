@@ -15,7 +15,7 @@ from lisax.adversary import command, decisions
 from lisax.adversary.attack import Kind
 from lisax.adversary.review import Review, make_server
 from lisax.corpora import open_folder, read_claims
-from lisax.records import DataError, Label, LisaxError, read_json_lines
+from lisax.records import LABELS, DataError, Label, LisaxError, read_json_lines
 from lisax.retrieval.pages import PageStore
 
 
@@ -78,6 +78,18 @@ def test_claims_that_allow_nothing_write_nothing(folder, tmp_path):
     (tmp_path / "claims.dev.jsonl").write_text('{"id": "1", "claim": "It rains.", "label": "SUPPORTS"}\n')
     with pytest.raises(LisaxError, match="none of the claims"):
         attack("--claims", tmp_path / "claims.dev.jsonl", "--corpus", folder / "world", "--out", tmp_path / "out")
+    assert not any((tmp_path / "out").glob("*"))
+
+
+def test_a_model_that_never_errs_is_told(folder, tmp_path, monkeypatch):
+    from lisax.adversary import lexical
+
+    def sure(checkpoint, corpus):
+        return lambda claims: [[float(claim.label is label) for label in LABELS] for claim in claims]
+    monkeypatch.setattr(lexical, "evidence_model", sure)
+    with pytest.raises(LisaxError, match=r"of [\d,]+ claims that the model gets right .* errs on 0"):
+        attack("--claims", folder / "world", "--split", "dev", "--out", tmp_path / "out", "--kinds", "lexical",
+               "--checkpoint", tmp_path)
     assert not any((tmp_path / "out").glob("*"))
 
 
