@@ -131,8 +131,8 @@ def _lexical(args: argparse.Namespace, corpus: Corpus) -> LexicalSearch:
 
 
 def _stood(search: LexicalSearch) -> str:
-    return (f"of {search.right:,} claims that the model gets right {search.changeable:,} have words to exchange, and it "
-            f"errs on {search.broken:,} of these")
+    return (f"of {search.right:,} claims that the model gets right {search.changeable:,} have words to exchange, "
+            f"and it errs on {search.broken:,} of these")
 
 
 def _stream(claims: list[Claim], corpus: Corpus, by_rule: list[Kind], search: LexicalSearch | None,

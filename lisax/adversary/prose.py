@@ -39,8 +39,8 @@ def capitalised(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """`text` with one stop at its end, or its own `?` or `!`; an article at its head gets a capital, where a name may be
-    written small (`iPhone`)."""
+    """`text` with one stop at its end, or its own `?` or `!`. An article at its head gets a capital; a name there may
+    be written small (`iPhone`)."""
     text = " ".join(text.split()).rstrip(" ,;.")
     text = capitalised(text) if _ARTICLE.match(text) else text
     return text if text.endswith(("?", "!", '?"', '!"')) else f"{text}."

@@ -57,6 +57,26 @@ def test_the_same_in_fevers_layout(folder):
         [s.text for s in d.sentences] for d in open_folder(folder / "plain").documents()]
 
 
+def test_files_of_an_earlier_run_are_not_left_among_those_of_this_one(folder, tmp_path):
+    def names():
+        return {path.name for path in tmp_path.iterdir()}
+    attack("--claims", folder / "world", "--out", tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    attack("--claims", folder / "world", "--out", tmp_path, "--layout", "fever", "--split", "dev")
+    assert names() == {"dev.jsonl", "wiki-pages.jsonl", "attacks.json", "notes.txt"}
+    assert open_folder(tmp_path).splits == ("dev",)
+    attack("--claims", folder / "world", "--out", tmp_path, "--split", "test", "--without-pages")
+    assert names() == {"claims.test.jsonl", "attacks.json", "notes.txt"}
+    old = json.loads((tmp_path / "attacks.json").read_text())
+    del old["files"]
+    (tmp_path / "attacks.json").write_text(json.dumps(old))
+    attack("--claims", folder / "world", "--out", tmp_path, "--split", "dev", "--without-pages")
+    assert names() == {"claims.dev.jsonl", "attacks.json", "notes.txt"}
+    (tmp_path / "attacks.json").write_text("[]")
+    with pytest.raises(DataError, match="choose another folder"):
+        attack("--claims", folder / "world", "--out", tmp_path)
+
+
 def test_an_index_serves_as_corpus(folder, tmp_path):
     PageStore.build(open_folder(folder / "world").documents(), tmp_path / "index")
     attack("--claims", folder / "world" / "claims.dev.jsonl", "--corpus", tmp_path / "index", "--out", tmp_path / "out",
