@@ -6,6 +6,7 @@ import argparse
 import http.client
 import json
 import threading
+import unicodedata
 import urllib.parse
 
 import pytest
@@ -55,6 +56,25 @@ def test_the_same_in_fevers_layout(folder):
                                                 "multi-hop temporal reasoning", "Entity Disambiguation"}
     assert [[s.text for s in d.sentences] for d in made.documents()] == [
         [s.text for s in d.sentences] for d in open_folder(folder / "plain").documents()]
+
+
+def test_pages_and_evidence_have_one_form_of_an_id(tmp_path):
+    """FEVER's pages are called in NFD, as its evidence."""
+    own = unicodedata.normalize("NFD", "Zoë_Lee")
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "wiki-pages.jsonl").write_text(json.dumps(
+        {"id": own, "text": "x", "lines": "0\tZoë Lee was born in 1950 ."}) + "\n")
+    (tmp_path / "source" / "dev.jsonl").write_text(json.dumps(
+        {"id": 1, "label": "SUPPORTS", "claim": "Zoë Lee was born in 1950.", "verifiable": "VERIFIABLE",
+         "evidence": [[[1, 2, own, 0]]]}) + "\n")
+    for layout, names, form in (("plain", ("claims.dev.jsonl", "pages.jsonl"), "NFC"),
+                                ("fever", ("dev.jsonl", "wiki-pages.jsonl"), "NFD")):
+        attack("--claims", tmp_path / "source", "--out", tmp_path / layout, "--layout", layout, "--kinds", "date")
+        for name in names:
+            row = json.loads((tmp_path / layout / name).read_text().splitlines()[0])
+            said = row["id"] if "pages" in name else row["evidence"][0][0]
+            said = said if isinstance(said, str) else said[2]
+            assert said.startswith(unicodedata.normalize(form, own))
 
 
 def test_files_of_an_earlier_run_are_not_left_among_those_of_this_one(folder, tmp_path):
