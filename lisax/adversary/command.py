@@ -64,6 +64,7 @@ def _needed(args: argparse.Namespace, name: str) -> Path:
 
 def _attack(args: argparse.Namespace) -> int:
     from lisax.adversary.corpus import Corpus
+    from lisax.adversary.kinds import attackable
     from lisax.adversary.writing import NoAttacks, write_folder
     from lisax.pipelines.stages import say
 
@@ -71,11 +72,17 @@ def _attack(args: argparse.Namespace) -> int:
     corpus = Corpus.open(args.corpus or (args.claims if args.claims.is_dir() else args.claims.parent))
     if args.out.resolve() in (args.claims.resolve(), corpus_place := (args.corpus or args.claims).resolve()):
         raise LisaxError(f"--out would overwrite {corpus_place}: choose another folder")
+    left_out = {}
+    for split, claims in splits.items():
+        splits[split], left_out[split] = attackable(claims, corpus)
+        if left_out[split]:
+            say(f"  {split}: {left_out[split]:,} of {len(claims):,} claims are left out, SUPPORTS or REFUTES without "
+                "evidence that the corpus has")
     by_rule = [kind for kind in kinds if kind is not Kind.LEXICAL]
     search = _lexical(args, corpus) if Kind.LEXICAL in kinds else None
     made = {split: _stream(claims, corpus, by_rule, search, args.seed) for split, claims in splits.items()}
     settings = {"seed": args.seed, "kinds": list(map(str, kinds)), "claims": str(args.claims),
-                "corpus": str(args.corpus or args.claims)}
+                "corpus": str(args.corpus or args.claims), "left_out": left_out}
     try:
         summary = write_folder(args.out, made, corpus, layout=args.layout, pages=not args.without_pages,
                                settings=settings)

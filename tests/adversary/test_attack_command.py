@@ -133,6 +133,25 @@ def test_a_model_that_never_errs_is_told(folder, tmp_path, monkeypatch):
     assert not any((tmp_path / "out").glob("*"))
 
 
+def test_decided_claims_without_evidence_at_hand_are_left_out_and_counted(tmp_path, capsys):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "pages.jsonl").write_text(
+        '{"id": "Ann", "title": "Ann Lee", "sentences": ["Ann Lee was born in 1950."]}\n')
+    claims = [("Ann Lee was born in 1950.", "SUPPORTS", [["Ann_0"], ["Gone_0", "Ann_0"]]),
+              ("Ann Lee was born on May 1, 1950.", "SUPPORTS", []),
+              ("Ann Lee was born in 1990.", "REFUTES", [["Gone_0"]]), ("Ann Lee sang in 1970.", "NOT ENOUGH INFO", [])]
+    (source / "claims.dev.jsonl").write_text("".join(json.dumps(
+        {"id": str(n), "claim": text, "label": label, "evidence": sets}) + "\n"
+        for n, (text, label, sets) in enumerate(claims)))
+    attack("--claims", source, "--out", tmp_path / "out", "--kinds", "date")
+    assert "dev: 2 of 4 claims are left out" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out" / "attacks.json").read_text())["left_out"] == {"dev": 2}
+    rows = [row for _, row in read_json_lines(tmp_path / "out" / "claims.dev.jsonl")]
+    assert {(tuple(row["source"]), str(row["evidence"])) for row in rows} == {
+        (("0",), "[['Ann_0']]"), (("3",), "[]")}
+
+
 def test_the_source_is_not_overwritten(folder):
     with pytest.raises(LisaxError, match="overwrite"):
         attack("--claims", folder / "world", "--out", folder / "world")
