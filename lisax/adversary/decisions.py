@@ -13,7 +13,7 @@ import json
 import os
 from pathlib import Path
 
-from lisax.records import DataError, Label, parse_json_object, read_json_lines, write_json_lines
+from lisax.records import DataError, Label, check_id, get_field, parse_json_object, read_json_lines, write_json_lines
 
 DECISIONS = ("accept", "mend", "reject")
 
@@ -33,13 +33,18 @@ def read_attacks(path: Path) -> dict[str, dict]:
     """Rows of attacked claims by id (as a string), in the order of the file, in our layout or FEVER's."""
     rows = {}
     for line, row in read_json_lines(path):
-        for field in ("id", "claim", "label"):
-            if not isinstance(row.get(field), (str, int)):
-                raise DataError("the field is missing or no text", path=path, line=line, field=field)
-        if row["label"] not in set(Label):
-            raise DataError(f"unknown label {row['label']!r}", path=path, line=line, field="label")
-        rows[str(row["id"])] = row
+        id = check_id(row.get("id"), path=path, line=line)
+        for field in ("claim", "label"):
+            get_field(row, field, str, path=path, line=line)
+        _one_of(tuple(Label), row, "label", path, line)
+        rows[id] = row
     return rows
+
+
+def _one_of(choices: tuple[str, ...], row: dict, field: str, path: Path, line: int) -> None:
+    if row[field] not in choices:
+        raise DataError(f"expected one of {', '.join(choices)}, found {row[field]!r:.80}", path=path, line=line,
+                        field=field)
 
 
 def read_decisions(path: Path) -> dict[str, Decision]:
@@ -51,12 +56,12 @@ def read_decisions(path: Path) -> dict[str, Decision]:
         if not text.endswith("\n") or not text.strip():
             continue
         row = parse_json_object(text, path=path, line=line)
-        try:
-            decision = Decision(**row)
-        except TypeError:
-            raise DataError("expected id, decision, claim, label and note", path=path, line=line) from None
-        if decision.decision not in DECISIONS:
-            raise DataError(f"expected one of {', '.join(DECISIONS)}", path=path, line=line, field="decision")
+        fields = [get_field(row, field, str, path=path, line=line) for field in ("id", "decision", "claim", "label")]
+        decision = Decision(*fields, get_field(row, "note", str, path=path, line=line, default=""))
+        _one_of(DECISIONS, row, "decision", path, line)
+        _one_of(tuple(Label), row, "label", path, line)
+        if not decision.claim.strip():
+            raise DataError("the text is empty", path=path, line=line, field="claim")
         found[decision.id] = decision
     return found
 

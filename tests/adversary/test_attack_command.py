@@ -218,6 +218,21 @@ def test_wrong_forms_are_refused(attacks_file, tmp_path):
         Review(attacks_file, tmp_path / "d")
 
 
+@pytest.mark.parametrize("changed, field, message", [
+    ({"claim": 5}, "claim", "str"), ({"label": "FOO"}, "label", "SUPPORTS"), ({"id": 7}, "id", "str"),
+    ({"decision": ["mend"]}, "decision", "str"), ({"note": None}, "note", "str"), ({"claim": " "}, "claim", "empty"),
+    ({"decision": "maybe"}, "decision", "accept")])
+def test_decisions_are_checked_field_by_field(attacks_file, tmp_path, changed, field, message):
+    id = next(iter(decisions.read_attacks(attacks_file)))
+    good = {"id": id, "decision": "mend", "claim": "Ann sings.", "label": "SUPPORTS"}
+    file = tmp_path / "d.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in (good, good | changed)))
+    with pytest.raises(DataError, match=message) as caught:
+        attack("accept", "--attacks", attacks_file, "--decisions", file, "--out", tmp_path / "out")
+    assert (caught.value.path, caught.value.line, caught.value.field) == (file, 2, field)
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_page_over_http(attacks_file, tmp_path):
     review = Review(attacks_file, tmp_path / "d.jsonl")
     id = review.next_id()
