@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Container
 from pathlib import Path
 
 from lisax.records import DataError, Label, check_id, get_field, parse_json_object, read_json_lines, write_json_lines
@@ -47,8 +48,8 @@ def _one_of(choices: tuple[str, ...], row: dict, field: str, path: Path, line: i
                         field=field)
 
 
-def read_decisions(path: Path) -> dict[str, Decision]:
-    """Decisions by id; none where there is no file yet."""
+def read_decisions(path: Path, attacks: Container[str]) -> dict[str, Decision]:
+    """Decisions by id, which must be of `attacks`; none where there is no file yet."""
     if not path.is_file():
         return {}
     found: dict[str, Decision] = {}
@@ -58,6 +59,9 @@ def read_decisions(path: Path) -> dict[str, Decision]:
         row = parse_json_object(text, path=path, line=line)
         fields = [get_field(row, field, str, path=path, line=line) for field in ("id", "decision", "claim", "label")]
         decision = Decision(*fields, get_field(row, "note", str, path=path, line=line, default=""))
+        if decision.id not in attacks:
+            raise DataError(f"'{decision.id}' is none of the attacks: do the two files belong together?", path=path,
+                            line=line, field="id")
         _one_of(DECISIONS, row, "decision", path, line)
         _one_of(tuple(Label), row, "label", path, line)
         if not decision.claim.strip():
@@ -86,23 +90,23 @@ def _cut_last_line(file) -> None:
     file.truncate(file.read().rfind(b"\n") + 1)
 
 
-def accepted_ids(attacks: Path, decisions: Path | None) -> set[str] | None:
-    """Ids that a person found correct as they are: by a review or, in the FEVER 2.0 file, by its `annotation`.
-
-    None where neither says anything.
+def reviewed(attacks: Path, decisions: Path | None) -> dict[str, bool] | None:
+    """Whether a person found an attack correct as it is, of those that were decided: by a review or, in the FEVER 2.0
+    file, by its `annotation`. None where neither is there.
     """
     rows = read_attacks(attacks)
     if decisions is not None:
         if not decisions.is_file():
             raise DataError("no such file", path=decisions)
-        return {id for id, made in read_decisions(decisions).items() if made.decision == "accept" and id in rows}
-    annotated = {id: row["annotation"] for id, row in rows.items() if isinstance(row.get("annotation"), str)}
-    return {id for id, annotation in annotated.items() if annotation.startswith("OK")} if annotated else None
+        return {id: made.decision == "accept" for id, made in read_decisions(decisions, rows).items()}
+    return {id: row["annotation"].startswith("OK") for id, row in rows.items()
+            if isinstance(row.get("annotation"), str)} or None
 
 
 def accept(attacks: Path, decisions: Path, out: Path) -> int:
     """Writes the rows that were accepted, and those that were mended with their new text and label."""
-    rows, decided = read_attacks(attacks), read_decisions(decisions)
+    rows = read_attacks(attacks)
+    decided = read_decisions(decisions, rows)
 
     def kept():
         for id, row in rows.items():

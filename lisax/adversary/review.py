@@ -30,7 +30,7 @@ class Review:
         if attacks.resolve() == decisions.resolve():
             raise LisaxError("--out must be another file than --attacks")
         self.rows, self._path = read_attacks(attacks), decisions
-        self.decided = read_decisions(decisions)
+        self.decided = read_decisions(decisions, self.rows)
         self.token = secrets.token_urlsafe(16)
 
     def next_id(self) -> str | None:

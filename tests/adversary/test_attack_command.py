@@ -181,10 +181,10 @@ def test_decisions_are_kept_and_gone_on_with(attacks_file, tmp_path):
     again = Review(attacks_file, out)
     assert again.next_id() == third and decide(again, third, "mend") is None
     assert decide(again, second, "accept") is None  # a change of mind
-    found = decisions.read_decisions(out)
+    found = decisions.read_decisions(out, review.rows)
     assert {id: one.decision for id, one in found.items()} == {first: "accept", second: "accept", third: "mend"}
     assert found[first].claim == review.rows[first]["claim"] and found[third].claim == "Mended text."
-    assert decisions.accepted_ids(attacks_file, out) == {first, second}
+    assert decisions.reviewed(attacks_file, out) == {first: True, second: True, third: False}
     attack("accept", "--attacks", attacks_file, "--decisions", out, "--out", tmp_path / "claims.dev.jsonl")
     kept = {claim.id: claim for claim in read_claims(tmp_path / "claims.dev.jsonl")}
     assert list(kept) == [first, second, third]
@@ -214,14 +214,14 @@ def test_wrong_forms_are_refused(attacks_file, tmp_path):
     assert "no evidence" in decide(review, undecided, "mend", label="SUPPORTS")
     assert not (tmp_path / "d").exists() and review.next_id() == id
     with pytest.raises(DataError, match="one of accept"):
-        (tmp_path / "d").write_text('{"id": "1", "decision": "maybe", "claim": "", "label": ""}\n')
+        (tmp_path / "d").write_text(json.dumps({"id": id, "decision": "maybe", "claim": "", "label": ""}) + "\n")
         Review(attacks_file, tmp_path / "d")
 
 
 @pytest.mark.parametrize("changed, field, message", [
     ({"claim": 5}, "claim", "str"), ({"label": "FOO"}, "label", "SUPPORTS"), ({"id": 7}, "id", "str"),
     ({"decision": ["mend"]}, "decision", "str"), ({"note": None}, "note", "str"), ({"claim": " "}, "claim", "empty"),
-    ({"decision": "maybe"}, "decision", "accept")])
+    ({"id": "nobody"}, "id", "none of the attacks"), ({"decision": "maybe"}, "decision", "accept")])
 def test_decisions_are_checked_field_by_field(attacks_file, tmp_path, changed, field, message):
     id = next(iter(decisions.read_attacks(attacks_file)))
     good = {"id": id, "decision": "mend", "claim": "Ann sings.", "label": "SUPPORTS"}
