@@ -96,15 +96,20 @@ def reviewed(attacks: Path, decisions: Path | None) -> dict[str, bool] | None:
     """
     rows = read_attacks(attacks)
     if decisions is not None:
-        if not decisions.is_file():
-            raise DataError("no such file", path=decisions)
+        _must_be(decisions)
         return {id: made.decision == "accept" for id, made in read_decisions(decisions, rows).items()}
     return {id: row["annotation"].startswith("OK") for id, row in rows.items()
             if isinstance(row.get("annotation"), str)} or None
 
 
+def _must_be(decisions: Path) -> None:
+    if not decisions.is_file():
+        raise DataError("no such file", path=decisions)
+
+
 def accept(attacks: Path, decisions: Path, out: Path) -> int:
     """Writes the rows that were accepted, and those that were mended with their new text and label."""
+    _must_be(decisions)
     rows = read_attacks(attacks)
     decided = read_decisions(decisions, rows)
 

@@ -118,7 +118,10 @@ def make_server(review: Review, port: int) -> http.server.HTTPServer:
         def log_message(self, *args) -> None:
             pass
 
-    return http.server.HTTPServer(("127.0.0.1", port), Handler)
+    try:
+        return http.server.HTTPServer(("127.0.0.1", port), Handler)
+    except (OSError, OverflowError) as error:
+        raise LisaxError(f"cannot serve on port {port}: {error}; --port takes another") from None
 
 
 def serve(attacks: Path, decisions: Path, port: int) -> int:

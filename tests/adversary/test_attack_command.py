@@ -233,6 +233,14 @@ def test_decisions_are_checked_field_by_field(attacks_file, tmp_path, changed, f
     assert not (tmp_path / "out").exists()
 
 
+def test_missing_decisions_and_a_port_in_use_are_told(attacks_file, tmp_path):
+    with pytest.raises(DataError, match="nofile: no such file"):
+        attack("accept", "--attacks", attacks_file, "--decisions", tmp_path / "nofile", "--out", tmp_path / "out")
+    review = Review(attacks_file, tmp_path / "d.jsonl")
+    with make_server(review, 0) as server, pytest.raises(LisaxError, match=f"port {server.server_address[1]}: "):
+        make_server(review, server.server_address[1])
+
+
 def test_the_page_over_http(attacks_file, tmp_path):
     review = Review(attacks_file, tmp_path / "d.jsonl")
     id = review.next_id()
