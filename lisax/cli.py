@@ -21,6 +21,7 @@ class Verb:
     module: str
     add_arguments: str = "add_arguments"
     main: str = "main"
+    resumes: bool = True  # after Ctrl-C the same command goes on
 
 
 VERBS = {
@@ -48,7 +49,8 @@ VERBS = {
     "verbalizer": Verb("train a verbalizer in rounds", "lisax.pipelines.verbalize_command",
                        "add_verbalizer_arguments", "verbalizer_main"),
     "run": Verb("a paper's whole pipeline", "lisax.pipelines.command", "add_run_arguments", "run_main"),
-    "attack": Verb("make adversarial claims, review them, keep those that were accepted", "lisax.adversary.command"),
+    "attack": Verb("make adversarial claims, review them, keep those that were accepted", "lisax.adversary.command",
+                   resumes=False),
     "serve": Verb("a page to ask tables and to check claims", "lisax.page.serve.command", "add_serve_arguments",
                   "serve_main"),
     "feedback": Verb("what was said on that page, as training data", "lisax.page.serve.command",
@@ -88,7 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"lisax: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("lisax: interrupted; the same command goes on from here", file=sys.stderr)
+        goes_on = asked not in VERBS or VERBS[asked].resumes
+        print(f"lisax: interrupted; the same command {'goes on from here' if goes_on else 'starts again'}",
+              file=sys.stderr)
         return 130
 
 

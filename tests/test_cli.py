@@ -52,4 +52,7 @@ def test_interruption_is_130(monkeypatch, capsys):
 
     monkeypatch.setattr("lisax.corpora.command.main", interrupted)
     assert cli.main(["data", "list"]) == 130
-    assert "interrupted" in capsys.readouterr().err
+    assert "interrupted; the same command goes on" in capsys.readouterr().err
+    monkeypatch.setattr("lisax.adversary.command.main", interrupted)
+    assert cli.main(["attack", "--out", "x"]) == 130
+    assert "interrupted; the same command starts again" in capsys.readouterr().err

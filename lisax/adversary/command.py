@@ -64,18 +64,34 @@ def _needed(args: argparse.Namespace, name: str) -> Path:
 
 def _attack(args: argparse.Namespace) -> int:
     from lisax.adversary.corpus import Corpus
-    from lisax.adversary.writing import write_folder
+    from lisax.adversary.kinds import attackable
+    from lisax.adversary.writing import NoAttacks, write_folder
+    from lisax.pipelines.stages import say
 
     kinds, splits = _kinds(args.kinds), _claims(_needed(args, "claims"), args.split)
     corpus = Corpus.open(args.corpus or (args.claims if args.claims.is_dir() else args.claims.parent))
     if args.out.resolve() in (args.claims.resolve(), corpus_place := (args.corpus or args.claims).resolve()):
         raise LisaxError(f"--out would overwrite {corpus_place}: choose another folder")
+    left_out = {}
+    for split, claims in splits.items():
+        splits[split], left_out[split] = attackable(claims, corpus)
+        if left_out[split]:
+            say(f"  {split}: {left_out[split]:,} of {len(claims):,} claims are left out, SUPPORTS or REFUTES without "
+                "evidence that the corpus has")
     by_rule = [kind for kind in kinds if kind is not Kind.LEXICAL]
     search = _lexical(args, corpus) if Kind.LEXICAL in kinds else None
     made = {split: _stream(claims, corpus, by_rule, search, args.seed) for split, claims in splits.items()}
     settings = {"seed": args.seed, "kinds": list(map(str, kinds)), "claims": str(args.claims),
-                "corpus": str(args.corpus or args.claims)}
-    summary = write_folder(args.out, made, corpus, layout=args.layout, pages=not args.without_pages, settings=settings)
+                "corpus": str(args.corpus or args.claims), "left_out": left_out}
+    try:
+        summary = write_folder(args.out, made, corpus, layout=args.layout, pages=not args.without_pages,
+                               settings=settings)
+    except NoAttacks:
+        if search is None or not search.right:
+            raise
+        raise LisaxError(f"{_stood(search)}; no other attack was made either: nothing was written") from None
+    if search and search.right:
+        say(_stood(search))
     for split, of_split in summary["counts"].items():
         for kind, labels in of_split.items():
             shown = ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items()))
@@ -119,6 +135,11 @@ def _lexical(args: argparse.Namespace, corpus: Corpus) -> LexicalSearch:
                             (claim.text for claim in claims))
     model = evidence_model(args.checkpoint, corpus) if args.checkpoint else None
     return LexicalSearch(corpus, best_lexicon(corpus, claims), Fluency(texts), model, fluency_bound=args.fluency)
+
+
+def _stood(search: LexicalSearch) -> str:
+    return (f"of {search.right:,} claims that the model gets right {search.changeable:,} have words to exchange, "
+            f"and it errs on {search.broken:,} of these")
 
 
 def _stream(claims: list[Claim], corpus: Corpus, by_rule: list[Kind], search: LexicalSearch | None,

@@ -6,8 +6,10 @@ The seven forms are those of the authors' generator. What the new label may be:
   where the verb is of what happens once (`born`, `released`) to the one thing that is meant.
 - REFUTES: a form that does not hold of the date in the evidence either is refuted too; one that holds is supported,
   if the claim is nothing but subject, verb and date.
-- NOT ENOUGH INFO: stays so under forms about the same date with bounds nearby. Where a page that the claim names
-  dates anything, open bounds and centuries are left out: whoever was born in 1960 acted after 1950.
+- NOT ENOUGH INFO: stays so under forms about the same date with bounds nearby, unless a page that the claim names, or
+  that its evidence is of, gives a date within them: that may be the date of what the claim says, told more coarsely
+  (`won in 1980` decides `won in the eighties`, where `won on June 5, 1980` was open). Where such a page dates
+  anything, open bounds and centuries are left out too: whoever was born in 1960 acted after 1950.
 
 Claims with negations are left alone: under `not`, the algebra is another.
 """
@@ -16,12 +18,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from lisax.adversary import dates
 from lisax.adversary.attack import Attack, EvidenceSets, Kind, random_of
 from lisax.adversary.corpus import Corpus
-from lisax.adversary.dates import Date, Found, Variant
+from lisax.adversary.dates import Date, Found, Span, Variant
 from lisax.adversary.prose import capitalised, is_negated, readable, sentence
 from lisax.adversary.statements import ONCE
 from lisax.adversary.subjects import subject_of
@@ -30,9 +32,13 @@ from lisax.records import Claim, Label, split_sentence_id
 _NEARBY = 3  # years, months or days: reach of the bounds where nothing is known
 _BEFORE = re.compile(r"(?:^|\s)(?P<word>[Ii]n|[Oo]n)(?P<the> the)?(?P<unit> year| month of)? $")
 _WHOLE = re.compile(rf"(?:(?:was|were) )?{ONCE.pattern} (?:in|on) ")
-# `Stars an actor who was born in 1950`: with another date it may be true of another actor.
-_ONE_OF_SEVERAL = re.compile(r"\b(?:stars?|starred|starring|features?|featured|featuring|includes?|including|has|have|"
-                             r"had|with) (?:an?|some\w+)\b")
+# `Was in a film released in 1990`, `songs by X were published in 1990`: with another date it may be true of another
+# film or song. What the subject itself is (`is a film released in 1990`) is one thing; names are masked before.
+_ONE_OF_SEVERAL = re.compile(
+    r"(?<!\b[Ii]s )(?<!\b[Ww]as )(?<!\bare )(?<!\bwere )\b(?:[Aa]n?|[Aa]nother|[Oo]ne|[Ss]ome\w*|[Aa]ny\w*)\b|"
+    r"\b[Tt]here\b|\b(?:people|men|women|children)\b|"
+    r"\b(?!(?:is|was|has|his|its|this|does|series|stars|features|includes)\b)(?:^[A-Z])?[a-z]*[a-rtv-z]s\b"
+    r"(?! (?:was|is)\b)")
 _AGAIN = re.compile(r"^(?: ?--?|,? (?:and|to|or|until|through|through to|but)\b.*\d|'|-|–|:|\w)")
 
 
@@ -51,10 +57,10 @@ class DateManipulation:
         if not labels:
             return
         nearby = claim.label is Label.NOT_ENOUGH_INFO
-        narrow = nearby and self._names_dated_pages(claim)
+        told = self._told(claim) if nearby else set()
         for name in dates.VARIANTS:
             rng = random_of(self._seed, self.kind, claim.id, name)
-            made = self._variant(name, known, labels, rng, _NEARBY if nearby else 10, narrow)
+            made = self._variant(name, known, labels, rng, _NEARBY if nearby else 10, told)
             if made is None:
                 continue
             form, label = made
@@ -74,13 +80,13 @@ class DateManipulation:
         return tuple(members for members in claim.evidence_sets if any(map(tells, members)))
 
     def _variant(self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random, reach: int,
-                 narrow: bool) -> tuple[Variant, Label] | None:
+                 told: Collection[Span]) -> tuple[Variant, Label] | None:
         """A form with a truth that `labels` (truth to label) allows; the other truth where the form cannot have the
-        one that was drawn; with `narrow` none that is wide."""
+        one that was drawn; none that what is `told` may decide."""
         for holds in rng.sample(sorted(labels), len(labels)):
             for _ in range(3):
                 form = dates.variant(name, date, holds, rng, reach)
-                if form is not None and not (narrow and form.wide):
+                if form is not None and not (told and form.wide or any(map(form.takes_in, told))):
                     return form, labels[holds]
         return None
 
@@ -88,12 +94,11 @@ class DateManipulation:
         """The date by which forms are judged, the labels by their truth, and why."""
         verb = _once(claim.text)
         if claim.label is Label.SUPPORTS:
-            once = verb and not _ONE_OF_SEVERAL.search(claim.text)
-            labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if once else {})
+            labels = {True: Label.SUPPORTS} | ({False: Label.REFUTES} if verb and self._is_of_one(claim, verb) else {})
             return date, labels, f"the evidence supports {date.text()}"
         if claim.label is Label.REFUTES:
             actual, same_verb = self._evidence_date(claim, verb) if verb else (None, False)
-            if actual is None or date.within(actual) or actual.within(date):
+            if actual is None or date.within(actual) or actual.within(date) or not self._is_of_one(claim, verb):
                 return date, {}, ""
             whole = same_verb and self._is_whole(claim)
             labels = {False: Label.REFUTES} | ({True: Label.SUPPORTS} if whole else {})
@@ -101,6 +106,15 @@ class DateManipulation:
         if verb and self._is_dated(claim):
             return date, {}, ""
         return date, {True: Label.NOT_ENOUGH_INFO}, f"nothing decides {date.text()}"
+
+    def _is_of_one(self, claim: Claim, verb: str) -> bool:
+        """Whether the dated verb is said of one thing that the claim names, and not of some or several of a kind."""
+        place, _ = dated(claim.text)
+        said = claim.text[:place.start].rstrip() or claim.text[place.end:].lstrip(", ")
+        said = said[:said.rindex(verb)]
+        for named in reversed(self._corpus.names_in(said)):
+            said = said[:named.start] + "X" + said[named.end:]
+        return _ONE_OF_SEVERAL.search(said) is None
 
     def _is_whole(self, claim: Claim) -> bool:
         """Whether the claim says nothing but subject, verb and date, so that another date mends all of it."""
@@ -137,10 +151,12 @@ class DateManipulation:
         subject = subject_of(claim.text[place.end:].lstrip(", ") if place.start == 0 else claim.text, self._corpus)
         return subject is not None and re.match(rf"(?:(?:was|were) )?(?:\w+ )?{verb}\b", subject.predicate) is not None
 
-    def _names_dated_pages(self, claim: Claim) -> bool:
-        """Whether a page that may be meant by a name in the claim has a date."""
+    def _told(self, claim: Claim) -> set[Span]:
+        """The dates on pages that may be meant by a name in the claim, and on those of its evidence."""
         pages = {page for named in self._corpus.names_in(claim.text) for page in named.pages}
-        return any(dates.find(sentence.text) for page in pages for sentence in self._corpus.page(page).sentences)
+        pages |= {page for unit in claim.gold_ids if (page := split_sentence_id(unit)[0]) in self._corpus}
+        return {span for page in pages for sentence in self._corpus.page(page).sentences
+                for span in dates.told(readable(sentence.text))}
 
     def _is_dated(self, claim: Claim) -> bool:
         """Whether the subject's page dates some event, from which another form of an undecided date might follow."""

@@ -29,8 +29,14 @@ _FORMS = tuple(map(_pattern, (r"\bMONTH DAY ?,? YEAR", r"\bDAY(?: of)? MONTH ?,?
                               r"(?<![\w,.–-])YEAR")))
 _ORDINALS = ("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
              "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first").split()
+# What pages say of dates besides: a year in a range (`1984–89`), a decade, a century.
+_LOOSE = re.compile(r"(?<![\d,.])(?P<year>1\d{3}|20\d\d)(?:(?P<decade>'?s)|[–/-](?P<to>\d\d)(?!\d))?(?!\d)")
+_CENTURY = re.compile(rf"\b(?:(\d\d?)(?:st|nd|rd|th)|({'|'.join(_ORDINALS)}))[ -]century\b(?! BC)", re.IGNORECASE)
 _DECADES = {20: "twenties", 30: "thirties", 40: "forties", 50: "fifties", 60: "sixties", 70: "seventies",
             80: "eighties", 90: "nineties"}
+
+
+Span = tuple[tuple[int, int, int], tuple[int, int, int]]  # a first and a last day
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,22 +133,45 @@ def _is_real(date: Date) -> bool:
     return True
 
 
+def told(text: str) -> list[Span]:
+    """The spans of all dates, also of years within ranges, of decades and centuries, as short as they may be meant."""
+    spans = [(found.date.earliest, found.date.latest) for found in find(text)]
+    for match in _LOOSE.finditer(text):
+        year = int(match["year"])
+        spans.append(_years(year, year + 9 if match["decade"] else year))
+        if match["to"]:
+            end = year // 100 * 100 + int(match["to"])
+            spans.append(_years(end, end))
+    for number, word in _CENTURY.findall(text):
+        first = 100 * (int(number) - 1 if number else _ORDINALS.index(word.casefold()))
+        spans.append(_years(first + 1, first + 99))
+    return spans
+
+
+def _years(first: int, last: int) -> Span:
+    return (first, 1, 1), (last, 12, 31)
+
+
 # --- Variants -------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Variant:
-    """A phrase in place of "in DATE"; `holds` of that date, `meaning` says it plainly."""
+    """A phrase in place of "in DATE"; `holds` of that date, `meaning` says it plainly, `span` is when it may be."""
 
     name: str
     text: str
     holds: bool
     meaning: str
+    span: Span
 
     @property
     def wide(self) -> bool:
-        """Without two bounds nearby, so that much else may decide it."""
-        return self.name in ("before", "after") or " of the " not in self.text and "century" in self.text
+        """An open bound or a century: much else may decide it, and dates that lie outside it too."""
+        return self.name in ("before", "after") or _is_century(self.text)
+
+    def takes_in(self, span: Span) -> bool:
+        return self.span[0] <= span[0] and span[1] <= self.span[1]
 
 
 # The seven forms of the paper's generator; its file has all of them.
@@ -171,12 +200,14 @@ def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int =
             return None
         inside = "lies" if holds else "does not lie"
         return Variant(name, f"between {first.text()} and {last.text()}", holds,
-                       f"{date.text()} {inside} between {first.text()} and {last.text()}")
+                       f"{date.text()} {inside} between {first.text()} and {last.text()}",
+                       (first.earliest, last.latest))
     bound = date.shifted(away if (name == "before") == holds else -away)
     if bound is None:
         return None
+    span = ((-9999, 1, 1), bound.earliest) if name == "before" else (bound.latest, (9999, 12, 31))
     return Variant(name, f"{name} {bound.text()}", holds,
-                   f"{date.text()} is {'' if holds else 'not '}{name} {bound.text()}")
+                   f"{date.text()} is {'' if holds else 'not '}{name} {bound.text()}", span)
 
 
 def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: int) -> Variant | None:
@@ -188,7 +219,7 @@ def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: i
         return None
     phrase = f"{count} {date.unit}s {'before' if sign < 0 else 'after'} {anchor.text()}"
     return Variant(name, phrase, holds, f"{phrase} is {named.text()}, "
-                   + ("the date itself" if holds else f"not {date.text()}"))
+                   + ("the date itself" if holds else f"not {date.text()}"), (named.earliest, named.latest))
 
 
 def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> Variant | None:
@@ -203,7 +234,23 @@ def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> Variant |
     if not phrases:
         return None
     phrase = rng.choice(phrases)
-    return Variant(name, phrase, holds, f"{date.text()} is {'' if holds else 'not '}{phrase}")
+    return Variant(name, phrase, holds, f"{date.text()} is {'' if holds else 'not '}{phrase}", _span(phrase, year))
+
+
+def _is_century(phrase: str) -> bool:
+    return "century" in phrase and " of the " not in phrase
+
+
+def _span(phrase: str, year: int) -> Span:
+    """All years that the decade or century of `year`, so called, may take in for any reader (`_verbalised`)."""
+    count = abs(year)
+    if _is_century(phrase) or "00s" in phrase:
+        first = (count - (year < 0)) // 100 * 100
+        last = first + 100
+    else:
+        first = count // 10 * 10
+        last = first + 9 + (" decade of " in phrase)
+    return _years(first, last) if year > 0 else _years(-last, -first)
 
 
 def _digits(year: int) -> list[str]:

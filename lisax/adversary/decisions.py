@@ -11,9 +11,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Container
 from pathlib import Path
 
-from lisax.records import DataError, Label, parse_json_object, read_json_lines, write_json_lines
+from lisax.records import DataError, Label, check_id, get_field, parse_json_object, read_json_lines, write_json_lines
 
 DECISIONS = ("accept", "mend", "reject")
 
@@ -33,17 +34,22 @@ def read_attacks(path: Path) -> dict[str, dict]:
     """Rows of attacked claims by id (as a string), in the order of the file, in our layout or FEVER's."""
     rows = {}
     for line, row in read_json_lines(path):
-        for field in ("id", "claim", "label"):
-            if not isinstance(row.get(field), (str, int)):
-                raise DataError("the field is missing or no text", path=path, line=line, field=field)
-        if row["label"] not in set(Label):
-            raise DataError(f"unknown label {row['label']!r}", path=path, line=line, field="label")
-        rows[str(row["id"])] = row
+        id = check_id(row.get("id"), path=path, line=line)
+        for field in ("claim", "label"):
+            get_field(row, field, str, path=path, line=line)
+        _one_of(tuple(Label), row, "label", path, line)
+        rows[id] = row
     return rows
 
 
-def read_decisions(path: Path) -> dict[str, Decision]:
-    """Decisions by id; none where there is no file yet."""
+def _one_of(choices: tuple[str, ...], row: dict, field: str, path: Path, line: int) -> None:
+    if row[field] not in choices:
+        raise DataError(f"expected one of {', '.join(choices)}, found {row[field]!r:.80}", path=path, line=line,
+                        field=field)
+
+
+def read_decisions(path: Path, attacks: Container[str]) -> dict[str, Decision]:
+    """Decisions by id, which must be of `attacks`; none where there is no file yet."""
     if not path.is_file():
         return {}
     found: dict[str, Decision] = {}
@@ -51,12 +57,15 @@ def read_decisions(path: Path) -> dict[str, Decision]:
         if not text.endswith("\n") or not text.strip():
             continue
         row = parse_json_object(text, path=path, line=line)
-        try:
-            decision = Decision(**row)
-        except TypeError:
-            raise DataError("expected id, decision, claim, label and note", path=path, line=line) from None
-        if decision.decision not in DECISIONS:
-            raise DataError(f"expected one of {', '.join(DECISIONS)}", path=path, line=line, field="decision")
+        fields = [get_field(row, field, str, path=path, line=line) for field in ("id", "decision", "claim", "label")]
+        decision = Decision(*fields, get_field(row, "note", str, path=path, line=line, default=""))
+        if decision.id not in attacks:
+            raise DataError(f"'{decision.id}' is none of the attacks: do the two files belong together?", path=path,
+                            line=line, field="id")
+        _one_of(DECISIONS, row, "decision", path, line)
+        _one_of(tuple(Label), row, "label", path, line)
+        if not decision.claim.strip():
+            raise DataError("the text is empty", path=path, line=line, field="claim")
         found[decision.id] = decision
     return found
 
@@ -81,23 +90,28 @@ def _cut_last_line(file) -> None:
     file.truncate(file.read().rfind(b"\n") + 1)
 
 
-def accepted_ids(attacks: Path, decisions: Path | None) -> set[str] | None:
-    """Ids that a person found correct as they are: by a review or, in the FEVER 2.0 file, by its `annotation`.
-
-    None where neither says anything.
+def reviewed(attacks: Path, decisions: Path | None) -> dict[str, bool] | None:
+    """Whether a person found an attack correct as it is, of those that were decided: by a review or, in the FEVER 2.0
+    file, by its `annotation`. None where neither is there.
     """
     rows = read_attacks(attacks)
     if decisions is not None:
-        if not decisions.is_file():
-            raise DataError("no such file", path=decisions)
-        return {id for id, made in read_decisions(decisions).items() if made.decision == "accept" and id in rows}
-    annotated = {id: row["annotation"] for id, row in rows.items() if isinstance(row.get("annotation"), str)}
-    return {id for id, annotation in annotated.items() if annotation.startswith("OK")} if annotated else None
+        _must_be(decisions)
+        return {id: made.decision == "accept" for id, made in read_decisions(decisions, rows).items()}
+    return {id: row["annotation"].startswith("OK") for id, row in rows.items()
+            if isinstance(row.get("annotation"), str)} or None
+
+
+def _must_be(decisions: Path) -> None:
+    if not decisions.is_file():
+        raise DataError("no such file", path=decisions)
 
 
 def accept(attacks: Path, decisions: Path, out: Path) -> int:
     """Writes the rows that were accepted, and those that were mended with their new text and label."""
-    rows, decided = read_attacks(attacks), read_decisions(decisions)
+    _must_be(decisions)
+    rows = read_attacks(attacks)
+    decided = read_decisions(decisions, rows)
 
     def kept():
         for id, row in rows.items():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from lisax.adversary.attack import Attack, Kind
@@ -13,11 +14,25 @@ from lisax.adversary.disambiguation import Disambiguation
 from lisax.adversary.multi_hop import MultiHop
 from lisax.adversary.multi_hop_temporal import MultiHopTemporal
 from lisax.adversary.unverifiable import Unverifiable
-from lisax.records import Claim
+from lisax.records import Claim, Label
 
 # Lexical substitution has its own way in (`lexical.LexicalSearch`): it needs a vocabulary and asks a model.
 BY_RULE: dict[Kind, Callable] = {maker.kind: maker for maker in (
     Conjunction, MultiHop, Unverifiable, DateManipulation, MultiHopTemporal, Disambiguation)}
+
+
+def attackable(claims: Iterable[Claim], corpus: Corpus) -> tuple[list[Claim], int]:
+    """The claims, each with the evidence sets that the corpus has, and how many are left out: what is SUPPORTS or
+    REFUTES by no page at hand has nothing to show for the label of its attack."""
+    kept, left_out = [], 0
+    for claim in claims:
+        sets = tuple(members for members in claim.evidence_sets
+                     if all(unit.rpartition("_")[0] in corpus for unit in members))
+        if sets or claim.label in (None, Label.NOT_ENOUGH_INFO):
+            kept.append(dataclasses.replace(claim, evidence_sets=sets))
+        else:
+            left_out += 1
+    return kept, left_out
 
 
 class Maker(Protocol):

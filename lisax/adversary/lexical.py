@@ -56,6 +56,8 @@ class LexicalSearch:
                  fluency_bound: float = 0.5, edits: int = 3):
         self._corpus, self._lexicon, self._fluency, self._model = corpus, lexicon, fluency, model
         self._bound, self._edits = fluency_bound, edits
+        # Under a model: claims that it gets right, those of them with words to exchange, and those that were broken.
+        self.right = self.changeable = self.broken = 0
 
     def attacks(self, claims: Sequence[Claim], progress: Callable[[int], None] | None = None
                 ) -> Iterator[tuple[str, Attack]]:
@@ -82,8 +84,10 @@ class LexicalSearch:
         first = self._gold_shares(claims) if claims else []
         # Only claims that the model gets right can be broken.
         state = [(claim, claim.text, [], share) for claim, (share, right) in zip(claims, first) if right]
-        for _ in range(self._edits):
+        self.right += len(state)
+        for step in range(self._edits):
             choices = [self._choices(claim, text, {old for old, _ in edits}) for claim, text, edits, _ in state]
+            self.changeable += sum(map(bool, choices)) if step == 0 else 0
             flat = [_with_text(claim, text) for (claim, *_), options in zip(state, choices) for text, _ in options]
             if not flat:
                 return
@@ -97,6 +101,7 @@ class LexicalSearch:
                 new, changed, edit, right = min(rows, key=lambda row: (row[3], row[0], row[1]))
                 done = [*edits, (text[edit.start:edit.end], edit)]
                 if not right:
+                    self.broken += 1
                     yield claim, changed, done
                 elif new < share:
                     left.append((claim, changed, done, new))

@@ -1,11 +1,12 @@
 """Words and phrases that may stand for one another: WordNet where its data is installed, else from the corpus.
 
-The corpus teaches three relations, each with a reason that can be checked:
+The corpus teaches these relations, each with a reason that can be checked:
 
 - *synonym*: two verb phrases that are said of the same subjects and agree on the object nearly always. `was published
   by` and `was brought out by` agree for each book; `was born in` and `settled in` agree by chance alone. Supported
   claims are read as sentences too, for claims have phrases that pages have not.
 - *hypernym*: a page titled with a common noun says what it is: `A monster is a fictional creature`.
+- *hyponym*: the same page read the other way, `a creature` may be `a monster`.
 - *hypernym* by leaving out: `a 2004 American action film` is `an American action film`.
 """
 
@@ -50,6 +51,7 @@ class Lexicon(Protocol):
 
 # Agreement on the object, over at least so many subjects, that makes two phrases synonyms.
 AGREEMENT, SUBJECTS = 0.95, 3
+MOST_HYPONYMS = 5  # of a word, the first
 _OBJECT = re.compile(r"(?P<object>(?:the )?(?:[a-z]+ )?[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*|"
                      r"\d[\d,]*(?P<unit>(?: [a-z]+)?))\.?$")
 _MODIFIED = re.compile(r"\ban? (?:(?:19|20)\d\d|[A-Z][a-z-]+(?:an|ese|ish)(?= [a-z])(?! language)|"
@@ -66,6 +68,9 @@ class CorpusLexicon:
         self._corpus = corpus
         self._synonyms = _synonyms(_said(corpus, claims))
         self._hypernyms = dict(_hypernyms(corpus))
+        self._hyponyms: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for title, (noun, page) in self._hypernyms.items():
+            self._hyponyms[noun].append((title, page))
 
     def substitutes(self, text: str) -> list[Substitute]:
         found = []
@@ -80,6 +85,10 @@ class CorpusLexicon:
                 new = f"{article(hypernym[0])} {hypernym[0]}"
                 found.append(Substitute(match.start(), match.end(), new, Relation.HYPERNYM,
                                         f"the page {hypernym[1]} says that it is {new}"))
+            for title, page in self._hyponyms.get(match[2], ())[:MOST_HYPONYMS]:
+                new = f"{article(title)} {title}"
+                found.append(Substitute(match.start(), match.end(), new, Relation.HYPONYM,
+                                        f"the page {page} says that {new} is {match[0]}"))
         for match in _MODIFIED.finditer(text):
             nouns = match["rest"].split()
             if nouns[0] in _NO_NOUNS or match["lower"] in _DECISIVE and "character" not in nouns:
@@ -181,7 +190,7 @@ class WordNetLexicon:
                 for pos in "nva" if not ending else "nv":
                     for sense in self._wordnet.synsets(lemma, pos=pos)[:2]:
                         for relation, near in ((Relation.SYNONYM, [sense]), (Relation.HYPERNYM, sense.hypernyms()),
-                                               (Relation.HYPONYM, sense.hyponyms()[:5])):
+                                               (Relation.HYPONYM, sense.hyponyms()[:MOST_HYPONYMS])):
                             for other in near:
                                 for name in other.lemma_names():
                                     if name != lemma and name.isalpha() and name.islower():

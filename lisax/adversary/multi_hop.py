@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 
 from lisax.adversary.attack import Attack, Kind, random_of, together
 from lisax.adversary.corpus import Corpus, Named
-from lisax.adversary.prose import article, body, is_negated, readable, sentence
+from lisax.adversary.prose import body, is_negated, readable, sentence
 from lisax.adversary.statements import Phrase, Statements
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
@@ -93,6 +93,8 @@ class MultiHop:
         if (ending := self._ending_name(claim)) is None:
             return None
         about = self._corpus.about(ending[1])
+        if words(claim.text[:ending[0].start])[-1:] == [about.noun]:
+            return None  # `the climber Zolia Kresen, a climber` says it twice
         if (described := _described(about, rng, self._first_name(claim))) is None:
             return None
         phrase, units = described
@@ -158,7 +160,8 @@ class MultiHop:
                 if maker == subject.page and role not in claim.text:
                     the = f"The {role} of {name}"
                     return Attack(self.kind, (claim.id,), sentence(f"{the} {subject.predicate}"), claim.label,
-                                  together(claim.evidence_sets, ((unit,),)), f"{subject.written} -> {the}", f"{subject.written} is t{the[1:]}")
+                                  together(claim.evidence_sets, ((unit,),)), f"{subject.written} -> {the}",
+                                  f"{subject.written} is t{the[1:]}")
         return None
 
     def _works_of(self, page: str) -> list[str]:
@@ -198,16 +201,10 @@ def _described(about: Statements, rng: random.Random, subject: str) -> tuple[str
     if predicates and rng.random() < 0.7:
         said = rng.choice(predicates)
         units = tuple(dict.fromkeys((about.description.unit, said.unit)))
-        return f"{_article(about.description.text)} {'who' if about.person else 'that'} {said.text}", units
+        return f"{about.description.text} {'who' if about.person else 'that'} {said.text}", units
     if len(about.description.text.split()) < 3:
         return None  # `a country` tells nobody apart
-    return _article(about.description.text), (about.description.unit,)
-
-
-def _article(phrase: str) -> str:
-    """The description with the article that its next word asks for (pages are not always right)."""
-    rest = phrase.split(maxsplit=1)[1]
-    return f"{article(rest)} {rest}"
+    return about.description.text, (about.description.unit,)
 
 
 def _repeats(predicate: str, description: str) -> bool:

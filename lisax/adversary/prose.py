@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 
-# Vowels that sound as consonants and the reverse, which is what the article goes by.
-_AN = re.compile(r"(?:hour|honest|honou?r|heir)|(?!eu|one\b|once\b|uni(?!n|m)|us[aeiu]|ut[ei]|ufo)[aeiou]|"
+# Vowels that sound as consonants and the reverse, which is what the article goes by: `Utah`, but `unidentified`.
+_AN = re.compile(r"hour|honest|honou?r|heir|"
+                 r"(?!eu|ew|one\b|once\b|uni(?!n|mp|ma|de|ss|gn|ll)|unanim|u[fgrst][aeiou]|ubi|uk[reu])[aeiou]|"
                  r"8|1[18](?:\d\d)?(?!\d)", re.IGNORECASE)
-_AN_LETTERS = re.compile(r"[AEFHILMNORSX](?:[A-Z\d]|\b|-)")
+# Letters said one by one (`NBA`, `X-ray`), but for capitals that make a syllable (`NATO`).
+_SPELLED = re.compile(r"(?![B-DF-HJ-NP-TV-Z][AEIOU][B-DF-HJ-NP-TV-Z][A-Z])[A-Z](?![a-z]|['’][A-Z])|[a-z]-")
 
 _BEFORE_BLANK = re.compile(r" +(?=[,.;:!?)\]%]|'s\b|'s?(?= |$)|n't\b|'(?:re|ve|ll|d|m)\b)")
 _AFTER_BLANK = re.compile(r"(?<=[(\[$£]) +")
 _QUOTED = re.compile(r"(?:``|\") ?(.*?) ?(?:''|\")")
+_ARTICLE = re.compile(r"(?:the|an?) ")
 _PARENTHESES = re.compile(r" ?\([^()]*\)")
 _ABBREVIATED = re.compile(r"(?:\b(?:Jr|Sr|Inc|Ltd|Co|Corp|Bros)|(?<!\w)(?:[A-Z]\.)+[A-Z])$")
 
@@ -27,9 +30,8 @@ either almost nearly""".split())
 def article(phrase: str) -> str:
     """`a` or `an`, as the sound of the first word asks."""
     word = phrase.split(maxsplit=1)[0].strip("\"'“(")
-    if word.isupper() and len(word) > 1 or len(word) == 1 and word.isupper():
-        return "an" if _AN_LETTERS.match(word) else "a"
-    return "an" if _AN.match(word) else "a"
+    an = word[0] in "AEFHILMNORSXaefhilmnorsx" if _SPELLED.match(word) else _AN.match(word)
+    return "an" if an else "a"
 
 
 def capitalised(text: str) -> str:
@@ -37,8 +39,11 @@ def capitalised(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """`text` with a capital at its head and one full stop at its end."""
-    return capitalised(" ".join(text.split()).rstrip(" ,;.")) + "."
+    """`text` with one stop at its end, or its own `?` or `!`. An article at its head gets a capital; a name there may
+    be written small (`iPhone`)."""
+    text = " ".join(text.split()).rstrip(" ,;.")
+    text = capitalised(text) if _ARTICLE.match(text) else text
+    return text if text.endswith(("?", "!", '?"', '!"')) else f"{text}."
 
 
 def body(claim: str) -> str:

@@ -30,7 +30,7 @@ class Review:
         if attacks.resolve() == decisions.resolve():
             raise LisaxError("--out must be another file than --attacks")
         self.rows, self._path = read_attacks(attacks), decisions
-        self.decided = read_decisions(decisions)
+        self.decided = read_decisions(decisions, self.rows)
         self.token = secrets.token_urlsafe(16)
 
     def next_id(self) -> str | None:
@@ -118,7 +118,10 @@ def make_server(review: Review, port: int) -> http.server.HTTPServer:
         def log_message(self, *args) -> None:
             pass
 
-    return http.server.HTTPServer(("127.0.0.1", port), Handler)
+    try:
+        return http.server.HTTPServer(("127.0.0.1", port), Handler)
+    except (OSError, OverflowError) as error:
+        raise LisaxError(f"cannot serve on port {port}: {error}; --port takes another") from None
 
 
 def serve(attacks: Path, decisions: Path, port: int) -> int:

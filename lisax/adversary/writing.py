@@ -17,18 +17,27 @@ from pathlib import Path
 
 from lisax.adversary.attack import FEVER2_NAMES, Attack
 from lisax.adversary.corpus import Corpus
-from lisax.records import Document, Label, LisaxError, atomic_write, split_sentence_id, write_json
+from lisax.records import DataError, Document, Label, LisaxError, atomic_write, split_sentence_id, write_json
 
 LAYOUTS = {"plain": ("claims.{split}.jsonl", "pages.jsonl"), "fever": ("{split}.jsonl", "wiki-pages.jsonl")}
+SUMMARY = "attacks.json"
 # Ids in the official layout are numbers; the authors' own begin here.
 FIRST_FEVER_ID = 500_000
+
+
+class NoAttacks(LisaxError):
+    """Not one attack could be made."""
 
 
 def write_folder(out: Path, attacks: Mapping[str, Iterable[tuple[str, Attack]]], corpus: Corpus, *,
                  layout: str = "plain", pages: bool = True, settings: Mapping | None = None) -> dict:
     """Writes (id, attack) by split and, with `pages`, the corpus beside them; returns what `attacks.json` holds:
-    counts by split, kind and label. No attack at all is an error, and nothing is written then."""
+    counts by split, kind and label, and the files. No attack at all is an error, and nothing is written then.
+
+    Files of an earlier run that this one does not write again are removed: read beside these, they would be taken for
+    a part of them."""
     claim_name, page_name = LAYOUTS[layout]
+    before = _files_before(out)
     counts: dict[str, dict[str, Counter]] = {}
     fever_ids = itertools.count(FIRST_FEVER_ID)
     with contextlib.ExitStack() as stack:
@@ -43,14 +52,33 @@ def write_folder(out: Path, attacks: Mapping[str, Iterable[tuple[str, Attack]]],
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
                 of_split.setdefault(str(attack.kind), Counter())[str(attack.label)] += 1
         if not counts:
-            raise LisaxError("none of the claims allows any of these kinds of attack: nothing was written")
+            raise NoAttacks("none of the claims allows any of these kinds of attack: nothing was written")
         if pages:
             file = stack.enter_context(atomic_write(out / page_name))
             for row in map(_page_row if layout == "plain" else _wiki_row, corpus.documents()):
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    summary = {"layout": layout, **(settings or {}), "counts": counts}
-    write_json(out / "attacks.json", summary)
+    files = [claim_name.format(split=split) for split in counts] + [page_name] * pages
+    for name in before - set(files):
+        (out / name).unlink(missing_ok=True)
+    summary = {"layout": layout, **(settings or {}), "counts": counts, "files": files}
+    write_json(out / SUMMARY, summary)
     return summary
+
+
+def _files_before(out: Path) -> set[str]:
+    """Names of the files that the `attacks.json` of an earlier run lists."""
+    path = out / SUMMARY
+    if not path.is_file():
+        return set()
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        # Those of before there was a list: the claims alone, for the pages may be anybody's.
+        claims, _ = LAYOUTS[summary["layout"]]
+        names = summary.get("files") or [claims.format(split=split) for split in summary["counts"]]
+        return {Path(name).name for name in names}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise DataError("expected what `lisax attack` writes beside its claims: choose another folder, or remove the "
+                        "file", path=path) from None
 
 
 def _about(attack: Attack) -> dict:
@@ -77,7 +105,8 @@ def _fever_unit(unit: str, corpus: Corpus) -> list:
 
 
 def _page_row(document: Document) -> dict:
-    return {"id": document.original_id or document.id, "title": document.title, "sentences": _texts(document)} | (
+    """With our id, as the evidence in the claims has it; FEVER's own may be decomposed (NFD) or hold white space."""
+    return {"id": document.id, "title": document.title, "sentences": _texts(document)} | (
         {"redirects": list(document.redirects)} if document.redirects else {})
 
 

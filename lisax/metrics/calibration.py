@@ -1,12 +1,13 @@
 """How far a verdict's probability can be believed: reliability bins, expected calibration error, Brier score.
 
-The confidence of a verdict is the probability of the label that it gives.
+The confidence of a verdict is the probability of the label that it gives. Where the temporal step overrode the
+verifier's label no probability belongs to the verdict: it is left out and counted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.records import LABELS, Claim, Verdict
 
@@ -14,27 +15,41 @@ BINS = 10
 
 
 def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bins: int = BINS) -> dict | None:
-    """`expected_error` (ECE), `brier` (sum over labels, 0 to 2), `verdicts` counted, and `bins`.
+    """`expected_error` (ECE), `brier` (sum over labels, 0 to 2), `verdicts` counted, those `overridden`, and `bins`.
 
     Over the claims whose verdict carries probabilities; None where there is none.
     """
-    counted = [i for i in claims if i in verdicts and not any(map(math.isnan, verdicts[i].probabilities))]
+    counted = [i for i in claims if i in verdicts and _is_confident(verdicts[i])]
     if not counted:
         return None
     rows = reliability({i: claims[i] for i in counted}, verdicts, bins)
     brier = sum((probability - (label == claims[i].label)) ** 2
                 for i in counted for label, probability in zip(LABELS, verdicts[i].probabilities, strict=True))
     return {"expected_error": expected_error(rows), "brier": brier / len(counted), "verdicts": len(counted),
-            "bins": rows}
+            "overridden": overridden(verdicts[i] for i in claims if i in verdicts), "bins": rows}
+
+
+def overridden(verdicts: Iterable[Verdict]) -> int:
+    """How many verdicts have another label than their verifier gave."""
+    return sum(map(_is_overridden, verdicts))
+
+
+def _is_overridden(verdict: Verdict) -> bool:
+    return (verdict.temporal or {}).get("verifier_label", verdict.label) != verdict.label
+
+
+def _is_confident(verdict: Verdict) -> bool:
+    return not _is_overridden(verdict) and not any(map(math.isnan, verdict.probabilities))
 
 
 def reliability(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bins: int = BINS) -> list[dict]:
     """Equal-width bins of confidence in [low, high), the last with 1: {"low", "high", "count", "confidence",
-    "accuracy"}, the latter two means, None in an empty bin. Verdicts without probabilities are left out."""
+    "accuracy"}, the latter two means, None in an empty bin. Verdicts without probabilities, or overridden, are left
+    out."""
     members: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
     for claim_id, claim in claims.items():
         verdict = verdicts.get(claim_id)
-        if verdict is None or any(map(math.isnan, verdict.probabilities)):
+        if verdict is None or not _is_confident(verdict):
             continue
         confidence = verdict.probabilities[LABELS.index(verdict.label)]
         members[max(0, min(int(confidence * bins), bins - 1))].append((confidence, verdict.label == claim.label))

@@ -177,7 +177,7 @@ def _potency(args: argparse.Namespace) -> dict:
     import dataclasses
 
     from lisax.adversary.attack import kind_name
-    from lisax.adversary.decisions import accepted_ids
+    from lisax.adversary.decisions import reviewed
     from lisax.corpora.fever import read_predictions
     from lisax.metrics import fever, potency
 
@@ -190,7 +190,7 @@ def _potency(args: argparse.Namespace) -> dict:
         with _naming(path):
             fever.check_pairs(claims, verdicts)
         systems[path.stem if path.stem not in systems else str(path)] = verdicts
-    return {"potency": potency.potency(claims, systems, accepted_ids(args.gold, args.decisions))}
+    return {"potency": potency.potency(claims, systems, reviewed(args.gold, args.decisions))}
 
 
 def _text(args: argparse.Namespace) -> dict:

@@ -1,7 +1,7 @@
 """Potency of adversarial claims against systems, as the FEVER 2.0 shared task and DeSePtion's tables 2 and 3 count.
 
 - *Potency* of a set against one system is 1 − its FEVER score; against several, the mean over systems.
-- *Correct rate* is the share of instances that a person accepted.
+- *Correct rate* is the share of instances that a person accepted, of those that were reviewed.
 - *Adjusted potency* is potency × correct rate, which is how the published figures come about (68.51 % × 81.44 % =
   55.79 %). `accepted_potency` is the potency of the accepted instances alone.
 
@@ -29,29 +29,30 @@ def breaks(claims: Claims, systems: Sequence[Mapping[str, Verdict]]) -> dict[str
 
 
 def potency(claims: Claims, systems: Mapping[str, Mapping[str, Verdict]],
-            accepted: Collection[str] | None = None) -> dict:
+            reviewed: Mapping[str, bool] | None = None) -> dict:
     """Figures over all claims, `by_kind`, each also by label, and the potency against each system in `by_system`.
 
-    `accepted`: ids of the instances found correct; without it, those figures are None.
+    `reviewed`: whether an instance was found correct, by id; where none was reviewed, those figures are None.
     """
     broken = breaks(claims, list(systems.values()))
     kinds: dict[str, list[str]] = {}
     for i, claim in claims.items():
         kinds.setdefault(claim.kind or "other", []).append(i)
-    return _figures(claims, broken, list(claims), accepted) | {
-        "by_kind": {kind: _figures(claims, broken, ids, accepted) for kind, ids in sorted(kinds.items())},
+    return _figures(claims, broken, list(claims), reviewed or {}) | {
+        "by_kind": {kind: _figures(claims, broken, ids, reviewed or {}) for kind, ids in sorted(kinds.items())},
         "by_system": {name: _mean(breaks(claims, [verdicts]), claims) for name, verdicts in systems.items()},
     }
 
 
 def _figures(claims: Claims, broken: Mapping[str, float], ids: Sequence[str],
-             accepted: Collection[str] | None) -> dict:
+             reviewed: Mapping[str, bool]) -> dict:
     raw = _mean(broken, ids)
-    good = None if accepted is None else [i for i in ids if i in accepted]
-    rate = None if good is None else len(good) / len(ids)
+    decided = [i for i in ids if i in reviewed]
+    good = [i for i in decided if reviewed[i]]
+    rate = len(good) / len(decided) if decided else None
     by_label = {str(label): [i for i in ids if claims[i].label is label] for label in LABELS}
     return {
-        "claims": len(ids), "potency": raw, "correct_rate": rate,
+        "claims": len(ids), "potency": raw, "reviewed": len(decided), "correct_rate": rate,
         "adjusted_potency": None if rate is None else raw * rate,
         "accepted_potency": _mean(broken, good) if good else None,
         "by_label": {label: {"claims": len(of), "potency": _mean(broken, of) if of else None}

@@ -124,7 +124,8 @@ class Report:
 
     `curves`: stage to the lines of its `train_log.jsonl` ({"step", "kind": "train" | "dev", scalars}).
     `confusion`: counts by gold label (rows) and predicted label (columns), both in the order of `LABELS`.
-    `reliability`: bins {"low", "high", "count", "confidence", "accuracy"}, as `metrics.calibration` gives them.
+    `reliability`: bins {"low", "high", "count", "confidence", "accuracy"}, as `metrics.calibration` gives them;
+    `overridden`: how many verdicts it leaves out because dates decided them.
     `recall_curves`: name to (k to recall@k). `result_tables`, `line_charts` (title to `charts.Chart`) and `heatmaps` are
     what a pipeline has to show of its own; `tiles` (name, figure) stand at the top instead of the best row's. `facts`: names to values (seed, versions, {"stage": seconds}).
     """
@@ -137,6 +138,7 @@ class Report:
     curves: Mapping[str, Sequence[Mapping[str, Any]]] = dataclasses.field(default_factory=dict)
     confusion: Sequence[Sequence[int]] = ()
     reliability: Sequence[Mapping[str, float]] = ()
+    overridden: int = 0
     recall_curves: Mapping[str, Mapping[int, float]] = dataclasses.field(default_factory=dict)
     claims: Sequence[ClaimView] = ()
     result_tables: Sequence[ResultTable] = ()

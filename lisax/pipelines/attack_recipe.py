@@ -19,6 +19,8 @@ class AttackRecipe:
     def check_attacks(self) -> None:
         if not 0 <= self.attacked_share < 1:
             raise LisaxError(f"attacked_share must be at least 0 and below 1, found {self.attacked_share}")
+        if self.attacked_claims is not None and self.attacked_claims < 1:
+            raise LisaxError(f"attacked_claims must be at least 1, or None for all, found {self.attacked_claims}")
 
     @property
     def attacked_roles(self) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def _report(run: Deseption, figures: Mapping) -> Report:
         result_tables=tables, tiles=[(name, found["fever_score"]) for name, found in _tiles(figures)],
         tiles_of="FEVER score", curves=reporting.training_curves(run, run.recipe.train),
         confusion=fever_metrics.confusion(labelled, chosen), reliability=calibration.reliability(labelled, chosen),
-        claims=_views(run, best),
+        overridden=calibration.overridden(chosen.values()), claims=_views(run, best),
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]})
 
 

@@ -98,7 +98,8 @@ def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]],
 def judge_dates(verdicts: Iterable[Verdict], claims: Mapping[str, Claim], lookup: sampling.Lookup) -> Iterator[Verdict]:
     """The temporal step after a verifier, anybody's: its label gives way where dates of claim and evidence decide.
 
-    `Verdict.temporal` then has the ruling, with the verifier's label beside it.
+    `Verdict.temporal` then has the ruling, with the verifier's label beside it; the probabilities stay the verifier's,
+    and calibration leaves a verdict out whose label was overridden.
     """
     for verdict in verdicts:
         passages = [passage for unit in verdict.evidence if (passage := lookup(unit))]

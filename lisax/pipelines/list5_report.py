@@ -94,6 +94,7 @@ def _report(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdic
         selection_rows=[*selection_rows, *LIST5_SELECTION], verdict_rows=[*verdict_rows, *LIST5_VERDICTS],
         curves=reporting.training_curves(run, (*run.recipe.rankers, *run.recipe.labellers)),
         confusion=matrix, reliability=reliability, recall_curves=recall_curves,
+        overridden=calibration.overridden(chosen.values()),
         result_tables=attack_tables(figures["attacks"], ROWS), claims=_views(run, claims, chosen, selections, best),
         facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]})
 

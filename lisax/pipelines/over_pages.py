@@ -93,22 +93,26 @@ class PagePipeline(Pipeline):
 
     def _attack(self) -> None:
         from lisax.adversary.corpus import Corpus
-        from lisax.adversary.kinds import attacks
+        from lisax.adversary.kinds import attackable, attacks
         from lisax.adversary.writing import write_folder
 
         corpus, made = Corpus(self.index.pages.page, map(self.index.pages.page, self.index.pages)), {}
+        left_out = {}
         for role in self.recipe.attacked_roles:
             claims = list(self.claims_of_data[role].values())
-            say(f"  {role}")
-            with counting(len(claims), "claims") as advance:
-                found = list(attacks(claims, corpus, seed=self.recipe.seed, progress=advance))
+            kept, left_out[role] = attackable(claims, corpus)
+            say(f"  {role}" + (f", {left_out[role]:,} claims without evidence in the corpus left out" if left_out[role]
+                               else ""))
+            with counting(len(kept), "claims") as advance:
+                found = list(attacks(kept, corpus, seed=self.recipe.seed, progress=advance))
             if role == TRAIN:
                 wanted = round(len(claims) * self.recipe.attacked_share / (1 - self.recipe.attacked_share))
                 found = _of_every_kind(found, wanted)
             elif self.recipe.attacked_claims is not None:
                 found = _of_every_kind(found, None, self.recipe.attacked_claims)
             made[role] = found
-        write_folder(self.out / "attacks", made, corpus, pages=False, settings={"seed": self.recipe.seed})
+        write_folder(self.out / "attacks", made, corpus, pages=False,
+                     settings={"seed": self.recipe.seed, "left_out": left_out})
 
     def tell_gaps(self) -> None:
         """A corpus may lack what claims cite, as FEVER's does; such claims cannot be scored as found."""

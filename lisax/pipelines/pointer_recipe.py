@@ -65,6 +65,8 @@ class PointerRecipe(AttackRecipe):
             raise LisaxError(f"PointerRecipe.hops must be 1 or 2, found {self.hops}")
         if not 0 < self.documents <= self.candidates:
             raise LisaxError(f"PointerRecipe.documents is {self.documents}: from 1 to the {self.candidates} candidates")
+        if self.sentences < 1:
+            raise LisaxError(f"PointerRecipe.sentences must be at least 1, found {self.sentences}")
         if not 0 < self.validation_share < 1:
             raise LisaxError(f"PointerRecipe.validation_share must lie between 0 and 1, found {self.validation_share}")
 

@@ -64,6 +64,22 @@ def test_search_gives_up_after_its_edits_and_on_claims_that_are_wrong_already():
     assert run(search(lexicon, model()), label=R) == []
 
 
+def test_a_refuted_claim_is_refuted_of_what_is_less_general_too():
+    page = Document("Monster", "Monster", (Sentence("Monster", 0, "A monster is a fictional creature ."),))
+    lexicon = CorpusLexicon(Corpus({"Monster": page}.__getitem__, [page]))
+    attack, = run(search(lexicon), label=R, text="Ann is a creature.")
+    assert (attack.text, attack.label) == ("Ann is a monster.", R)
+    for label in (S, N):
+        assert run(search(lexicon), label=label, text="Ann is a creature.") == []
+
+
+def test_the_search_counts_what_a_model_stands():
+    made = search(Words(("great", "huge"), ("old", "ancient")), model(), edits=1)
+    claims = [Claim(str(n), text, label, (("Ann_0",),)) for n, (text, label) in enumerate(
+        [("Ann is a great singer.", S), ("Ann sings.", S), ("Ann is a great singer.", R)])]
+    assert list(made.attacks(claims)) == [] and (made.right, made.changeable, made.broken) == (2, 1, 0)
+
+
 def test_fluency_bounds_the_search():
     lexicon = Words(("great", "huge"), ("old", "ancient"))
     assert run(search(lexicon, model(), bound=0.01)) == []
@@ -103,6 +119,8 @@ def test_common_nouns_of_pages_give_hypernyms():
     lexicon = CorpusLexicon(Corpus({"Monster": page}.__getitem__, [page]))
     edit, = lexicon.substitutes("Godzilla is a monster.")
     assert (edit.new, edit.relation) == ("a creature", Relation.HYPERNYM) and "Monster" in edit.reason
+    edit, = lexicon.substitutes("Ann is a creature.")
+    assert (edit.new, edit.relation) == ("a monster", Relation.HYPONYM) and "Monster" in edit.reason
 
 
 @pytest.mark.parametrize("family, expected", [(Family.LABEL_POINTWISE, [0.6, 0.3, 0.9]),

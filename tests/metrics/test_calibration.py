@@ -1,3 +1,4 @@
+import dataclasses
 import math
 
 import pytest
@@ -27,6 +28,16 @@ def test_by_hand():
     assert figures["expected_error"] == pytest.approx(abs(2.86 - 2) / 4 + 0.55 / 4)
     assert figures["brier"] == pytest.approx((0.005 + 0.91**2 * 2 + 0 + 0.3**2 + 0.55**2 + 0.25**2) / 4)
     assert figures["verdicts"] == 4
+
+
+def test_overridden_verdicts_are_left_out_and_counted():
+    claims, verdicts = pair((0, 0, (0.9, 0.1, 0.0)), (1, 1, (0.9, 0.1, 0.0)), (1, 1, (0.2, 0.8, 0.0)))
+    for i, said in (("1", "SUPPORTS"), ("2", "REFUTES")):  # the second ruling agrees with the verifier
+        verdicts[i] = dataclasses.replace(verdicts[i], temporal={"verifier_label": said})
+    assert [row["count"] for row in reliability(claims, verdicts)] == [0] * 8 + [1, 1]
+    figures = calibration(claims, verdicts)
+    assert (figures["verdicts"], figures["overridden"]) == (2, 1)
+    assert figures["brier"] == pytest.approx((0.02 + 0.08) / 2)
 
 
 def test_without_probabilities_there_is_none():

@@ -29,7 +29,7 @@ GOOD = {i: verdict(i, one.label) for i, one in CLAIMS.items()}
 def test_by_kind_label_and_system():
     # Right label without evidence is a break; the third claim needs no evidence.
     poor = GOOD | {"1": verdict("1", S, evidence=False), "3": verdict("3", S)}
-    figures = potency(CLAIMS, {"good": GOOD, "poor": poor}, accepted={"1", "3"})
+    figures = potency(CLAIMS, {"good": GOOD, "poor": poor}, reviewed={"1": True, "2": False, "3": True})
     assert figures["potency"] == pytest.approx(1 / 3)
     assert figures["by_system"] == {"good": 0, "poor": pytest.approx(2 / 3)}
     assert figures["correct_rate"] == pytest.approx(2 / 3) and figures["adjusted_potency"] == pytest.approx(2 / 9)
@@ -40,6 +40,16 @@ def test_by_kind_label_and_system():
     assert date["by_label"]["NOT ENOUGH INFO"]["potency"] is None
 
 
+def test_the_correct_rate_is_over_what_was_reviewed():
+    figures = potency(CLAIMS, {"good": GOOD}, reviewed={"1": True})
+    assert (figures["reviewed"], figures["correct_rate"]) == (1, 1)
+    unseen = figures["by_kind"]["conjunction"]
+    assert (unseen["reviewed"], unseen["correct_rate"], unseen["adjusted_potency"]) == (0, None, None)
+    for none in (None, {}):
+        figures = potency(CLAIMS, {"good": GOOD}, reviewed=none)
+        assert (figures["reviewed"], figures["correct_rate"], figures["adjusted_potency"]) == (0, None, None)
+
+
 # FEVER 2.0, results: instances, raw potency, correct rate, potency, over its eight systems.
 @pytest.mark.parametrize("instances, raw, rate, adjusted", [
     (79, 78.80, 84.81, 66.83), (501, 68.51, 81.44, 55.79), (102, 79.66, 64.71, 51.54), (498, 60.34, 82.33, 49.68)])
@@ -47,8 +57,7 @@ def test_published_figures(instances, raw, rate, adjusted):
     claims = {str(i): claim(str(i), S) for i in range(instances)}
     broken = round(raw / 100 * instances * 8)
     systems = {str(s): {i: verdict(i, S if 8 * int(i) + s >= broken else R) for i in claims} for s in range(8)}
-    accepted = set(list(claims)[:round(rate / 100 * instances)])
-    figures = potency(claims, systems, accepted)
+    figures = potency(claims, systems, {i: int(i) < round(rate / 100 * instances) for i in claims})
     assert 100 * figures["potency"] == pytest.approx(raw, abs=0.1)
     assert 100 * figures["correct_rate"] == pytest.approx(rate, abs=0.005)
     assert 100 * figures["adjusted_potency"] == pytest.approx(adjusted, abs=0.1)

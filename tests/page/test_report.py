@@ -1,6 +1,7 @@
 """The report: hostile strings stay strings, nothing comes from outside, tables stand without a script."""
 
 import base64
+import dataclasses
 import hashlib
 import math
 import tomllib
@@ -83,6 +84,11 @@ def test_it_reads_without_a_script_and_for_a_screen_reader():
 def test_a_gold_sentence_is_told_by_more_than_colour():
     html = render(report())
     assert html.count("★ gold") == 2 * 12 and html.count('class="gold"') == 2 * 12
+
+
+def test_verdicts_that_the_reliability_diagram_leaves_out_are_counted():
+    assert "overrode" not in render(report())
+    assert "because dates overrode them: 1,200" in render(dataclasses.replace(report(), overridden=1200))
 
 
 def test_parts_without_data_are_absent():
