@@ -53,7 +53,21 @@ def test_commas_inside_cells_do_not_win():
     assert csv_tables.separator("") == ","
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name, content, expected", [
+    ("a.tsv", "name\tcity, country\nAda\tTarn, Norway\n", [("name", "city, country"), ("Ada", "Tarn, Norway")]),
+    ("a.TSV", "a,b\n1,2\n", [("a,b",), ("1,2",)]),
+    ("a.csv", "sep=;\r\na,b;c\r\n1,2;3\r\n", [("a,b", "c"), ("1,2", "3")]),
+    ("a.csv", "sep=\t\na,b\tc\n1,2\t3\n", [("a,b", "c"), ("1,2", "3")]),
+    ("a.csv", "quote\nHello; world\nTo be; or not\n", [("quote",), ("Hello; world",), ("To be; or not",)]),
+    ("a.csv", "colour\n#ff0000\n#00ff00\n", [("colour",), ("#ff0000",), ("#00ff00",)]),
+    ("a.csv", "# of cats\n#1\n#2\n", [("# of cats",), ("#1",), ("#2",)]),
+    ("a.csv", ",\n1,2\n", [("", ""), ("1", "2")]),
+])
+def test_what_says_the_separator_and_the_header(tmp_path, name, content, expected):
+    assert grid(read_csv(tmp_path / name, content)[0]) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_marked_encodings(tmp_path, encoding):
     assert grid(read_csv(tmp_path / "a.csv", "é,b\n1,2\n".encode(encoding))[0]) == [("é", "b"), ("1", "2")]
 
@@ -84,6 +98,7 @@ def test_large_tables_are_ordinary(tmp_path):
 
 @pytest.mark.parametrize("content, said", [
     (b"", "a.csv: the file is empty"), (b"\n \n", "a.csv: the file is empty"),
+    (b",,\n", "a.csv: the file is empty"), (b'sep=;\na;b\n1;"x\n2;y', "a.csv:3: .* a quote of this row"),
     (b"a,b\n\xe9,2\n", "a.csv: not UTF-8 .*iconv -f latin1"),
     (b'a,b\n1,"x"\n2,"x\n3,y\n4,z', "a.csv:3: not separated values: a quote of this row is never closed"),
     (b'a,b\n"' + b"x" * (1 << 24) + b"x", "a.csv:2: not separated values: field larger"),
