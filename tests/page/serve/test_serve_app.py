@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import re
+import shutil
 import threading
 import time
 import zipfile
@@ -23,7 +24,7 @@ from lisax.page.serve.limits import Limits
 from lisax.page.serve.store import Store
 from lisax.page.serve.worker import Worker
 from lisax.records import DataError, Table
-from lisax.retrieval import table_text
+from lisax.retrieval import table_text, tables
 
 QUESTION = "What is the city of Mara Velin?"
 
@@ -106,6 +107,34 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
 
     number = page.store.feedback()[0].id
     assert "3 kept" in words(shown(browser.fill(f"/feedback/{number}/remove")))
+
+
+def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_of_these(tmp_path, made):
+    """An index is built anew in its place, with the same ids."""
+    def opened(rows: list[tuple[str, str]]):
+        made_of = [Table("t", "People", ("name", "city"), tuple(rows))]
+        shutil.rmtree(tmp_path / "index", ignore_errors=True)
+        table_text.build_index(made_of, tmp_path / "index")
+        tables.build_index(made_of, tmp_path / "index", tables.Strategy.ENTITY_CHAR_23)
+        return open_page(tmp_path / "state", tmp_path / "index", made)
+
+    page = opened([("Ada", "Tarn"), ("Bo", "Lund")])
+    browser = Browser(page)
+    address, claim = (browser.ask("Ada lived in Tarn", kind).url.path for kind in ("question", "claim"))
+    browser.fill(f"{address}/feedback", say="cell right", table="t", row="1", column="2")
+    browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="SUPPORTS", evidence="t")
+    assert "cell “Tarn” (row 1, column 2 of t) is right" in words(shown(browser.get("/feedback")))
+    page.close()
+    page = opened([("Bo", "Lund"), ("Ada", "Tarn")])
+    browser = Browser(page)
+    gathered = export.gather(page.store.feedback(), page.library, page.engine)
+    assert gathered.skipped == {export.CHANGED: 2} and not gathered.questions and not gathered.table_claims
+    listed = words(shown(browser.get("/feedback")))
+    assert "cell (row 1, column 2 of t) (which has changed since, or is gone) is right" in listed
+    assert "by tables on evidence (which has changed since, or is gone) should be: supports" in listed
+    assert "1 of the 1 tables that were found" in words(shown(browser.get(address)))
+    assert "have changed since, or are gone: 1" in words(shown(browser.get(claim)))
+    page.close()
 
 
 def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, page):
