@@ -268,6 +268,22 @@ def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made
     assert browser.fill("/corpora/index/remove").status_code == 400
 
 
+def test_a_corpus_that_something_was_said_of_is_not_removed_by_a_slip(browser, page):
+    browser.fill("/corpora", name="Lakes", files=[("files", ("lakes.csv", b"lake,depth\nMira,40\n"))])
+    corpus = list(page.library)[-1].id
+    address = browser.ask("How deep is the Mira?", corpus=corpus).url.path
+    browser.fill(f"{address}/feedback", say="cell right", table="1-lakes", row="1", column="2")
+    browser.fill(f"{address}/feedback", say="table right", table="1-lakes")
+    assert "Not in it" not in words(shown(browser.get("/feedback")))
+    assert "and what was said of 1 of its answers" in words(shown(browser.get("/corpora")))
+    refused = browser.fill(f"/corpora/{corpus}/remove")
+    assert refused.status_code == 400 and "What was said of 1 answers" in words(shown(refused))
+    assert page.library.get(corpus) is not None
+    assert browser.fill(f"/corpora/{corpus}/remove", without="1").status_code == 200
+    assert page.library.get(corpus) is None
+    assert f"Not in it: 2 {export.GONE}." in words(shown(browser.get("/feedback")))
+
+
 @pytest.mark.parametrize(("name", "content", "complaint"), [
     ("x.exe", b"MZ", "not a table that can be read"), ("x.csv", b"", "empty"),
     ("x.csv", b"a,b\n", "no table with a row"),
