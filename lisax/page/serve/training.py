@@ -66,7 +66,7 @@ class Run:
 
 class Training:
     def __init__(self, folder: Path):
-        self.folder, self._lock = folder, threading.Lock()
+        self.folder, self._lock = folder.resolve(), threading.Lock()  # `run.gin` is for any working folder
         self._process: subprocess.Popen | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
