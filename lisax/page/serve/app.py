@@ -262,9 +262,11 @@ def _add_training(app: FastAPI, page: Page) -> None:
     @app.get("/training")
     def listed(request: Request) -> Response:
         gathered = export.gather(page.store.feedback(), page.library, page.engine)
-        trainable = [(role, len(getattr(gathered, need.member)), need.words)
-                     for role, need in training.NEEDS.items() if role in page.engine.models]
-        return page.render(request, "training.html", trainable=trainable, steps=training.STEPS,
+        loaded = [role for role in training.NEEDS if role in page.engine.models]
+        trainable = [(role, len(getattr(gathered, training.NEEDS[role].member)), training.NEEDS[role].words)
+                     for role in loaded if training.is_trainable(page.engine.models[role])]
+        elsewhere = [role for role in loaded if not training.is_trainable(page.engine.models[role])]
+        return page.render(request, "training.html", trainable=trainable, elsewhere=elsewhere, steps=training.STEPS,
                            most_steps=training.MOST_STEPS, **values())
 
     @app.get("/training/progress")

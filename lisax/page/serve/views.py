@@ -80,7 +80,8 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictShown:
-    """`changed`: how much of the evidence is left out, as the corpus no longer has it as it was."""
+    """`evidence` has the strongest first where it has scores, and is as retrieved where not. `changed`: how much of it
+    is left out, as the corpus no longer has it as it was."""
 
     source: str
     label: Label
@@ -88,6 +89,10 @@ class VerdictShown:
     evidence: list[Evidence]
     changed: int
     said: Feedback | None
+
+    @property
+    def is_scored(self) -> bool:
+        return all(unit.score is not None for unit in self.evidence)
 
     @property
     def by(self) -> str:
@@ -201,7 +206,7 @@ def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evide
                                       _stands(passage.source, unit, evidence)))
         elif (passage := engine.sentences(corpus).lookup(unit)) is not None:
             shown.append(Evidence(unit, passage.title, passage.text, None, score))
-    return shown
+    return sorted(shown, key=lambda evidence: -(evidence.score or 0.0))
 
 
 def described(one: Feedback, corpus: Corpus | None, engine: Engine) -> str:
