@@ -22,7 +22,7 @@ from lisax.corpora.table_predictions import TableVerdict, read_predictions, writ
 from lisax.formats.families import Family, encode
 from lisax.metrics import tables as figures
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
-from lisax.pipelines.fusion_model import FusionModel
+from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.pipelines.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.pipelines.stages import counting, say
 from lisax.pipelines.table_inference import judged, verdicts_of
@@ -33,6 +33,7 @@ from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
 from lisax.retrieval.runs import read_run, write_run
 from lisax.retrieval.table_store import TableStore
+from lisax.runtime.checkpoints import add_to_card, resolve_checkpoint
 from lisax.sampling import table_examples
 from lisax.sampling.examples import ranked_ids
 from lisax.sampling.table_examples import CLOSED, DEPTHS, TableExample
@@ -281,6 +282,9 @@ class OpenTables(Pipeline):
                          sufficiency=scorer.sufficiency(scores.probabilities))
                 file.write(buffer.getvalue())
         threshold = self.threshold(model)
+        if threshold is not None:
+            add_to_card(resolve_checkpoint(self.model_dir(model)),
+                        {"decision": Decision(threshold, self.undecided_claims)._asdict()})
         self._write(model, examples, *judged(scores.probabilities, self.sufficiency(model, REPORT),
                                               threshold if self.undecided_claims else None))
         if model == self.recipe.closest_to_gold:

@@ -11,6 +11,7 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.pipelines.open_tables import ORACLE, OpenTables
 from lisax.pipelines.table_inference import judged
 from lisax.pipelines.table_recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
@@ -147,6 +148,26 @@ def test_export_retrieve_and_verify_by_hand(finished, model):
         row = json.loads(line)
         assert rows[row["id"]]["predicted_evidence"] == row["predicted_evidence"]
         assert rows[row["id"]]["label_probabilities"] == pytest.approx(row["label_probabilities"], abs=1e-5)
+
+
+def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished):
+    folder, _ = finished
+    main(["export", "--checkpoint", str(folder / "out" / "models" / "joint_top3"), "--out", str(folder / "decides")])
+    chosen = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"]["threshold"]
+    assert FusionModel(folder / "decides").decision == (None if chosen is None else Decision(chosen, False))
+    card = folder / "decides" / "model.json"
+    card.write_text(json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": True}}))
+    claims = str(folder / "world" / "table_claims.test.jsonl")
+    main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(folder / "deciding")])
+    main(["retrieve", "--index", str(folder / "deciding"), "--claims", claims, "--out", str(folder / "deciding.trec")])
+
+    def labels(*given: str) -> set[str]:
+        assert main(["verify", "--checkpoint", str(folder / "decides"), "--index", str(folder / "deciding"),
+                     "--claims", claims, "--run", str(folder / "deciding.trec"),
+                     "--out", str(folder / "decided.jsonl"), *given]) == 0
+        return {row["predicted_label"] for row in map(json.loads, (folder / "decided.jsonl").read_text().splitlines())}
+
+    assert labels() == {"NOT ENOUGH INFO"} and labels("--threshold=-inf") <= {"SUPPORTS", "REFUTES"}
 
 
 def test_a_bundle_in_python(finished):

@@ -264,8 +264,10 @@ class Engine:
         if not run[claim.id]:  # nothing is read, and nothing said of it: as of text
             return {"source": TABLES, "label": str(Label.NOT_ENOUGH_INFO), "probabilities": [0.0, 0.0, 1.0],
                     "evidence": [], "scores": [], "candidates": []}
+        decision = getattr(model, "decision", None)  # people ask what no table decides, whatever it was trained on
         (found,) = table_inference.verify(
             model, [claim], run, self.tables(corpus).get, depth=model.tables,
+            threshold=None if decision is None else decision.threshold,
             columns=lambda table, asked: index.columns(table, spans(asked), self.depths.columns))
         return _verdict(TABLES, found.verdict, run[claim.id])
 

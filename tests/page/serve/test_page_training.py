@@ -106,7 +106,8 @@ def test_a_relative_folder_is_written_in_full(stand_in, checkpoint, monkeypatch)
     run = trainings.start(PARTS, checkpoint, asked(), 10)
     until(lambda: not trainings.is_running)
     gin = (stand_in / "training/1/run.gin").read_text()
-    assert f"MODEL_DIR = '{stand_in}/training/1/model'" in gin and f"LISAX_TASKS={stand_in}/training/1/dataset.json" in gin
+    assert f"MODEL_DIR = '{stand_in}/training/1/model'" in gin
+    assert f"LISAX_TASKS={stand_in}/training/1/dataset.json" in gin
     assert trainings.bundle(run).is_absolute()
 
 

@@ -12,6 +12,7 @@ import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from small_page import Browser, build_index, models, open_page, shown, words
 from markup import HOSTILE
@@ -19,12 +20,15 @@ from markup import HOSTILE
 from lisax.corpora import open_folder
 from lisax.corpora.grid import make_table
 from lisax.page.serve import export
+from lisax.page.serve.answering import TABLE_VERIFIER, Models
 from lisax.page.serve.library import Library
 from lisax.page.serve.limits import Limits
 from lisax.page.serve.store import Store
 from lisax.page.serve.worker import Worker
+from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.records import DataError, Table
 from lisax.retrieval import table_text, tables
+from lisax.runtime.fusion_scoring import Scores
 
 QUESTION = "What is the city of Mara Velin?"
 
@@ -107,6 +111,33 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
 
     number = page.store.feedback()[0].id
     assert "3 kept" in words(shown(browser.fill(f"/feedback/{number}/remove")))
+
+
+class LastIsSure(FusionModel):
+    """Table fusion that finds the last of three tables the likeliest."""
+
+    def __init__(self, sufficiency: float):
+        self.tables, self.decision, self.says = 3, Decision(0.5, False), sufficiency
+
+    def scores(self, examples, progress=None):
+        return Scores(np.array([[[.1, .0], [.0, .2], [.6, .1]]]), np.zeros((1, 0, 3, 3)))
+
+    def sufficiency(self, probabilities):
+        return np.array([self.says])
+
+
+@pytest.mark.parametrize(("sufficiency", "label"), [(0.6, "Supports"), (0.5, "Not enough info")])
+def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, index, sufficiency, label):
+    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(sufficiency)}))
+    browser = Browser(page)
+    found = words(shown(browser.ask("Mara Velin lived in Tarn .", "claim")))
+    units = page.store.last_answers(1)[0].result["verdicts"][0]["evidence"]
+    assert f"By tables: {label}" in found and "Evidence, the strongest first" in found
+    assert sorted(units, key=found.index) == [units[2], units[1], units[0]]
+    # It is not trained from here, and that is not offered.
+    training = words(shown(browser.get("/training")))
+    assert "a model of table fusion, which lisax train trains" in training and "Train from feedback" not in training
+    page.close()
 
 
 def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_of_these(tmp_path, made):
