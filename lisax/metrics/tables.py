@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lisax.metrics import fever, ranking
-from lisax.records import Claim, DataError, Hit, LisaxError, Verdict
+from lisax.records import Claim, DataError, Hit, Label, LisaxError, Verdict
 
 CUTOFFS = (1, 3, 5, 10)
 DEPTH = 10
@@ -94,7 +94,7 @@ def evaluate(claims: Claims, verdicts: Mapping[str, Verdict], run: Run | None = 
     """All figures of a system's verdicts under stable names; what `lisax evaluate tables --json` prints.
 
     Gold ranks are those of `run`, or without it those of each verdict's evidence. With the `sufficiency` of every
-    claim, `sufficiency` compares it with whether a gold table was among the verdict's evidence.
+    claim, `sufficiency` compares it with whether the claim `is_decided` by the verdict's evidence.
     """
     fever.check_pairs(claims, verdicts)
     ranked = {i: verdict.evidence for i, verdict in verdicts.items()}
@@ -109,9 +109,9 @@ def evaluate(claims: Claims, verdicts: Mapping[str, Verdict], run: Run | None = 
         "confusion": {str(gold): dict(zip(map(str, fever.LABELS), row)) for gold, row in zip(fever.LABELS, matrix)},
     }
     if sufficiency is not None:
-        judged = [i for i, claim in claims.items() if claim.gold_ids]
-        found = [not set(claims[i].gold_ids).isdisjoint(verdicts[i].evidence) for i in judged]
-        figures["sufficiency"] = sufficiency_figures([sufficiency[i] for i in judged], found)
+        decided = [is_decided(claim.label, not set(claim.gold_ids).isdisjoint(verdicts[i].evidence))
+                   for i, claim in claims.items()]
+        figures["sufficiency"] = sufficiency_figures([sufficiency[i] for i in claims], decided)
     return figures
 
 
@@ -125,6 +125,11 @@ def _kinds(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
 
 
 # --- Sufficiency ----------------------------------------------------------------------------
+
+
+def is_decided(label: Label | None, gold_is_read: bool) -> bool:
+    """Whether a table that was read decides a claim: a gold one does, where there is enough information."""
+    return gold_is_read and label is not Label.NOT_ENOUGH_INFO
 
 
 def ternary_sufficiency(irrelevant: np.ndarray, present: np.ndarray) -> np.ndarray:

@@ -314,13 +314,19 @@ class OpenTables(Pipeline):
 
     def decided(self, model: str, role: str) -> np.ndarray:
         """Whether a table among those read decides the claim, bool [claims]."""
-        return np.array([any(example.gold) and example.label is not Label.NOT_ENOUGH_INFO
+        return np.array([figures.is_decided(example.label, any(example.gold))
+                         for example in self.examples(table_examples.file_name(depth_of(model)), role)], bool)
+
+    def labelled(self, model: str, role: str) -> np.ndarray:
+        """Whether that can be told, as the claim has a label, bool [claims]."""
+        return np.array([example.label is not None
                          for example in self.examples(table_examples.file_name(depth_of(model)), role)], bool)
 
     def threshold(self, model: str) -> float | None:
         """The sufficiency below which there is not enough information: the most accurate one on dev. None where every
         dev claim is decided."""
-        missing, scores = ~self.decided(model, VALIDATION), -self.sufficiency(model, VALIDATION)
+        known = self.labelled(model, VALIDATION)
+        missing, scores = ~self.decided(model, VALIDATION)[known], -self.sufficiency(model, VALIDATION)[known]
         if not missing.any():
             return None
         return -figures.choose_threshold(scores, missing, "accuracy").value

@@ -73,6 +73,7 @@ def _fusion(run: OpenTables, model: str) -> dict:
     open_label = truth.argmax(1) if threshold is None else np.where(sufficiency <= threshold, 2, truth.argmax(1))
     gold = np.array([{Label.SUPPORTS: 0, Label.REFUTES: 1}.get(example.label, 2) if there else 2
                      for example, there in zip(examples, decided)])
+    known = run.labelled(model, REPORT)
     relevance = table_truth.relevance(scores["probabilities"])
     claims = run.claims[REPORT]
     reranked = {example.claim_id: [Hit(example.claim_id, example.unit_ids[j], rank, float(relevance[i, j]))
@@ -80,12 +81,12 @@ def _fusion(run: OpenTables, model: str) -> dict:
                 for i, example in enumerate(examples)}
     judged = {i: claims[i] for i in reranked if claims[i].gold_ids}
     return {
-        "sufficiency": figures.sufficiency_figures(sufficiency, decided),
+        "sufficiency": figures.sufficiency_figures(sufficiency[known], decided[known]),
         "at_threshold": {"threshold": threshold}
-        | figures.at_threshold(-sufficiency, ~decided, np.inf if threshold is None else -threshold),
-        "open": {"accuracy": float((open_label == gold).mean()),
-                 "never_nei": float((truth.argmax(1) == gold).mean()),
-                 "always_nei": float((gold == 2).mean())},
+        | figures.at_threshold(-sufficiency[known], ~decided[known], np.inf if threshold is None else -threshold),
+        "open": {"accuracy": float((open_label == gold)[known].mean()),
+                 "never_nei": float((truth.argmax(1) == gold)[known].mean()),
+                 "always_nei": float((gold == 2)[known].mean())},
         "reranking": figures.hits(judged, reranked, RERANKED) if judged else None,
     }
 
@@ -196,7 +197,8 @@ def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
 
 def _curve_chart(run: OpenTables, model: str) -> charts.Chart | None:
     """Precision by recall of "the gold table is among those read"."""
-    decided, scores = run.decided(model, REPORT), run.scores(model, REPORT)["sufficiency"]
+    known = run.labelled(model, REPORT)
+    decided, scores = run.decided(model, REPORT)[known], run.sufficiency(model, REPORT)[known]
     if not decided.any() or decided.all():
         return None
     curve = figures.precision_recall(scores, decided)

@@ -91,9 +91,13 @@ def test_accuracy_by_gold_rank_and_kind():
 def test_sufficiency_is_held_against_the_tables_that_were_read():
     figures = tables.evaluate(CLAIMS, VERDICTS, sufficiency={"a": .9, "b": .8, "c": .3, "d": .2, "e": .1, "f": .0})
     assert figures["sufficiency"] == {
-        "claims": 5,
-        "found": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 0.6, "precision": 0.4}},
-        "missing": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 0.6, "precision": 0.6}}}
+        "claims": 6,
+        "found": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 4 / 6, "precision": 2 / 6}},
+        "missing": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 4 / 6, "precision": 4 / 6}}}
+    # A table that was read decides no claim without enough information, though it be the claim's own.
+    undecided = CLAIMS | {"a": claim("a", N, "t1")}
+    found = tables.evaluate(undecided, VERDICTS, sufficiency=dict.fromkeys(CLAIMS, .5))["sufficiency"]["found"]
+    assert found["most_frequent"]["precision"] == 1 / 6
     assert tables.sufficiency_figures([.5, .6], [True, True])["found"]["average_precision"] is None
 
 

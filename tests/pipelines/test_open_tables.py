@@ -101,8 +101,9 @@ def test_evaluate_gives_the_same_figures(finished, capsys):
     claims.write_text("\n".join(lines) + "\n")
     assert main(["evaluate", "tables", "--gold", str(claims), "--predictions",
                  str(folder / "out" / "predictions" / "joint_top3.jsonl"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["tables"]["accuracy"] == json.loads(
-        (folder / "out" / "metrics.json").read_text())["tables"]["accuracy"]
+    found, own = (json.loads(text) for text in (capsys.readouterr().out, (folder / "out" / "metrics.json").read_text()))
+    assert found["tables"]["accuracy"] == own["tables"]["accuracy"]
+    assert found["tables"]["sufficiency"] == own["fusion"]["joint_top3"]["sufficiency"]
 
 
 def test_what_does_not_suffice_is_not_enough_information():
