@@ -140,14 +140,16 @@ def ternary_sufficiency(irrelevant: np.ndarray, present: np.ndarray) -> np.ndarr
     return np.where(present, 1.0 - np.asarray(irrelevant, np.float64), 0.0).max(axis=1, initial=0.0)
 
 
-def joint_entropy(tables: np.ndarray) -> np.ndarray:
+def joint_entropy(tables: np.ndarray, present: np.ndarray) -> np.ndarray:
     """From p(s), the probability that each table decides, float [claims, k]: its entropy in nats, float [claims].
 
-    Sufficiency is the negative of it. A claim without tables (all 0) is as uncertain as can be: log k.
+    Sufficiency is the negative of it. `present` bool [claims, k] says where there is a table. With fewer than two the
+    entropy of p(s) says nothing (a single table has all of it, whatever it holds): such a claim is as uncertain as can
+    be, log k.
     """
     shares = np.asarray(tables, np.float64)
-    totals = shares.sum(axis=1, keepdims=True)
-    shares = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), 1.0 / shares.shape[1])
+    totals, compared = shares.sum(axis=1, keepdims=True), present.sum(axis=1, keepdims=True) > 1
+    shares = np.where(compared, shares / np.where(totals > 0, totals, 1.0), 1.0 / shares.shape[1])
     return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
 
 

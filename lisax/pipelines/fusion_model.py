@@ -67,12 +67,14 @@ class FusionModel:
         tokens = iter(self.vocabulary.encode_batch([text.inputs for claim in texts for text in claim]))
         return self._scorer.scores([[[*next(tokens), EOS_ID] for _ in claim] for claim in texts], progress)
 
-    def sufficiency(self, probabilities: np.ndarray) -> np.ndarray:
+    def sufficiency(self, examples: Sequence[TableExample], probabilities: np.ndarray) -> np.ndarray:
         """How sure it is that one of a claim's tables decides it, float [claims], from [claims, k, classes]; higher
-        for surer. The paper's two estimators."""
+        for surer. The paper's two estimators; the joint one knows nothing of a claim with a single table."""
+        counts = np.array([len(example.tables) for example in examples], int)
+        present = np.arange(probabilities.shape[1]) < counts[:, None]
         if self.objective == "ternary":
-            return figures.ternary_sufficiency(probabilities[..., 0], probabilities.sum(-1) > 0)
-        return -figures.joint_entropy(table_truth.relevance(probabilities))
+            return figures.ternary_sufficiency(probabilities[..., 0], present)
+        return -figures.joint_entropy(table_truth.relevance(probabilities), present)
 
     # --- A line, for users in Python ------------------------------------------------------------
 

@@ -279,7 +279,7 @@ class OpenTables(Pipeline):
             with atomic_write(self.scores_file(model, role), "wb") as file:
                 buffer = io.BytesIO()
                 np.savez(buffer, probabilities=scores.probabilities, attention=scores.attention,
-                         sufficiency=scorer.sufficiency(scores.probabilities))
+                         sufficiency=scorer.sufficiency(examples, scores.probabilities))
                 file.write(buffer.getvalue())
         threshold = self.threshold(model)
         if threshold is not None:

@@ -23,7 +23,7 @@ def verify(model: FusionModel | TextModel, claims: Iterable[Claim], run: Ranked,
     examples = list(table_examples.retrieved(claims, run, lookup, columns, depth))
     if isinstance(model, FusionModel):
         probabilities = model.scores(examples, progress).probabilities
-        return verdicts_of(examples, *judged(probabilities, model.sufficiency(probabilities), threshold))
+        return verdicts_of(examples, *judged(probabilities, model.sufficiency(examples, probabilities), threshold))
     return verdicts_of(examples, model.probabilities(examples, progress).astype(np.float64))
 
 

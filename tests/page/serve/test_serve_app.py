@@ -122,7 +122,7 @@ class LastIsSure(FusionModel):
     def scores(self, examples, progress=None):
         return Scores(np.array([[[.1, .0], [.0, .2], [.6, .1]]]), np.zeros((1, 0, 3, 3)))
 
-    def sufficiency(self, probabilities):
+    def sufficiency(self, examples, probabilities):
         return np.array([self.says])
 
 
