@@ -49,7 +49,10 @@ def _figures(run: OpenTables) -> dict:
     models = {}
     for model in (*recipe.train, *([ORACLE] if recipe.fusion else [])):
         verdicts = {i: found.verdict for i, found in run.verdicts(model).items() if i in claims}
-        # Claims without a gold table cannot be asked of it: the rows "on the gold table" are of the others.
+        # Claims without a gold table cannot be asked of it: the rows "on the gold table" are of the others. Fusion cannot
+        # say of a single table that it decides nothing, either.
+        if model == ORACLE:
+            verdicts = {i: verdict for i, verdict in verdicts.items() if claims[i].label is not Label.NOT_ENOUGH_INFO}
         models[model] = figures.evaluate({i: claims[i] for i in verdicts}, verdicts, hits)
     return {
         "retrieval": retrieval,
@@ -171,8 +174,13 @@ def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
         rows.append(ResultRow(_name(model), (figure["accuracy"], *by_kind, *by_rank), best=model == main))
     nothing = (None,) * (len(kinds) + len(groups))
     rows += [ResultRow(row.name, row.values + nothing, published=True) for row in TABLE_VERDICTS]
+    left_out = ""
+    if ORACLE in evaluated and run.undecided_claims:
+        left_out = (f" '{_name(ORACLE)}' is of the {evaluated[ORACLE]['claims']:,} claims that a gold table decides: it "
+                    "leaves out those without enough information.")
     made = [ResultTable("Verification", ("accuracy", *kinds, *(f"gold rank {group}" for group in groups)), tuple(rows),
-                        "Share of right verdicts, by kind of claim and by where retrieval ranked the gold table.",
+                        "Share of right verdicts, by kind of claim and by where retrieval ranked the gold table."
+                        + left_out,
                         "The paper's own figures, RoBERTa large on TabFact's test claims: for orientation.")]
     if found["fusion"]:
         open_rows = [ResultRow(_name(model), (

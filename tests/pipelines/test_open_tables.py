@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -11,11 +12,13 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.pipelines import open_tables_report
+from lisax.pipelines.base import REPORT
 from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.pipelines.open_tables import ORACLE, OpenTables
 from lisax.pipelines.table_inference import judged
 from lisax.pipelines.table_recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
-from lisax.records import LisaxError
+from lisax.records import Label, LisaxError
 from lisax.retrieval.runs import read_run
 
 RECIPE = """
@@ -92,6 +95,18 @@ def test_verdicts_name_the_tables_that_were_read(finished):
         row = json.loads(line)
         assert row["predicted_evidence"] == [hit.id for hit in run[row["id"]]][:3]
         assert sum(row["evidence_scores"]) == pytest.approx(1) and row["predicted_label"] in ("SUPPORTS", "REFUTES")
+
+
+def test_on_the_gold_table_only_claims_count_that_it_decides(finished):
+    folder, _ = finished
+    run = OpenTables(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")]))
+    reported = run.claims[REPORT]
+    reported |= {i: dataclasses.replace(reported[i], label=Label.NOT_ENOUGH_INFO) for i in list(reported)[:5]}
+    run.undecided_claims = True
+    found = open_tables_report._figures(run)
+    assert found["models"][ORACLE]["claims"] == 15 and found["models"]["closed"]["claims"] == 20
+    (table,) = (table for table in open_tables_report._verdict_tables(run, found) if table.name == "Verification")
+    assert "'fusion on the gold table' is of the 15 claims that a gold table decides" in table.explanation
 
 
 def test_evaluate_gives_the_same_figures(finished, capsys):
