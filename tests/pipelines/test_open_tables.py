@@ -68,6 +68,10 @@ def test_figures_of_every_part(finished):
     assert found["fusion"]["joint_top3"]["reranking"]["hits@3"] == pytest.approx(
         found["models"]["joint_top3"]["by_gold_rank"]["1"]["claims"] / 20
         + found["models"]["joint_top3"]["by_gold_rank"]["2-3"]["claims"] / 20)
+    # The run has the reported claims alone; retrieval was reported of the whole split.
+    fused = found["fusion"]["joint_top3"]
+    assert fused["before_reranking"]["claims"] == fused["reranking"]["claims"] == 20 < found["claims"]["retrieval"]
+    assert fused["before_reranking"]["hits@3"] == fused["reranking"]["hits@3"]
     assert found["tables"]["accuracy"] is not None and found["claims"]["test"] == 20
 
 
