@@ -269,7 +269,7 @@ def verify_main(args: argparse.Namespace) -> int:
 def _verify_tables(args: argparse.Namespace, model: FusionModel | TextModel, claims: list) -> int:
     from lisax.corpora.table_predictions import write_predictions
     from lisax.pipelines.stages import counting
-    from lisax.pipelines.table_inference import verify
+    from lisax.pipelines.table_inference import tell_dropped_rows, verify
     from lisax.retrieval.cells import CellIndex
     from lisax.retrieval.linking import spans
     from lisax.retrieval.runs import read_run
@@ -285,6 +285,7 @@ def _verify_tables(args: argparse.Namespace, model: FusionModel | TextModel, cla
         verdicts = verify(model, claims, run, functools.cache(store.get), depth=model.tables, threshold=threshold,
                           columns=lambda table, claim: index.columns(table, spans(claim), args.columns), progress=advance)
         write_predictions(args.out, verdicts, {claim.id: claim for claim in claims})
+    tell_dropped_rows(model, "the tables")
     return 0
 
 

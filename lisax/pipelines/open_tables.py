@@ -25,7 +25,7 @@ from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.pipelines.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.pipelines.stages import counting, say
-from lisax.pipelines.table_inference import judged, verdicts_of
+from lisax.pipelines.table_inference import judged, tell_dropped_rows, verdicts_of
 from lisax.pipelines.table_recipe import depth_of, is_fusion, read_recipe, task_of
 from lisax.pipelines.text_model import TextModel
 from lisax.records import Claim, Label, Table, atomic_write
@@ -263,7 +263,9 @@ class OpenTables(Pipeline):
         examples = self.examples(CLOSED if model in ("claim_only", "closed") else
                                  table_examples.file_name(depth_of(model)), REPORT)
         with counting(len(examples), "claims") as advance:
-            shares = TextModel.open(self.model_dir(model)).probabilities(examples, advance)
+            scorer = TextModel.open(self.model_dir(model))
+            shares = scorer.probabilities(examples, advance)
+        tell_dropped_rows(scorer, f"{REPORT}'s tables")
         if model == "claim_only":  # it has read no table
             examples = [dataclasses.replace(example, tables=(), gold=()) for example in examples]
         self._write(model, examples, shares.astype(np.float64))
@@ -274,8 +276,7 @@ class OpenTables(Pipeline):
             examples = self.examples(name, role)
             with counting(len(examples), "claims") as advance:
                 scores = scorer.scores(examples, advance)
-            if scorer.dropped_rows:
-                say(f"  {scorer.dropped_rows:,} rows of {role}'s tables had no room in {scorer.max_tokens} tokens")
+            tell_dropped_rows(scorer, f"{role}'s tables")
             with atomic_write(self.scores_file(model, role), "wb") as file:
                 buffer = io.BytesIO()
                 np.savez(buffer, probabilities=scores.probabilities, attention=scores.attention,
