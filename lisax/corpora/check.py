@@ -91,11 +91,17 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
                                         line=line, field="id"))
         counts[name] = tally.total()
         labels[name.replace("claims in ", "labels in ")] = dict(sorted(tally.items()))
+    split_of = {}
     for split in dataset.question_splits:
         counts[f"questions in {split}"] = with_cells = 0
         for question in dataset.questions(split, watch):
             counts[f"questions in {split}"] += 1
             with_cells += any(is_cell(unit) for unit in question.evidence)
+            # WikiTableQuestions has sets of retrieval from questions of its splits.
+            if split_of.setdefault(question.id, split) != split and dataset.layout != "wikitablequestions":
+                path, line = watch.where
+                watch.problem(DataError(f"question {question.id!r} is in split {split_of[question.id]} too", path=path,
+                                        line=line, field="id"))
             for unit in question.evidence:
                 wanted.setdefault(unit, (*watch.where, f"question {question.id!r}"))
         if with_cells:

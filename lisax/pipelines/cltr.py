@@ -11,7 +11,7 @@ import functools
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +44,18 @@ NO_TABLE = "questions about tables that the corpus does not have"
 ROWS_OF_A_TABLE = 50  # that a vocabulary is trained on
 CELLS, TABLES = "cells", "tables"
 TASKS = {PARTS: "cltr_parts", ROWS: "cltr_rows", COLUMNS: "cltr_columns", AGGREGATION: "cltr_aggregation"}
+
+
+def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) -> dict[str, Question]:
+    """Questions of several splits; an id that stands for two of them, or for another one of `others`, is refused."""
+    found: dict[str, Question] = {}
+    for question in questions:
+        known = found.setdefault(question.id, others.get(question.id, question))
+        if known.text != question.text:
+            raise LisaxError(f"the id {question.id!r} stands for two questions, in different splits: {known.text!r:.80} and "
+                             f"{question.text!r:.80}; `lisax data check` names all such ids and their places")
+        found[question.id] = question
+    return found
 
 
 class Cltr(Pipeline):
@@ -151,10 +163,10 @@ class Cltr(Pipeline):
 
     def _by_role(self, read: Callable[[str], Iterable[Question]]) -> dict[str, dict[str, Question]]:
         recipe = self.recipe
-        reported = {question.id: question for question in read(REPORT)}
+        reported = by_id(read(REPORT))
         reported = dict(itertools.islice(reported.items(), recipe.report_questions))
         taught = read(TRAIN) if recipe.train or recipe.fuse_bm25 else ()
-        train = {question.id: question for question in taught if question.id not in reported}
+        train = {i: question for i, question in by_id(taught, reported).items() if i not in reported}
         held = {i: question for i, question in train.items() if files.hashed_share(i) < recipe.validation_share}
         train = {i: question for i, question in train.items() if i not in held}
         return {TRAIN: dict(itertools.islice(train.items(), recipe.train_questions)),
