@@ -122,6 +122,28 @@ def test_spans_header_rows_and_captions(tmp_path):
     assert warnings == []
 
 
+@pytest.mark.parametrize("markup, expected", [
+    ("<thead><tr><th rowspan=0>a<th>b</thead><tbody><tr><td>1<td>2</tbody>", [("a", "b"), ("1", "2")]),
+    ("<tr><th>a<th>b<tbody><tr><td rowspan=5>1<td>2<tbody><tr><td>3<td>4<tfoot><tr><td>5<td>6",
+     [("a", "b"), ("1", "2"), ("3", "4"), ("5", "6")]),
+    ("<tr><th>a<th>b<tr><th>1<th>2<tr><th>3<th>4", [("a", "b"), ("1", "2"), ("3", "4")]),
+    ("<tr><th>a<th>b<tr><td><span style='display: none'>00<span>1</span>x</span>1<img hidden><td>2",
+     [("a", "b"), ("1", "2")]),
+    ("<tr><th>a<th style='DISPLAY:none'>x<th>b<tr style=display:none><td>y<tr><td>1<td hidden>z<td>2<tr><td>3<td>4",
+     [("a", "b"), ("1", "2"), ("3", "4")]),
+    ("<tr><th>a<th>b<tr><td><i hidden>never closed<td>1<tr><td>2<td>3", [("a", "b"), ("", "1"), ("2", "3")]),
+])
+def test_groups_headings_and_what_is_hidden(tmp_path, markup, expected):
+    (table,), _ = read_html(tmp_path / "p.html", f"<table>{markup}</table>")
+    assert grid(table) == expected
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "latin1", "us-ascii", "windows-1252"])
+def test_latin_1_is_what_browsers_take_it_for(tmp_path, charset):
+    content = f"<meta charset={charset}><table><tr><th>a<tr><td>“é” – 5 €</table>".encode("cp1252")
+    assert grid(read_html(tmp_path / "p.html", content)[0][0]) == [("a",), ("“é” – 5 €",)]
+
+
 def test_nested_tables_stand_on_their_own(tmp_path):
     tables, _ = read_html(tmp_path / "p.html", "<h2>Outside</h2><table><tr><td>a<table><tr><td>in</td></tr></table> b"
                                                "</td><td>c</td></tr></table>")
