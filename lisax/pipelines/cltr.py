@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.corpora import Dataset, open_folder
+from lisax.corpora.reading import Watch, told
 from lisax.formats.families import Family, encode
 from lisax.formats.parts import PartKind, encode_header
 from lisax.formats.vocabulary import REQUIRED_WORDS
@@ -27,7 +28,7 @@ from lisax.pipelines.cltr_recipe import AGGREGATION, COLUMNS, PARTS, ROWS, read_
 from lisax.pipelines.pool_scores import PoolScores
 from lisax.pipelines.stages import counting, say
 from lisax.pipelines.table_answers import TableAnswerer, TableScores
-from lisax.records import Claim, Hit, Label, LisaxError, Question, Table, is_cell
+from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Table, is_cell, split_cell_id
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.retrieval.table_store import TableStore
@@ -52,8 +53,8 @@ def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) ->
     for question in questions:
         known = found.setdefault(question.id, others.get(question.id, question))
         if known.text != question.text:
-            raise LisaxError(f"the id {question.id!r} stands for two questions, in different splits: {known.text!r:.80} and "
-                             f"{question.text!r:.80}; `lisax data check` names all such ids and their places")
+            raise LisaxError(f"the id {question.id!r} stands for two questions, in different splits: {known.text!r:.80} "
+                             f"and {question.text!r:.80}; `lisax data check` names all such ids and their places")
         found[question.id] = question
     return found
 
@@ -119,9 +120,29 @@ class Cltr(Pipeline):
             if gold := table_text.gold_tables(question):
                 yield Claim(question.id, question.text, Label.SUPPORTS, tuple((table,) for table in gold))
 
-    def read_questions(self, role: str) -> Iterator[Question]:
+    def read_questions(self, role: str, watch: Watch | None = None) -> Iterator[Question]:
         for split in [self.report_split] if role == REPORT else self.train_splits:
-            yield from self.data.questions(split)
+            yield from self.data.questions(split, watch)
+
+    def checked_questions(self, role: str) -> Iterator[Question]:
+        """The same; one that names a cell past the end of its table is an error."""
+        def stream(watch: Watch) -> Iterator[Question]:
+            for question in self.read_questions(role, watch):
+                self._check_cells(question, watch)
+                yield question
+
+        return told(stream, None)
+
+    def _check_cells(self, question: Question, watch: Watch) -> None:
+        for field in ("evidence", "operands"):
+            for unit in filter(is_cell, getattr(question, field)):
+                table_id, row, column = split_cell_id(unit)
+                table = self.lookup(table_id)
+                if table is not None and not (row < len(table.rows) and column < len(table.header)):
+                    path, line = watch.where or (self.data.folder, None)
+                    raise DataError(f"{unit!r} of question {question.id!r} is past its table, which has "
+                                    f"{len(table.rows):,} rows and {len(table.header):,} columns", path=path, line=line,
+                                    field=field)
 
     # --- Files ------------------------------------------------------------------------------
 
@@ -173,7 +194,7 @@ class Cltr(Pipeline):
                 VALIDATION: dict(itertools.islice(held.items(), recipe.validation_questions)), REPORT: reported}
 
     def _answered(self, role: str, skipped: Counter) -> Iterator[Question]:
-        for question in self.read_questions(role):
+        for question in self.checked_questions(role):
             gold = table_text.gold_tables(question)
             if not gold:
                 skipped[NO_CELL] += 1
