@@ -112,7 +112,7 @@ class OpenTables(Pipeline):
 
     def _gold(self, claims: Iterable[Claim], mode: str) -> dict[str, Table]:
         """The gold tables of claims, where the mode looks at them."""
-        return table_retrieval.gold_tables(self.lookup, claims) if mode == "linked" else {}
+        return table_retrieval.gold_tables(self.lookup, claims, self.data.folder) if mode == "linked" else {}
 
     def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
         return self.index.columns(table, self._read_by(claim), self.recipe.columns)

@@ -256,6 +256,14 @@ def test_problems_have_their_place(tmp_path):
         "/wiki.jsonl:2: field 'id': duplicate id '10-1', first at /wiki.jsonl:1"]
 
 
+def test_json_lines_that_begin_broken_are_a_problem(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "wiki.jsonl").write_text('{"_id": \n' + json.dumps(WIKI) + "\n")
+    (tmp_path / "other.json").write_text("{\n}\n")
+    (problem,) = check(tmp_path).problems
+    assert problem.startswith(f"{tmp_path}/wiki.jsonl:1: not valid JSON")
+
+
 def test_a_user_s_claims_over_a_folder_of_tables(tmp_path):
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables/cats.csv").write_text("name,kg\nlion,190\n")
