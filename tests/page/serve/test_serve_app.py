@@ -315,6 +315,17 @@ def test_a_corpus_that_something_was_said_of_is_not_removed_by_a_slip(browser, p
     assert f"Not in it: 2 {export.GONE}." in words(shown(browser.get("/feedback")))
 
 
+def test_what_was_odd_of_an_upload_is_told_by_the_names_of_its_files(browser, page):
+    """A long name keeps its suffix."""
+    long = "l" * 300 + ".csv"
+    response = browser.fill("/corpora", name="Odd", files=[
+        ("files", ("head.csv", b"a,b\n")), ("files", (long, b"a,b\n1\n")), ("files", ("ok.csv", b"a,b\n1,2\n"))])
+    notes = words(shown(response))
+    assert "tables without a row below their header (left out): 1, first at head.csv" in notes
+    assert re.search(r"rows that are shorter than the others \(padded\): 1, first at l+…l+\.csv", notes)
+    assert [table.id for table in page.engine.tables(list(page.library)[-1])] == [f"2-{'l' * 87}_{'l' * 8}", "3-ok"]
+
+
 @pytest.mark.parametrize(("name", "content", "complaint"), [
     ("x.exe", b"MZ", "not a table that can be read"), ("x.csv", b"", "empty"),
     ("x.csv", b"a,b\n", "no table with a row"),
