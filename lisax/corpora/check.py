@@ -56,18 +56,17 @@ def check(folder) -> Summary:
     watch = Watch(keep_going=True)
     counts, labels, wanted = _claims(dataset, watch)
     counts |= _corpus(dataset, watch, wanted)
-    for unit, (path, line, owner) in wanted.items():
-        watch.problem(DataError(f"evidence {unit!r} of {owner} is not in the corpus", path=path, line=line,
-                                field="evidence"))
+    for unit, (path, line, owner, field) in wanted.items():
+        watch.problem(DataError(f"{field} {unit!r} of {owner} is not in the corpus", path=path, line=line, field=field))
     return Summary(str(folder), dataset.layout, counts, labels, tuple(watch.warnings), tuple(watch.problems),
                    watch.problem_count)
 
 
-Wanted = dict[str, tuple[Path, int, str]]
+Wanted = dict[str, tuple[Path, int, str, str]]
 
 
 def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, dict[str, int]], Wanted]:
-    """Counts, labels by split, and each evidence id with the place that named it first."""
+    """Counts, labels by split, and each id of evidence or operands with the place and field that named it first."""
     counts: dict[str, int] = {}
     labels: dict[str, dict[str, int]] = {}
     wanted: Wanted = {}
@@ -84,20 +83,27 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
             path, line = watch.where
             tally["no label" if claim.label is None else str(claim.label)] += 1
             for unit in (*claim.gold_ids, *claim.candidates):
-                wanted.setdefault(unit, (path, line, f"claim {claim.id!r}"))
+                wanted.setdefault(unit, (path, line, f"claim {claim.id!r}", "evidence"))
             # BEIR judges a query in several splits; elsewhere it would leak from training.
             if split_of.setdefault(claim.id, split) != split and dataset.layout != "beir":
                 watch.problem(DataError(f"claim {claim.id!r} is in split {split_of[claim.id]} too", path=path,
                                         line=line, field="id"))
         counts[name] = tally.total()
         labels[name.replace("claims in ", "labels in ")] = dict(sorted(tally.items()))
+    split_of = {}
     for split in dataset.question_splits:
         counts[f"questions in {split}"] = with_cells = 0
         for question in dataset.questions(split, watch):
             counts[f"questions in {split}"] += 1
             with_cells += any(is_cell(unit) for unit in question.evidence)
-            for unit in question.evidence:
-                wanted.setdefault(unit, (*watch.where, f"question {question.id!r}"))
+            # WikiTableQuestions has sets of retrieval from questions of its splits.
+            if split_of.setdefault(question.id, split) != split and dataset.layout != "wikitablequestions":
+                path, line = watch.where
+                watch.problem(DataError(f"question {question.id!r} is in split {split_of[question.id]} too", path=path,
+                                        line=line, field="id"))
+            for field in ("evidence", "operands"):
+                for unit in getattr(question, field):
+                    wanted.setdefault(unit, (*watch.where, f"question {question.id!r}", field))
         if with_cells:
             counts[f"questions in {split} answered by cells"] = with_cells
     for split in dataset.data_text_splits:

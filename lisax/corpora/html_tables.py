@@ -2,7 +2,8 @@
 
 The standard library's parser gives tags as they come; the few rules that make a table of them are here, so that what
 is not closed, or closed twice, does as little harm as in a browser. A table's header is the rows before the first
-that holds a plain cell (`td`), a second header row joined to the first; without such a row it is the first row.
+that holds a plain cell (`td`), a second header row joined to the first; it is the first row where there are no such
+rows, or only such. What inline styles hide in a table is left out, a whole table not: pages unfold them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ from lisax.records import DataError, Table
 # The largest spans that browsers follow.
 LARGEST_COLSPAN, LARGEST_ROWSPAN = 1_000, 65_534
 UNSEEN = frozenset({"script", "style", "template"})
+GRID = frozenset({"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"})
+CHILDLESS = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 BREAKS = frozenset({"br", "p", "div", "li", "hr", "ul", "ol"})
 # What Word and XML leave in pages, and the parser stumbles over.
 _MARKED_SECTION = re.compile(r"<!\[[^>]*>?")
 # Python's that are no encodings of pages: they make markup of what is none, or take the square of a page's length.
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-7"})
+# As browsers take them: what says it is Latin-1 mostly has the quotes and dashes of Windows.
+_WIDER = {"iso8859-1": "cp1252"}
 _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([a-z0-9_-]+)", re.IGNORECASE)
+_HIDING = re.compile(r"\bdisplay\s*:\s*none", re.IGNORECASE)
 
 
 @dataclasses.dataclass(slots=True)
@@ -37,7 +43,8 @@ class Cell:
 
 @dataclasses.dataclass(slots=True)
 class Found:
-    """A table as its tags tell it. `rows_left_out` are those past the limit."""
+    """A table as its tags tell it. `group_starts`: the rows that begin a group (`thead`, `tbody`, `tfoot`).
+    `rows_left_out` are those past the limit."""
 
     line: int
     rows: list[list[Cell]] = dataclasses.field(default_factory=list)
@@ -45,6 +52,8 @@ class Found:
     section: str = ""
     open_to: list[str] | None = None  # where text goes now: a cell, the caption, nowhere
     in_row: bool = False
+    in_hidden_row: bool = False
+    group_starts: set[int] = dataclasses.field(default_factory=set)
     rows_left_out: int = 0
 
 
@@ -76,8 +85,9 @@ def decode(content: bytes, place: Place) -> str:
         encodings = [declared[1].decode("ascii"), "utf-8-sig"]
     for encoding in encodings:
         try:
-            if codecs.lookup(encoding).name not in _NO_CHARSETS:
-                return content.decode(encoding)
+            name = codecs.lookup(encoding).name
+            if name not in _NO_CHARSETS:
+                return content.decode(_WIDER.get(name, encoding))
         except (UnicodeError, LookupError):
             continue
     place.warn("pages that are neither UTF-8 nor what they declare (read as Latin-1)")
@@ -104,7 +114,8 @@ def _closed(text: str) -> str:
 def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:
     """The grid with spanned cells repeated, and whether each row holds heading cells only.
 
-    A span never reaches past the last row, and columns end where the limits do, so that no page can claim memory.
+    A span never reaches past the last row of its group, and columns end where the limits do, so that no page can claim
+    memory.
     """
     limits = place.limits
     widest = 0
@@ -116,6 +127,8 @@ def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:
         if cells > limits.cells:
             place.warn(f"rows past {limits.cells:,} cells of a table (left out)", len(found.rows) - number)
             break
+        if number in found.group_starts:
+            hanging.clear()
         line: dict[int, str] = {}
         for column, (left, text) in list(hanging.items()):
             line[column] = text
@@ -143,8 +156,8 @@ def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:
 
 
 def split_header(grid: list[list[str]], headings: list[bool]) -> tuple[list[str], list[list[str]]]:
-    """(header, rows): the leading rows of headings joined; at least the first row is the header."""
-    count = next((i for i, heading in enumerate(headings) if not heading), len(grid)) or 1
+    """(header, rows): the leading rows of headings joined, the first row where there are none, or no others."""
+    count = next((i for i, heading in enumerate(headings) if not heading), 0) or 1
     return join_names(grid[:count]), grid[count:]
 
 
@@ -160,8 +173,15 @@ class _Parser(HTMLParser):
         self.section = ""
         self.text_to: list[str] | None = None  # title or section heading
         self.unseen = 0
+        self.hidden, self.hidden_depth = "", 0  # a hidden tag in a cell, and how many of its name are open within
 
     def handle_starttag(self, tag, attributes):
+        if tag in GRID:
+            self.hidden_depth = 0  # whatever has not been closed
+        elif self.hidden_depth:
+            self.hidden_depth += tag == self.hidden
+        elif self.open and tag not in CHILDLESS and _is_hidden(dict(attributes)):
+            self.hidden, self.hidden_depth = tag, 1
         if tag in UNSEEN:
             self.unseen += 1
         elif tag == "table":
@@ -178,10 +198,13 @@ class _Parser(HTMLParser):
     def _in_table(self, tag: str, attributes: dict[str, str | None]) -> None:
         table = self.open[-1]
         if tag == "tr":
-            self._new_row(table)
+            self._new_row(table, _is_hidden(attributes))
         elif tag in ("td", "th"):
             if not table.in_row:
                 self._new_row(table)
+            if table.in_hidden_row or _is_hidden(attributes):
+                table.open_to = None
+                return
             cell = Cell(tag == "th", _span(attributes.get("rowspan"), LARGEST_ROWSPAN),
                         _span(attributes.get("colspan"), LARGEST_COLSPAN))
             if not table.rows_left_out:
@@ -191,17 +214,24 @@ class _Parser(HTMLParser):
             table.open_to = table.caption
         elif tag in ("thead", "tbody", "tfoot"):
             table.in_row, table.open_to = False, None
+            table.group_starts.add(len(table.rows))
         elif tag in BREAKS:
             self.handle_data(" ")
 
-    def _new_row(self, table: Found) -> None:
-        table.in_row, table.open_to = True, None
+    def _new_row(self, table: Found, is_hidden: bool = False) -> None:
+        table.in_row, table.in_hidden_row, table.open_to = True, is_hidden, None
+        if is_hidden:
+            return
         if len(table.rows) <= self.row_limit:  # the header and as many rows as the limit
             table.rows.append([])
         else:
             table.rows_left_out += 1
 
     def handle_endtag(self, tag):
+        if tag in GRID:
+            self.hidden_depth = 0
+        elif self.hidden_depth:
+            self.hidden_depth -= tag == self.hidden
         if tag in UNSEEN:
             self.unseen = max(0, self.unseen - 1)
         elif tag in ("title", "h1", "h2", "h3", "h4"):
@@ -216,16 +246,22 @@ class _Parser(HTMLParser):
                 table.open_to = None
             elif tag in ("tr", "thead", "tbody", "tfoot"):
                 table.in_row, table.open_to = False, None
+                if tag != "tr":
+                    table.group_starts.add(len(table.rows))
             elif tag in BREAKS:
                 self.handle_data(" ")
 
     def handle_data(self, data):
-        if self.unseen:
+        if self.unseen or self.hidden_depth:
             return
         if self.text_to is not None:
             self.text_to.append(data)
         elif self.open and self.open[-1].open_to is not None:
             self.open[-1].open_to.append(data)
+
+
+def _is_hidden(attributes: dict[str, str | None]) -> bool:
+    return "hidden" in attributes or _HIDING.search(attributes.get("style") or "") is not None
 
 
 def _span(value: str | None, largest: int) -> int:

@@ -5,7 +5,7 @@
     *.jsonl, *.json             WikiTables, a table a line, with their own ids
 
 White space in an id becomes an underscore. Files are read in the order of their paths; others are left alone, JSON that
-does not begin with a table with a warning.
+does not begin with a table with a warning. A `.jsonl` whose first line is broken is an error.
 """
 
 from __future__ import annotations
@@ -47,8 +47,13 @@ def table_files(folder: Path) -> Iterator[Path]:
 
 def has_tables(folder: Path) -> bool:
     """Whether a folder has tables; its JSON is looked into, as it may be anything."""
-    return folder.is_dir() and any(path.suffix.lower() not in JSON or _is_wikitables(path)
-                                   for path in table_files(folder))
+    def is_table(path: Path) -> bool:
+        try:
+            return path.suffix.lower() not in JSON or _is_wikitables(path)
+        except DataError:
+            return False
+
+    return folder.is_dir() and any(map(is_table, table_files(folder)))
 
 
 def read_tables(folder: Path, watch: Watch | None = None, limits: Limits = LIMITS) -> Iterator[Table]:
@@ -80,7 +85,10 @@ def _read_file(path: Path, name: str, watch: Watch, limits: Limits) -> Iterator[
 
 
 def _is_wikitables(path: Path) -> bool:
+    """By the first line; one that is not JSON is an error in JSON Lines, while a `.json` may be of many lines."""
     try:
         return wikitables.is_wikitables(next(read_json_lines(path))[1])
     except DataError:
+        if path.suffix.lower() == ".jsonl":
+            raise
         return False

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lisax.metrics import fever, ranking
-from lisax.records import Claim, DataError, Hit, LisaxError, Verdict
+from lisax.records import Claim, DataError, Hit, Label, LisaxError, Verdict
 
 CUTOFFS = (1, 3, 5, 10)
 DEPTH = 10
@@ -94,7 +94,7 @@ def evaluate(claims: Claims, verdicts: Mapping[str, Verdict], run: Run | None = 
     """All figures of a system's verdicts under stable names; what `lisax evaluate tables --json` prints.
 
     Gold ranks are those of `run`, or without it those of each verdict's evidence. With the `sufficiency` of every
-    claim, `sufficiency` compares it with whether a gold table was among the verdict's evidence.
+    claim, `sufficiency` compares it with whether the claim `is_decided` by the verdict's evidence.
     """
     fever.check_pairs(claims, verdicts)
     ranked = {i: verdict.evidence for i, verdict in verdicts.items()}
@@ -109,9 +109,9 @@ def evaluate(claims: Claims, verdicts: Mapping[str, Verdict], run: Run | None = 
         "confusion": {str(gold): dict(zip(map(str, fever.LABELS), row)) for gold, row in zip(fever.LABELS, matrix)},
     }
     if sufficiency is not None:
-        judged = [i for i, claim in claims.items() if claim.gold_ids]
-        found = [not set(claims[i].gold_ids).isdisjoint(verdicts[i].evidence) for i in judged]
-        figures["sufficiency"] = sufficiency_figures([sufficiency[i] for i in judged], found)
+        decided = [is_decided(claim.label, not set(claim.gold_ids).isdisjoint(verdicts[i].evidence))
+                   for i, claim in claims.items()]
+        figures["sufficiency"] = sufficiency_figures([sufficiency[i] for i in claims], decided)
     return figures
 
 
@@ -127,6 +127,11 @@ def _kinds(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
 # --- Sufficiency ----------------------------------------------------------------------------
 
 
+def is_decided(label: Label | None, gold_is_read: bool) -> bool:
+    """Whether a table that was read decides a claim: a gold one does, where there is enough information."""
+    return gold_is_read and label is not Label.NOT_ENOUGH_INFO
+
+
 def ternary_sufficiency(irrelevant: np.ndarray, present: np.ndarray) -> np.ndarray:
     """From p(irrelevant) of each table, float [claims, k]: the maximum of 1 - p, float [claims].
 
@@ -135,14 +140,16 @@ def ternary_sufficiency(irrelevant: np.ndarray, present: np.ndarray) -> np.ndarr
     return np.where(present, 1.0 - np.asarray(irrelevant, np.float64), 0.0).max(axis=1, initial=0.0)
 
 
-def joint_entropy(tables: np.ndarray) -> np.ndarray:
+def joint_entropy(tables: np.ndarray, present: np.ndarray) -> np.ndarray:
     """From p(s), the probability that each table decides, float [claims, k]: its entropy in nats, float [claims].
 
-    Sufficiency is the negative of it. A claim without tables (all 0) is as uncertain as can be: log k.
+    Sufficiency is the negative of it. `present` bool [claims, k] says where there is a table. With fewer than two the
+    entropy of p(s) says nothing (a single table has all of it, whatever it holds): such a claim is as uncertain as can
+    be, log k.
     """
     shares = np.asarray(tables, np.float64)
-    totals = shares.sum(axis=1, keepdims=True)
-    shares = np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), 1.0 / shares.shape[1])
+    totals, compared = shares.sum(axis=1, keepdims=True), present.sum(axis=1, keepdims=True) > 1
+    shares = np.where(compared, shares / np.where(totals > 0, totals, 1.0), 1.0 / shares.shape[1])
     return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
 
 

@@ -11,12 +11,13 @@ import functools
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from lisax.corpora import Dataset, open_folder
+from lisax.corpora.reading import Watch, told
 from lisax.formats.families import Family, encode
 from lisax.formats.parts import PartKind, encode_header
 from lisax.formats.vocabulary import REQUIRED_WORDS
@@ -27,7 +28,7 @@ from lisax.pipelines.cltr_recipe import AGGREGATION, COLUMNS, PARTS, ROWS, read_
 from lisax.pipelines.pool_scores import PoolScores
 from lisax.pipelines.stages import counting, say
 from lisax.pipelines.table_answers import TableAnswerer, TableScores
-from lisax.records import Claim, Hit, Label, LisaxError, Question, Table, is_cell
+from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Table, is_cell, split_cell_id
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.retrieval.table_store import TableStore
@@ -44,6 +45,18 @@ NO_TABLE = "questions about tables that the corpus does not have"
 ROWS_OF_A_TABLE = 50  # that a vocabulary is trained on
 CELLS, TABLES = "cells", "tables"
 TASKS = {PARTS: "cltr_parts", ROWS: "cltr_rows", COLUMNS: "cltr_columns", AGGREGATION: "cltr_aggregation"}
+
+
+def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) -> dict[str, Question]:
+    """Questions of several splits; an id that stands for two of them, or for another one of `others`, is refused."""
+    found: dict[str, Question] = {}
+    for question in questions:
+        known = found.setdefault(question.id, others.get(question.id, question))
+        if known.text != question.text:
+            raise LisaxError(f"the id {question.id!r} stands for two questions, in different splits: {known.text!r:.80} "
+                             f"and {question.text!r:.80}; `lisax data check` names all such ids and their places")
+        found[question.id] = question
+    return found
 
 
 class Cltr(Pipeline):
@@ -107,9 +120,29 @@ class Cltr(Pipeline):
             if gold := table_text.gold_tables(question):
                 yield Claim(question.id, question.text, Label.SUPPORTS, tuple((table,) for table in gold))
 
-    def read_questions(self, role: str) -> Iterator[Question]:
+    def read_questions(self, role: str, watch: Watch | None = None) -> Iterator[Question]:
         for split in [self.report_split] if role == REPORT else self.train_splits:
-            yield from self.data.questions(split)
+            yield from self.data.questions(split, watch)
+
+    def checked_questions(self, role: str) -> Iterator[Question]:
+        """The same; one that names a cell past the end of its table is an error."""
+        def stream(watch: Watch) -> Iterator[Question]:
+            for question in self.read_questions(role, watch):
+                self._check_cells(question, watch)
+                yield question
+
+        return told(stream, None)
+
+    def _check_cells(self, question: Question, watch: Watch) -> None:
+        for field in ("evidence", "operands"):
+            for unit in filter(is_cell, getattr(question, field)):
+                table_id, row, column = split_cell_id(unit)
+                table = self.lookup(table_id)
+                if table is not None and not (row < len(table.rows) and column < len(table.header)):
+                    path, line = watch.where or (self.data.folder, None)
+                    raise DataError(f"{unit!r} of question {question.id!r} is past its table, which has "
+                                    f"{len(table.rows):,} rows and {len(table.header):,} columns", path=path, line=line,
+                                    field=field)
 
     # --- Files ------------------------------------------------------------------------------
 
@@ -151,17 +184,17 @@ class Cltr(Pipeline):
 
     def _by_role(self, read: Callable[[str], Iterable[Question]]) -> dict[str, dict[str, Question]]:
         recipe = self.recipe
-        reported = {question.id: question for question in read(REPORT)}
+        reported = by_id(read(REPORT))
         reported = dict(itertools.islice(reported.items(), recipe.report_questions))
         taught = read(TRAIN) if recipe.train or recipe.fuse_bm25 else ()
-        train = {question.id: question for question in taught if question.id not in reported}
+        train = {i: question for i, question in by_id(taught, reported).items() if i not in reported}
         held = {i: question for i, question in train.items() if files.hashed_share(i) < recipe.validation_share}
         train = {i: question for i, question in train.items() if i not in held}
         return {TRAIN: dict(itertools.islice(train.items(), recipe.train_questions)),
                 VALIDATION: dict(itertools.islice(held.items(), recipe.validation_questions)), REPORT: reported}
 
     def _answered(self, role: str, skipped: Counter) -> Iterator[Question]:
-        for question in self.read_questions(role):
+        for question in self.checked_questions(role):
             gold = table_text.gold_tables(question)
             if not gold:
                 skipped[NO_CELL] += 1

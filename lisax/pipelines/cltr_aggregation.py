@@ -61,7 +61,7 @@ class AggregationStages:
 
     def questions(self, role: str) -> Iterator[Question]:
         """The questions of a role that several cells answer, if something is made of them."""
-        for question in self._run.read_questions(role):
+        for question in self._run.checked_questions(role):
             if question.operands and not gold_tables(question):
                 question = dataclasses.replace(question, evidence=question.operands)
                 if all(table in self._run.tables for table in gold_tables(question)):
@@ -142,7 +142,7 @@ class AggregationStages:
 def accepted(question: Question, lookup: Callable[[str], Table | None]) -> set[tuple]:
     """What the right answers say, as `answer_cells.value_of` reads them."""
     texts = set(question.answers)
-    if question.operands:
+    if question.operands and all(lookup(split_cell_id(cell)[0]) for cell in question.operands):
         made = aggregate(question.operation, _texts(question.operands, lookup)) if question.operation else None
         texts |= {made.text} if made else set()
     return set(map(value_of, texts))

@@ -17,7 +17,7 @@ from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.page.report import Report
 from lisax.pipelines import cltr_report, reporting
 from lisax.pipelines.base import REPORT, TRAIN, WARM_UP
-from lisax.pipelines.cltr import CELLS, TABLES, Cltr
+from lisax.pipelines.cltr import CELLS, TABLES, Cltr, by_id
 from lisax.pipelines.cltr_recipe import CltrRecipe
 from lisax.pipelines.stages import say
 from lisax.records import LisaxError, Question
@@ -56,7 +56,7 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
     if not recipe.train:
         raise LisaxError("cross-validation trains a model on each fold: the recipe names none (CltrRecipe.train)")
     splits = [split for split in data.question_splits if recipe.train_splits is None or split in recipe.train_splits]
-    questions = {question.id: question for split in splits for question in data.questions(split)}
+    questions = by_id(question for split in splits for question in data.questions(split))
     dealt_out = [FoldData(data, fold) for fold in deal(list(questions.values()), folds)]
     out = Path(out)
     dealt = dataclasses.replace(recipe, train_splits=None, report_split=None)

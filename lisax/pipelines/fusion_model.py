@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,25 @@ from lisax.runtime.fusion_scoring import FusionScorer, Scores
 from lisax.sampling.table_examples import TableExample, view
 
 
+class Decision(NamedTuple):
+    """`threshold`: claims of at most this sufficiency have not enough information. `in_data`: whether the data of the
+    run knows such claims, and its own verdicts have the threshold; elsewhere it is for those who ask anything."""
+
+    threshold: float
+    in_data: bool
+
+    @classmethod
+    def of(cls, card: Mapping[str, Any]) -> Decision | None:
+        """From a model's `model.json`."""
+        given = card.get("decision")
+        return None if given is None else cls(float(given["threshold"]), bool(given["in_data"]))
+
+
 class FusionModel:
-    """Scores claims with up to `tables` of their tables. `dropped_rows`: rows of tables that the last call's inputs had no room for."""
+    """Scores claims with up to `tables` of their tables.
+
+    `decision`: the threshold of sufficiency that a run chose on dev, None where it has not. `dropped_rows`: rows of
+    tables that the last call's inputs had no room for."""
 
     family = Family.TABLE_FUSION
 
@@ -33,8 +51,10 @@ class FusionModel:
             if text["family"] != Family.TABLE_FUSION:
                 raise LisaxError(f"{folder} is a model of the format '{text['family']}', not '{Family.TABLE_FUSION}'")
             self.preset, self.max_tokens, self.tables = presets.get(text["preset"]), text["max_tokens"], text["tables"]
-        except (KeyError, TypeError) as error:
-            raise DataError(f"`text` or `architecture` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
+            self.decision = Decision.of(card)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"`text`, `architecture` or `decision` is missing or wrong ({error})",
+                            path=folder / MODEL_JSON) from None
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
         self.dropped_rows = 0
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
@@ -47,12 +67,14 @@ class FusionModel:
         tokens = iter(self.vocabulary.encode_batch([text.inputs for claim in texts for text in claim]))
         return self._scorer.scores([[[*next(tokens), EOS_ID] for _ in claim] for claim in texts], progress)
 
-    def sufficiency(self, probabilities: np.ndarray) -> np.ndarray:
+    def sufficiency(self, examples: Sequence[TableExample], probabilities: np.ndarray) -> np.ndarray:
         """How sure it is that one of a claim's tables decides it, float [claims], from [claims, k, classes]; higher
-        for surer. The paper's two estimators."""
+        for surer. The paper's two estimators; the joint one knows nothing of a claim with a single table."""
+        counts = np.array([len(example.tables) for example in examples], int)
+        present = np.arange(probabilities.shape[1]) < counts[:, None]
         if self.objective == "ternary":
-            return figures.ternary_sufficiency(probabilities[..., 0], probabilities.sum(-1) > 0)
-        return -figures.joint_entropy(table_truth.relevance(probabilities))
+            return figures.ternary_sufficiency(probabilities[..., 0], present)
+        return -figures.joint_entropy(table_truth.relevance(probabilities), present)
 
     # --- A line, for users in Python ------------------------------------------------------------
 

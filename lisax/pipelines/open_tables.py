@@ -22,10 +22,10 @@ from lisax.corpora.table_predictions import TableVerdict, read_predictions, writ
 from lisax.formats.families import Family, encode
 from lisax.metrics import tables as figures
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
-from lisax.pipelines.fusion_model import FusionModel
+from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.pipelines.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.pipelines.stages import counting, say
-from lisax.pipelines.table_inference import judged, verdicts_of
+from lisax.pipelines.table_inference import judged, tell_dropped_rows, verdicts_of
 from lisax.pipelines.table_recipe import depth_of, is_fusion, read_recipe, task_of
 from lisax.pipelines.text_model import TextModel
 from lisax.records import Claim, Label, Table, atomic_write
@@ -33,6 +33,7 @@ from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
 from lisax.retrieval.runs import read_run, write_run
 from lisax.retrieval.table_store import TableStore
+from lisax.runtime.checkpoints import add_to_card, resolve_checkpoint
 from lisax.sampling import table_examples
 from lisax.sampling.examples import ranked_ids
 from lisax.sampling.table_examples import CLOSED, DEPTHS, TableExample
@@ -111,7 +112,7 @@ class OpenTables(Pipeline):
 
     def _gold(self, claims: Iterable[Claim], mode: str) -> dict[str, Table]:
         """The gold tables of claims, where the mode looks at them."""
-        return table_retrieval.gold_tables(self.lookup, claims) if mode == "linked" else {}
+        return table_retrieval.gold_tables(self.lookup, claims, self.data.folder) if mode == "linked" else {}
 
     def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
         return self.index.columns(table, self._read_by(claim), self.recipe.columns)
@@ -262,7 +263,9 @@ class OpenTables(Pipeline):
         examples = self.examples(CLOSED if model in ("claim_only", "closed") else
                                  table_examples.file_name(depth_of(model)), REPORT)
         with counting(len(examples), "claims") as advance:
-            shares = TextModel.open(self.model_dir(model)).probabilities(examples, advance)
+            scorer = TextModel.open(self.model_dir(model))
+            shares = scorer.probabilities(examples, advance)
+        tell_dropped_rows(scorer, f"{REPORT}'s tables")
         if model == "claim_only":  # it has read no table
             examples = [dataclasses.replace(example, tables=(), gold=()) for example in examples]
         self._write(model, examples, shares.astype(np.float64))
@@ -273,14 +276,16 @@ class OpenTables(Pipeline):
             examples = self.examples(name, role)
             with counting(len(examples), "claims") as advance:
                 scores = scorer.scores(examples, advance)
-            if scorer.dropped_rows:
-                say(f"  {scorer.dropped_rows:,} rows of {role}'s tables had no room in {scorer.max_tokens} tokens")
+            tell_dropped_rows(scorer, f"{role}'s tables")
             with atomic_write(self.scores_file(model, role), "wb") as file:
                 buffer = io.BytesIO()
                 np.savez(buffer, probabilities=scores.probabilities, attention=scores.attention,
-                         sufficiency=scorer.sufficiency(scores.probabilities))
+                         sufficiency=scorer.sufficiency(examples, scores.probabilities))
                 file.write(buffer.getvalue())
         threshold = self.threshold(model)
+        if threshold is not None:
+            add_to_card(resolve_checkpoint(self.model_dir(model)),
+                        {"decision": Decision(threshold, self.undecided_claims)._asdict()})
         self._write(model, examples, *judged(scores.probabilities, self.sufficiency(model, REPORT),
                                               threshold if self.undecided_claims else None))
         if model == self.recipe.closest_to_gold:
@@ -310,13 +315,19 @@ class OpenTables(Pipeline):
 
     def decided(self, model: str, role: str) -> np.ndarray:
         """Whether a table among those read decides the claim, bool [claims]."""
-        return np.array([any(example.gold) and example.label is not Label.NOT_ENOUGH_INFO
+        return np.array([figures.is_decided(example.label, any(example.gold))
+                         for example in self.examples(table_examples.file_name(depth_of(model)), role)], bool)
+
+    def labelled(self, model: str, role: str) -> np.ndarray:
+        """Whether that can be told, as the claim has a label, bool [claims]."""
+        return np.array([example.label is not None
                          for example in self.examples(table_examples.file_name(depth_of(model)), role)], bool)
 
     def threshold(self, model: str) -> float | None:
         """The sufficiency below which there is not enough information: the most accurate one on dev. None where every
         dev claim is decided."""
-        missing, scores = ~self.decided(model, VALIDATION), -self.sufficiency(model, VALIDATION)
+        known = self.labelled(model, VALIDATION)
+        missing, scores = ~self.decided(model, VALIDATION)[known], -self.sufficiency(model, VALIDATION)[known]
         if not missing.any():
             return None
         return -figures.choose_threshold(scores, missing, "accuracy").value

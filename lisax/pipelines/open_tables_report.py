@@ -49,7 +49,10 @@ def _figures(run: OpenTables) -> dict:
     models = {}
     for model in (*recipe.train, *([ORACLE] if recipe.fusion else [])):
         verdicts = {i: found.verdict for i, found in run.verdicts(model).items() if i in claims}
-        # Claims without a gold table cannot be asked of it: the rows "on the gold table" are of the others.
+        # Claims without a gold table cannot be asked of it: the rows "on the gold table" are of the others. Fusion cannot
+        # say of a single table that it decides nothing, either.
+        if model == ORACLE:
+            verdicts = {i: verdict for i, verdict in verdicts.items() if claims[i].label is not Label.NOT_ENOUGH_INFO}
         models[model] = figures.evaluate({i: claims[i] for i in verdicts}, verdicts, hits)
     return {
         "retrieval": retrieval,
@@ -73,20 +76,22 @@ def _fusion(run: OpenTables, model: str) -> dict:
     open_label = truth.argmax(1) if threshold is None else np.where(sufficiency <= threshold, 2, truth.argmax(1))
     gold = np.array([{Label.SUPPORTS: 0, Label.REFUTES: 1}.get(example.label, 2) if there else 2
                      for example, there in zip(examples, decided)])
+    known = run.labelled(model, REPORT)
     relevance = table_truth.relevance(scores["probabilities"])
-    claims = run.claims[REPORT]
+    claims, retrieved = run.claims[REPORT], read_run(run.main_run)
     reranked = {example.claim_id: [Hit(example.claim_id, example.unit_ids[j], rank, float(relevance[i, j]))
                                    for rank, j in enumerate(np.argsort(-relevance[i, :len(example.tables)], kind="stable"), 1)]
                 for i, example in enumerate(examples)}
     judged = {i: claims[i] for i in reranked if claims[i].gold_ids}
     return {
-        "sufficiency": figures.sufficiency_figures(sufficiency, decided),
+        "sufficiency": figures.sufficiency_figures(sufficiency[known], decided[known]),
         "at_threshold": {"threshold": threshold}
-        | figures.at_threshold(-sufficiency, ~decided, np.inf if threshold is None else -threshold),
-        "open": {"accuracy": float((open_label == gold).mean()),
-                 "never_nei": float((truth.argmax(1) == gold).mean()),
-                 "always_nei": float((gold == 2).mean())},
+        | figures.at_threshold(-sufficiency[known], ~decided[known], np.inf if threshold is None else -threshold),
+        "open": {"accuracy": float((open_label == gold)[known].mean()),
+                 "never_nei": float((truth.argmax(1) == gold)[known].mean()),
+                 "always_nei": float((gold == 2)[known].mean())},
         "reranking": figures.hits(judged, reranked, RERANKED) if judged else None,
+        "before_reranking": figures.hits(judged, retrieved, RERANKED) if judged else None,
     }
 
 
@@ -170,8 +175,13 @@ def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
         rows.append(ResultRow(_name(model), (figure["accuracy"], *by_kind, *by_rank), best=model == main))
     nothing = (None,) * (len(kinds) + len(groups))
     rows += [ResultRow(row.name, row.values + nothing, published=True) for row in TABLE_VERDICTS]
+    left_out = ""
+    if ORACLE in evaluated and run.undecided_claims:
+        left_out = (f" '{_name(ORACLE)}' is of the {evaluated[ORACLE]['claims']:,} claims that a gold table decides: it "
+                    "leaves out those without enough information.")
     made = [ResultTable("Verification", ("accuracy", *kinds, *(f"gold rank {group}" for group in groups)), tuple(rows),
-                        "Share of right verdicts, by kind of claim and by where retrieval ranked the gold table.",
+                        "Share of right verdicts, by kind of claim and by where retrieval ranked the gold table."
+                        + left_out,
                         "The paper's own figures, RoBERTa large on TabFact's test claims: for orientation.")]
     if found["fusion"]:
         open_rows = [ResultRow(_name(model), (
@@ -186,17 +196,18 @@ def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
             "chosen on dev. AP: area under the precision-recall curve."))
         reranked = [ResultRow(_name(model), tuple(figure["reranking"][f"hits@{k}"] for k in RERANKED), best=model == main)
                     for model, figure in found["fusion"].items() if figure["reranking"] and depth_of(model) > 1]
-        before = found["retrieval"][run.recipe.strategy][run.recipe.entities]
+        before = next(iter(found["fusion"].values()))["before_reranking"]  # of the same claims, which all models have
         if reranked:
             made.append(ResultTable("Tables reranked by p(s)", tuple(f"H@{k}" for k in RERANKED), (
-                ResultRow("as retrieved (all claims of the split)", tuple(before[f"hits@{k}"] for k in RERANKED)),
+                ResultRow("as retrieved", tuple(before[f"hits@{k}"] for k in RERANKED)),
                 *reranked, *TABLE_RERANKING)))
     return made
 
 
 def _curve_chart(run: OpenTables, model: str) -> charts.Chart | None:
     """Precision by recall of "the gold table is among those read"."""
-    decided, scores = run.decided(model, REPORT), run.scores(model, REPORT)["sufficiency"]
+    known = run.labelled(model, REPORT)
+    decided, scores = run.decided(model, REPORT)[known], run.sufficiency(model, REPORT)[known]
     if not decided.any() or decided.all():
         return None
     curve = figures.precision_recall(scores, decided)

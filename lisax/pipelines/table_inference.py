@@ -9,6 +9,7 @@ import numpy as np
 from lisax.corpora.table_predictions import TableVerdict
 from lisax.models import table_truth
 from lisax.pipelines.fusion_model import FusionModel
+from lisax.pipelines.stages import say
 from lisax.pipelines.text_model import TextModel
 from lisax.records import LABELS, Claim, Verdict
 from lisax.sampling import table_examples
@@ -23,8 +24,14 @@ def verify(model: FusionModel | TextModel, claims: Iterable[Claim], run: Ranked,
     examples = list(table_examples.retrieved(claims, run, lookup, columns, depth))
     if isinstance(model, FusionModel):
         probabilities = model.scores(examples, progress).probabilities
-        return verdicts_of(examples, *judged(probabilities, model.sufficiency(probabilities), threshold))
+        return verdicts_of(examples, *judged(probabilities, model.sufficiency(examples, probabilities), threshold))
     return verdicts_of(examples, model.probabilities(examples, progress).astype(np.float64))
+
+
+def tell_dropped_rows(model: FusionModel | TextModel, of: str) -> None:
+    """Says how many rows the last call's inputs had no room for, where there are any."""
+    if model.dropped_rows:
+        say(f"  {model.dropped_rows:,} rows of {of} had no room in {model.max_tokens} tokens")
 
 
 def verdicts_of(examples: Sequence[TableExample], shares: np.ndarray, sufficiency: np.ndarray | None = None,

@@ -21,7 +21,7 @@ from lisax.sampling.examples import Example, Passage
 
 
 class TextModel:
-    """Scores examples of one format family."""
+    """Scores examples of one format family. `dropped_rows`: rows of tables that the last call's inputs had no room for."""
 
     def __init__(self, scorer_of: Callable[[list[int], int], LabelScorer], vocabulary: Vocabulary, card: dict,
                  source: Path):
@@ -36,7 +36,7 @@ class TextModel:
             raise DataError("the model does not say which format it was trained on: `text` with family, preset and "
                             f"max_tokens, or `architecture`, is missing or wrong ({error})",
                             path=source / "model.json") from None
-        self.vocabulary, self.card = vocabulary, card
+        self.vocabulary, self.card, self.dropped_rows = vocabulary, card, 0
         if vocabulary.size > rows:
             raise LisaxError(f"{source}: the vocabulary has {vocabulary.size} entries, the model {rows}: "
                              "they do not belong together")
@@ -68,8 +68,10 @@ class TextModel:
         Ranking: (relevant, not relevant). Labelling: in the order of `LABELS`. Operations: in that of `Operation`.
         """
         texts = [encode(example, self.family, preset=self.preset, max_tokens=self.max_tokens,
-                        count_tokens=self._count).inputs for example in examples]
-        return self.token_probabilities([ids + [EOS_ID] for ids in self.vocabulary.encode_batch(texts)], progress)
+                        count_tokens=self._count) for example in examples]
+        self.dropped_rows = sum(text.dropped_rows for text in texts)
+        tokens = self.vocabulary.encode_batch([text.inputs for text in texts])
+        return self.token_probabilities([ids + [EOS_ID] for ids in tokens], progress)
 
     def token_probabilities(self, tokens: Sequence[Sequence[int]],
                             progress: Callable[[int], None] | None = None) -> np.ndarray:

@@ -204,7 +204,7 @@ def _retrieve_tables(args: argparse.Namespace) -> int:
     if is_done(args.out, note, made_with):
         print(f"{args.out}: done before")
     else:
-        gold = gold_tables(TableStore.open(args.index).get, claims) if mode == "linked" else None
+        gold = gold_tables(TableStore.open(args.index).get, claims, args.claims) if mode == "linked" else None
         started = time.monotonic()
         count = write_run(args.out, retrieve(index, counted(claims, "claims"), k, mode=mode, gold=gold),
                           f"lisax-{index.strategy}-{mode}")

@@ -47,12 +47,13 @@ def add_tables(tables: Iterable[Table], folder: str | os.PathLike, component: st
         index_tables(state, tables, builders, extend=True)
 
 
-def gold_tables(lookup: Callable[[str], Table | None], claims: Iterable[Claim]) -> dict[str, Table]:
-    """The tables that claims name as their evidence, by id; one that is missing is an error."""
+def gold_tables(lookup: Callable[[str], Table | None], claims: Iterable[Claim],
+                path: str | os.PathLike | None = None) -> dict[str, Table]:
+    """The tables that claims, read from `path`, name as their evidence, by id; one that is missing is an error."""
     found = {unit: lookup(unit) for claim in claims for unit in claim.gold_ids}
     if missing := sorted(unit for unit, table in found.items() if table is None):
         raise DataError(f"claims are about {len(missing):,} tables that the corpus does not have, "
-                        f"the first of them '{missing[0]}'")
+                        f"the first of them '{missing[0]}'", path=path)
     return found
 
 

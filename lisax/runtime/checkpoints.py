@@ -146,6 +146,11 @@ def read_model_json(path: str | os.PathLike) -> dict[str, Any]:
     return read_card(resolve_checkpoint(path))
 
 
+def add_to_card(folder: Path, fields: Mapping[str, Any]) -> None:
+    """What is known of a checkpoint only once it is trained; a bundle made of it has it too."""
+    write_json(folder / MODEL_JSON, read_card(folder) | fields)
+
+
 def read_card(folder: Path) -> dict[str, Any]:
     """`model.json` of a checkpoint folder or a bundle."""
     try:

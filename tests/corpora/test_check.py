@@ -86,6 +86,22 @@ def test_tables_and_graphs_hold_evidence_too(tmp_path):
         "evidence 'T#r1' of question '1' is not in the corpus"]
 
 
+def test_operands_are_evidence_too(tmp_path):
+    lines(tmp_path / "tables.jsonl", [{"id": "T", "title": "", "header": ["h"], "rows": [["1"], ["2"]]}])
+    lines(tmp_path / "questions.dev.jsonl", [{"id": 1, "question": "q", "evidence": ["T"], "operation": "sum",
+                                              "operands": ["T#r0c0", "T#r9c0"]}])
+    assert [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems] == [
+        "/questions.dev.jsonl:1: field 'operands': operands 'T#r9c0' of question '1' is not in the corpus"]
+
+
+def test_a_question_s_id_is_of_one_split(tmp_path):
+    lines(tmp_path / "tables.jsonl", [{"id": "T", "title": "", "header": ["h"], "rows": [["c"]]}])
+    for split, text in (("train", "what?"), ("dev", "who?")):
+        lines(tmp_path / f"questions.{split}.jsonl", [{"id": 1, "question": text, "evidence": ["T#r0c0"]}])
+    assert [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems] == [
+        "/questions.dev.jsonl:1: field 'id': question '1' is in split train too"]
+
+
 @pytest.mark.skipif(not REAL.is_dir(), reason="no data here")
 @pytest.mark.parametrize("name", ["fever", "fm2", "wice"])
 def test_real_data_is_sound(name):

@@ -53,7 +53,21 @@ def test_commas_inside_cells_do_not_win():
     assert csv_tables.separator("") == ","
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name, content, expected", [
+    ("a.tsv", "name\tcity, country\nAda\tTarn, Norway\n", [("name", "city, country"), ("Ada", "Tarn, Norway")]),
+    ("a.TSV", "a,b\n1,2\n", [("a,b",), ("1,2",)]),
+    ("a.csv", "sep=;\r\na,b;c\r\n1,2;3\r\n", [("a,b", "c"), ("1,2", "3")]),
+    ("a.csv", "sep=\t\na,b\tc\n1,2\t3\n", [("a,b", "c"), ("1,2", "3")]),
+    ("a.csv", "quote\nHello; world\nTo be; or not\n", [("quote",), ("Hello; world",), ("To be; or not",)]),
+    ("a.csv", "colour\n#ff0000\n#00ff00\n", [("colour",), ("#ff0000",), ("#00ff00",)]),
+    ("a.csv", "# of cats\n#1\n#2\n", [("# of cats",), ("#1",), ("#2",)]),
+    ("a.csv", ",\n1,2\n", [("", ""), ("1", "2")]),
+])
+def test_what_says_the_separator_and_the_header(tmp_path, name, content, expected):
+    assert grid(read_csv(tmp_path / name, content)[0]) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_marked_encodings(tmp_path, encoding):
     assert grid(read_csv(tmp_path / "a.csv", "é,b\n1,2\n".encode(encoding))[0]) == [("é", "b"), ("1", "2")]
 
@@ -84,6 +98,7 @@ def test_large_tables_are_ordinary(tmp_path):
 
 @pytest.mark.parametrize("content, said", [
     (b"", "a.csv: the file is empty"), (b"\n \n", "a.csv: the file is empty"),
+    (b",,\n", "a.csv: the file is empty"), (b'sep=;\na;b\n1;"x\n2;y', "a.csv:3: .* a quote of this row"),
     (b"a,b\n\xe9,2\n", "a.csv: not UTF-8 .*iconv -f latin1"),
     (b'a,b\n1,"x"\n2,"x\n3,y\n4,z', "a.csv:3: not separated values: a quote of this row is never closed"),
     (b'a,b\n"' + b"x" * (1 << 24) + b"x", "a.csv:2: not separated values: field larger"),
@@ -105,6 +120,28 @@ def test_spans_header_rows_and_captions(tmp_path):
     assert table == Table("page.html:0", "Lions & more", ("Name", "Weight kg", "Weight lb"),
                           (("Leo", "190", "419"), ("Leo", "unknown so far", "unknown so far")), "Of cats")
     assert warnings == []
+
+
+@pytest.mark.parametrize("markup, expected", [
+    ("<thead><tr><th rowspan=0>a<th>b</thead><tbody><tr><td>1<td>2</tbody>", [("a", "b"), ("1", "2")]),
+    ("<tr><th>a<th>b<tbody><tr><td rowspan=5>1<td>2<tbody><tr><td>3<td>4<tfoot><tr><td>5<td>6",
+     [("a", "b"), ("1", "2"), ("3", "4"), ("5", "6")]),
+    ("<tr><th>a<th>b<tr><th>1<th>2<tr><th>3<th>4", [("a", "b"), ("1", "2"), ("3", "4")]),
+    ("<tr><th>a<th>b<tr><td><span style='display: none'>00<span>1</span>x</span>1<img hidden><td>2",
+     [("a", "b"), ("1", "2")]),
+    ("<tr><th>a<th style='DISPLAY:none'>x<th>b<tr style=display:none><td>y<tr><td>1<td hidden>z<td>2<tr><td>3<td>4",
+     [("a", "b"), ("1", "2"), ("3", "4")]),
+    ("<tr><th>a<th>b<tr><td><i hidden>never closed<td>1<tr><td>2<td>3", [("a", "b"), ("", "1"), ("2", "3")]),
+])
+def test_groups_headings_and_what_is_hidden(tmp_path, markup, expected):
+    (table,), _ = read_html(tmp_path / "p.html", f"<table>{markup}</table>")
+    assert grid(table) == expected
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "latin1", "us-ascii", "windows-1252"])
+def test_latin_1_is_what_browsers_take_it_for(tmp_path, charset):
+    content = f"<meta charset={charset}><table><tr><th>a<tr><td>“é” – 5 €</table>".encode("cp1252")
+    assert grid(read_html(tmp_path / "p.html", content)[0][0]) == [("a",), ("“é” – 5 €",)]
 
 
 def test_nested_tables_stand_on_their_own(tmp_path):
@@ -217,6 +254,14 @@ def test_problems_have_their_place(tmp_path):
         "/wiki.jsonl:3: field 'tableData[0][0]': expected a cell with a text, found 3",
         "/wiki.jsonl:4: field '_id': expected str or int, found null",
         "/wiki.jsonl:2: field 'id': duplicate id '10-1', first at /wiki.jsonl:1"]
+
+
+def test_json_lines_that_begin_broken_are_a_problem(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "wiki.jsonl").write_text('{"_id": \n' + json.dumps(WIKI) + "\n")
+    (tmp_path / "other.json").write_text("{\n}\n")
+    (problem,) = check(tmp_path).problems
+    assert problem.startswith(f"{tmp_path}/wiki.jsonl:1: not valid JSON")
 
 
 def test_a_user_s_claims_over_a_folder_of_tables(tmp_path):

@@ -91,9 +91,13 @@ def test_accuracy_by_gold_rank_and_kind():
 def test_sufficiency_is_held_against_the_tables_that_were_read():
     figures = tables.evaluate(CLAIMS, VERDICTS, sufficiency={"a": .9, "b": .8, "c": .3, "d": .2, "e": .1, "f": .0})
     assert figures["sufficiency"] == {
-        "claims": 5,
-        "found": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 0.6, "precision": 0.4}},
-        "missing": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 0.6, "precision": 0.6}}}
+        "claims": 6,
+        "found": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 1 - 2 / 6, "precision": 2 / 6}},
+        "missing": {"average_precision": 1.0, "best_f1": 1.0, "most_frequent": {"accuracy": 4 / 6, "precision": 4 / 6}}}
+    # A table that was read decides no claim without enough information, though it be the claim's own.
+    undecided = CLAIMS | {"a": claim("a", N, "t1")}
+    found = tables.evaluate(undecided, VERDICTS, sufficiency=dict.fromkeys(CLAIMS, .5))["sufficiency"]["found"]
+    assert found["most_frequent"]["precision"] == 1 / 6
     assert tables.sufficiency_figures([.5, .6], [True, True])["found"]["average_precision"] is None
 
 
@@ -164,5 +168,8 @@ def test_estimators():
     irrelevant = np.array([[.9, .2, .0], [.7, .0, .0], [.0, .0, .0]])
     present = np.array([[True, True, False], [True, False, False], [False] * 3])
     assert tables.ternary_sufficiency(irrelevant, present) == pytest.approx([.8, .3, 0])
-    entropy = tables.joint_entropy(np.array([[1, 0, 0], [.5, .5, 0], [1 / 3] * 3, [0, 0, 0]]))
-    assert entropy == pytest.approx([0, math.log(2), math.log(3), math.log(3)])
+    # The last but one has a single table, which has all of p(s): that says nothing of it.
+    shares = np.array([[1, 0, 0], [.5, .5, 0], [1 / 3] * 3, [1, 0, 0], [0, 0, 0]])
+    there = np.arange(3) < np.array([3, 2, 3, 1, 0])[:, None]
+    entropy = tables.joint_entropy(shares, there)
+    assert entropy == pytest.approx([0, math.log(2), math.log(3), math.log(3), math.log(3)])

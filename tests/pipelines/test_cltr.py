@@ -14,11 +14,11 @@ from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
-from lisax.pipelines.cltr import Cltr
+from lisax.pipelines.cltr import Cltr, by_id
 from lisax.pipelines.cltr_recipe import CltrRecipe, read_recipe
 from lisax.pipelines.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
 from lisax.pipelines.table_answers import TableAnswerer
-from lisax.records import LisaxError, Operation, split_cell_id
+from lisax.records import DataError, LisaxError, Operation, Question, split_cell_id
 from lisax.retrieval.runs import read_qrels, read_run
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.sampling import operation_examples, part_examples
@@ -234,6 +234,26 @@ def test_cross_validation_asks_every_question_once(finished):
     assert found["mean"]["hit@1"] == pytest.approx(sum(fold["answers"]["fused"]["hit@1"] for fold in found["folds"]) / 2)
     assert not (out / "folds" / "0" / "index").exists() and "2-fold" in (out / "report.html").read_text()
 
+
+
+def test_an_id_of_two_questions_is_refused():
+    one, other = Question("1", "What?"), Question("1", "Who?")
+    assert by_id([one, one]) == {"1": one} == by_id([one], {"1": one, "2": other})
+    for questions, others in (([one, other], {}), ([one], {"1": other})):
+        with pytest.raises(LisaxError, match="the id '1' stands for two questions"):
+            by_id(questions, others)
+
+
+@pytest.mark.parametrize("field", ["evidence", "operands"])
+def test_cells_past_their_table_are_refused(tmp_path, field):
+    (tmp_path / "tables.jsonl").write_text('{"id": "t", "title": "", "header": ["a"], "rows": [["1"]]}\n')
+    question = {"id": "1", "question": "What?", "answers": ["1"], "evidence": ["t#r0c0"]} | {field: ["t#r1c0"]}
+    for split in ("train", "dev"):
+        (tmp_path / f"questions.{split}.jsonl").write_text(json.dumps(question) + "\n")
+    run = Cltr(open_folder(tmp_path), tmp_path / "out", CltrRecipe())
+    run.build_index()
+    with pytest.raises(DataError, match=f"dev.jsonl:1: field '{field}': 't#r1c0' of question '1' is past its table"):
+        run.retrieve()
 
 
 def test_data_without_questions(tmp_path):

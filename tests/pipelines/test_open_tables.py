@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -11,10 +12,13 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.pipelines import open_tables_report
+from lisax.pipelines.base import REPORT
+from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.pipelines.open_tables import ORACLE, OpenTables
 from lisax.pipelines.table_inference import judged
 from lisax.pipelines.table_recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
-from lisax.records import LisaxError
+from lisax.records import Label, LisaxError
 from lisax.retrieval.runs import read_run
 
 RECIPE = """
@@ -64,6 +68,10 @@ def test_figures_of_every_part(finished):
     assert found["fusion"]["joint_top3"]["reranking"]["hits@3"] == pytest.approx(
         found["models"]["joint_top3"]["by_gold_rank"]["1"]["claims"] / 20
         + found["models"]["joint_top3"]["by_gold_rank"]["2-3"]["claims"] / 20)
+    # The run has the reported claims alone; retrieval was reported of the whole split.
+    fused = found["fusion"]["joint_top3"]
+    assert fused["before_reranking"]["claims"] == fused["reranking"]["claims"] == 20 < found["claims"]["retrieval"]
+    assert fused["before_reranking"]["hits@3"] == fused["reranking"]["hits@3"]
     assert found["tables"]["accuracy"] is not None and found["claims"]["test"] == 20
 
 
@@ -93,6 +101,18 @@ def test_verdicts_name_the_tables_that_were_read(finished):
         assert sum(row["evidence_scores"]) == pytest.approx(1) and row["predicted_label"] in ("SUPPORTS", "REFUTES")
 
 
+def test_on_the_gold_table_only_claims_count_that_it_decides(finished):
+    folder, _ = finished
+    run = OpenTables(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")]))
+    reported = run.claims[REPORT]
+    reported |= {i: dataclasses.replace(reported[i], label=Label.NOT_ENOUGH_INFO) for i in list(reported)[:5]}
+    run.undecided_claims = True
+    found = open_tables_report._figures(run)
+    assert found["models"][ORACLE]["claims"] == 15 and found["models"]["closed"]["claims"] == 20
+    (table,) = (table for table in open_tables_report._verdict_tables(run, found) if table.name == "Verification")
+    assert "'fusion on the gold table' is of the 15 claims that a gold table decides" in table.explanation
+
+
 def test_evaluate_gives_the_same_figures(finished, capsys):
     folder, _ = finished
     claims = folder / "out" / "gold.jsonl"
@@ -100,8 +120,9 @@ def test_evaluate_gives_the_same_figures(finished, capsys):
     claims.write_text("\n".join(lines) + "\n")
     assert main(["evaluate", "tables", "--gold", str(claims), "--predictions",
                  str(folder / "out" / "predictions" / "joint_top3.jsonl"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["tables"]["accuracy"] == json.loads(
-        (folder / "out" / "metrics.json").read_text())["tables"]["accuracy"]
+    found, own = (json.loads(text) for text in (capsys.readouterr().out, (folder / "out" / "metrics.json").read_text()))
+    assert found["tables"]["accuracy"] == own["tables"]["accuracy"]
+    assert found["tables"]["sufficiency"] == own["fusion"]["joint_top3"]["sufficiency"]
 
 
 def test_what_does_not_suffice_is_not_enough_information():
@@ -147,6 +168,26 @@ def test_export_retrieve_and_verify_by_hand(finished, model):
         row = json.loads(line)
         assert rows[row["id"]]["predicted_evidence"] == row["predicted_evidence"]
         assert rows[row["id"]]["label_probabilities"] == pytest.approx(row["label_probabilities"], abs=1e-5)
+
+
+def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished):
+    folder, _ = finished
+    main(["export", "--checkpoint", str(folder / "out" / "models" / "joint_top3"), "--out", str(folder / "decides")])
+    chosen = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"]["threshold"]
+    assert FusionModel(folder / "decides").decision == (None if chosen is None else Decision(chosen, False))
+    card = folder / "decides" / "model.json"
+    card.write_text(json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": True}}))
+    claims = str(folder / "world" / "table_claims.test.jsonl")
+    main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(folder / "deciding")])
+    main(["retrieve", "--index", str(folder / "deciding"), "--claims", claims, "--out", str(folder / "deciding.trec")])
+
+    def labels(*given: str) -> set[str]:
+        assert main(["verify", "--checkpoint", str(folder / "decides"), "--index", str(folder / "deciding"),
+                     "--claims", claims, "--run", str(folder / "deciding.trec"),
+                     "--out", str(folder / "decided.jsonl"), *given]) == 0
+        return {row["predicted_label"] for row in map(json.loads, (folder / "decided.jsonl").read_text().splitlines())}
+
+    assert labels() == {"NOT ENOUGH INFO"} and labels("--threshold=-inf") <= {"SUPPORTS", "REFUTES"}
 
 
 def test_a_bundle_in_python(finished):

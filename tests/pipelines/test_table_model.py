@@ -11,6 +11,7 @@ from lisax.formats import presets
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.formats.card import text_card
+from lisax.pipelines.table_inference import tell_dropped_rows
 from lisax.pipelines.text_model import TextModel
 from lisax.records import Label
 from lisax.sampling import table_examples
@@ -34,7 +35,7 @@ class Recorder:
         return np.tile(np.arange(len(self.pieces), dtype=np.float32), (len(tokens), 1))
 
 
-def test_tokens_and_label_words_are_those_of_the_task(tmp_path):
+def test_tokens_and_label_words_are_those_of_the_task(tmp_path, capsys):
     train_vocabulary(["query table row is year goals relevant Seasons"] * 20, tmp_path / "spiece.model", 90)
     table_examples.write(tmp_path / "e.train.jsonl", EXAMPLES)
     vocabulary, made = Vocabulary(tmp_path / "spiece.model"), []
@@ -46,6 +47,8 @@ def test_tokens_and_label_words_are_those_of_the_task(tmp_path):
     card = text_card(Family.TABLES, presets.PAPER, 90) | {"architecture": {"vocab_size": vocabulary.size}}
     model = TextModel(scorer_of, vocabulary, card, tmp_path)
     assert model.probabilities(EXAMPLES).shape == (2, 3)
+    tell_dropped_rows(model, "the tables")
+    assert model.dropped_rows and f"{model.dropped_rows} rows of the tables had no room in 90" in capsys.readouterr().err
     task = tables.add_text("test_tables_closed", lambda split: Path(tmp_path / "e.train.jsonl"), splits=("train",),
                            vocabulary=SentencePieces(tmp_path / "spiece.model"))
     try:

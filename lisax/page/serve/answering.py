@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import itertools
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -190,7 +192,8 @@ class Engine:
             return {"answers": self._read(corpus, question)}
         found = self.answerer(corpus).answer(question, self.depths.pool, self.depths.keep)
         return {"tables": [{"id": scores.table.id, "retrieval": scores.retrieval, "rows": scores.rows.tolist(),
-                            "columns": scores.columns.tolist()} for scores in found]}
+                            "columns": scores.columns.tolist(),
+                            "digest": self.digest(corpus, TABLES, scores.table.id)} for scores in found]}
 
     def _read(self, corpus: Corpus, question: str) -> list[dict[str, Any]]:
         """`Answer.row()` of each answer, with the characters that are `marked` in its passage, where it has one."""
@@ -221,7 +224,10 @@ class Engine:
     def _check(self, corpus: Corpus, text: str) -> dict[str, Any]:
         claim = Claim("claim", text)
         check = {TEXT: self._check_text, TABLES: self._check_tables, PASSAGES: self._check_passages}
-        return {"verdicts": [check[source](corpus, claim) for source in self.sources(corpus)]}
+        verdicts = [check[source](corpus, claim) for source in self.sources(corpus)]
+        for row in verdicts:
+            row["digests"] = [self.digest(corpus, row["source"], unit) for unit in row["evidence"]]
+        return {"verdicts": verdicts}
 
     def _check_text(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
         from lisax.retrieval.documents import retrieve
@@ -258,12 +264,34 @@ class Engine:
         if not run[claim.id]:  # nothing is read, and nothing said of it: as of text
             return {"source": TABLES, "label": str(Label.NOT_ENOUGH_INFO), "probabilities": [0.0, 0.0, 1.0],
                     "evidence": [], "scores": [], "candidates": []}
+        decision = getattr(model, "decision", None)  # people ask what no table decides, whatever it was trained on
         (found,) = table_inference.verify(
             model, [claim], run, self.tables(corpus).get, depth=model.tables,
+            threshold=None if decision is None else decision.threshold,
             columns=lambda table, asked: index.columns(table, spans(asked), self.depths.columns))
         return _verdict(TABLES, found.verdict, run[claim.id])
 
     # --- What is open ---------------------------------------------------------------------------
+
+    def digest(self, corpus: Corpus, source: str, unit: str) -> str | None:
+        """What a unit of evidence says, in a word; None of one that the corpus does not have."""
+        try:
+            if source == TABLES:
+                found = self.tables(corpus).get(unit)
+                said = found and (found.title, found.caption, found.header, found.rows)
+            else:
+                found = (self.evidence if source == PASSAGES else self.sentences)(corpus).lookup(unit)
+                said = found and (found.title, found.text)
+        except LisaxError:  # its index holds no such thing any more
+            return None
+        return None if found is None else hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+    def is_as_it_was(self, corpus: Corpus, source: str, unit: str, result: Mapping[str, Any]) -> bool:
+        """Whether a unit still says what it said for an answer's verdict, or table of `result["tables"]`: an index may
+        be built anew in its place. Of answers that were kept without digests that is not known, and is taken to be."""
+        digests = {row["id"]: row["digest"] for row in result.get("tables", ()) if "digest" in row}
+        digests |= zip(result.get("evidence", ()), result.get("digests", ()))
+        return unit not in digests or digests[unit] == self.digest(corpus, source, unit)
 
     def tables(self, corpus: Corpus) -> TableStore:
         from lisax.retrieval.table_store import TableStore

@@ -203,8 +203,9 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
         number = max(1, min(forms.integer(request.query_params.get("page", "1")), 1_000_000))
         said = page.store.feedback(count=LISTED + 1, start=(number - 1) * LISTED)
         lines = [(one, views.described(one, page.library.get(one.answer.corpus), page.engine)) for one in said[:LISTED]]
+        gathered = export.gather(page.store.feedback(), page.library, page.engine)
         return page.render(request, "feedback.html", said=lines, more=len(said) > LISTED, page=number,
-                           total=page.store.feedback_count())
+                           total=page.store.feedback_count(), skipped=gathered.skipped)
 
     @app.post("/feedback/{feedback_id}/remove")
     def remove(feedback_id: Number, form: Form) -> Response:
@@ -227,7 +228,8 @@ def _add_feedback(app: FastAPI, page: Page) -> None:
 def _add_corpora(app: FastAPI, page: Page) -> None:
     @app.get("/corpora")
     def listed(request: Request) -> Response:
-        every = [(corpus, page.engine.kinds(corpus)) for corpus in page.library]
+        every = [(corpus, page.engine.kinds(corpus), page.store.answers_with_feedback(corpus.id))
+                 for corpus in page.library]
         return page.render(request, "corpora.html", every=every)
 
     @app.post("/corpora")
@@ -242,7 +244,10 @@ def _add_corpora(app: FastAPI, page: Page) -> None:
 
     @app.post("/corpora/{corpus_id}/remove")
     def remove(corpus_id: str, form: Form) -> Response:
-        corpus = page.library.get(corpus_id)
+        corpus, said = page.library.get(corpus_id), page.store.answers_with_feedback(corpus_id)
+        if said and forms.string(form, "without") != str(said):  # what was said meanwhile is asked about too
+            raise LisaxError(f"What was said of {said:,} answers from this corpus can no longer be exported or trained "
+                             "on when it is gone: tick the box beside Remove, or download the feedback first.")
         page.library.remove(corpus_id)
         page.engine.forget(corpus)
         return RedirectResponse("/corpora", 303)
@@ -257,9 +262,11 @@ def _add_training(app: FastAPI, page: Page) -> None:
     @app.get("/training")
     def listed(request: Request) -> Response:
         gathered = export.gather(page.store.feedback(), page.library, page.engine)
-        trainable = [(role, len(getattr(gathered, need.member)), need.words)
-                     for role, need in training.NEEDS.items() if role in page.engine.models]
-        return page.render(request, "training.html", trainable=trainable, steps=training.STEPS,
+        loaded = [role for role in training.NEEDS if role in page.engine.models]
+        trainable = [(role, len(getattr(gathered, training.NEEDS[role].member)), training.NEEDS[role].words)
+                     for role in loaded if training.is_trainable(page.engine.models[role])]
+        elsewhere = [role for role in loaded if not training.is_trainable(page.engine.models[role])]
+        return page.render(request, "training.html", trainable=trainable, elsewhere=elsewhere, steps=training.STEPS,
                            most_steps=training.MOST_STEPS, **values())
 
     @app.get("/training/progress")

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lisax.corpora import plain
+from lisax.page.serve import views
 from lisax.page.serve.answering import PASSAGES, TABLES, Engine
 from lisax.page.serve.library import Corpus, Library
 from lisax.page.serve.store import Feedback
@@ -30,6 +31,7 @@ from lisax.records import (Claim, Document, Label, Question, Sentence, Table, sp
 
 CANDIDATES = 50  # sentences of a claim that training takes its negatives from
 GONE = "said of a corpus that is gone"
+CHANGED = "said of tables or sentences that have changed since, or are gone"
 
 
 @dataclasses.dataclass
@@ -66,6 +68,8 @@ def gather(said: Iterable[Feedback], library: Library, engine: Engine) -> Export
         corpus = library.get(one.answer.corpus)
         if corpus is None:
             export.skipped[GONE] += 1
+        elif not views.is_as_it_was(one, corpus, engine):
+            export.skipped[CHANGED] += 1
         elif one.kind == "cell":
             cells.setdefault(one.answer.id, (corpus, []))[1].append(one)
         elif one.kind == "table":

@@ -112,9 +112,14 @@ class Library:
             made = Path(scratch) / "corpus"
             (made / "files").mkdir(parents=True)
             watch, found, cells, characters = Watch(), [], 0, 0
+            names: dict[str, str] = {}  # of our own making -> what people know a file by
             for number, (file, content) in enumerate(files):
-                for table in self._read(made / "files", number, file, content, watch):
-                    if table.rows and table.header:
+                shown = _shown_name(file, self.limits.name_characters)
+                names[str(made / "files" / f"{number}{Path(shown).suffix.lower()}")] = shown
+                for table in self._read(made / "files", number, shown, content, watch):
+                    if not (table.rows and table.header):
+                        watch.warn("tables without a row below their header (left out)", shown)
+                    else:
                         found.append(table)
                         # Counted as they come: cells that span many make much of a small file.
                         cells += len(table.header) * len(table.rows)
@@ -124,7 +129,7 @@ class Library:
                 raise LisaxError("There is no table with a row in these files.")
             table_text.build_index(found, made / "index")
             tables.build_index(found, made / "index", tables.Strategy.ENTITY_CHAR_23)
-            notes = [note.replace(f"{made / 'files'}/", "") for note in watch.warnings]
+            notes = [_with_names(note, names) for note in watch.warnings]
             write_json(made / CARD, {"name": name, "tables": len(found), "notes": notes})
             corpus_id = _free_id(f"{_slug(name)}-{secrets.token_hex(3)}", self._corpora)
             made.rename(self.folder / corpus_id)
@@ -132,10 +137,9 @@ class Library:
             self._corpora[corpus.id] = corpus
         return corpus
 
-    def _read(self, folder: Path, number: int, file: str, content: bytes,
+    def _read(self, folder: Path, number: int, shown: str, content: bytes,
               watch: Watch) -> Iterator[Table]:
         """The tables of one file. Its suffix says what it is; its name becomes part of ids and titles."""
-        shown = titles.one_line(re.split(r"[/\\]", file)[-1])[:self.limits.name_characters] or "a file"
         suffix = Path(shown).suffix.lower()
         if suffix not in CSV | HTML:
             raise LisaxError(f"'{shown}' is not a table that can be read here: expected a name that ends in "
@@ -203,6 +207,19 @@ def _uploaded(folder: Path) -> Corpus:
                       notes=tuple(map(str, card["notes"])))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the uploaded corpus is damaged ({error}); remove its folder", path=folder) from None
+
+
+def _shown_name(file: str, most: int) -> str:
+    """The name of an uploaded file on one line; of a long one the middle is left out, not the suffix."""
+    name = titles.one_line(re.split(r"[/\\]", file)[-1]) or "a file"
+    return name if len(name) <= most else f"{name[:most - 13]}…{name[-12:]}"
+
+
+def _with_names(note: str, names: Mapping[str, str]) -> str:
+    """A warning with the names of files as they were given; it ends with a path, or a path and a line."""
+    said, first, place = note.rpartition(", first at ")
+    path = next((path for path in names if place == path or place.startswith(f"{path}:")), "")
+    return f"{said}{first}{names.get(path, '')}{place.removeprefix(path)}"
 
 
 def _slug(name: str) -> str:

@@ -127,6 +127,11 @@ class Store:
         return [Feedback(row["number"], _answer(row), row["said_of"], row["unit"], json.loads(row["value"]),
                          row["said"]) for row in rows]
 
+    def answers_with_feedback(self, corpus: str) -> int:
+        """How many answers from a corpus something is said of."""
+        return self._read("SELECT count(DISTINCT f.answer) AS n FROM feedback f JOIN answers a ON a.id = f.answer "
+                          "WHERE a.corpus = ?", (corpus,))[0]["n"]
+
     def feedback_count(self) -> int:
         return self._read("SELECT count(*) AS n FROM feedback")[0]["n"]
 

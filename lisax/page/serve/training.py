@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lisax.formats.families import Family
 from lisax.page.serve.answering import LABELLER, PARTS, RANKER, TABLE_VERIFIER
@@ -66,7 +66,7 @@ class Run:
 
 class Training:
     def __init__(self, folder: Path):
-        self.folder, self._lock = folder, threading.Lock()
+        self.folder, self._lock = folder.resolve(), threading.Lock()  # `run.gin` is for any working folder
         self._process: subprocess.Popen | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
@@ -226,6 +226,11 @@ def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: i
                                    if name != "dropout_rate"),
             checkpoint=str(checkpoint), model=str(folder / "model"), steps=steps, period=max(1, steps // 50),
             rate=0.0003 if family.ranks else 0.001))
+
+
+def is_trainable(model: Any) -> bool:
+    """Whether it is trained from this page. Table fusion, whose architecture is another, is not."""
+    return model.family is not Family.TABLE_FUSION
 
 
 def _variant(family: Family, tables: int) -> str:

@@ -80,11 +80,19 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictShown:
+    """`evidence` has the strongest first where it has scores, and is as retrieved where not. `changed`: how much of it
+    is left out, as the corpus no longer has it as it was."""
+
     source: str
     label: Label
     probabilities: list[tuple[Label, float]]
     evidence: list[Evidence]
+    changed: int
     said: Feedback | None
+
+    @property
+    def is_scored(self) -> bool:
+        return all(unit.score is not None for unit in self.evidence)
 
     @property
     def by(self) -> str:
@@ -109,7 +117,8 @@ def ranked_tables(answer: Answer, corpus: Corpus, engine: Engine, said: list[Fee
     store, found = engine.tables(corpus), []
     for number, row in enumerate(answer.result["tables"]):
         table = store.get(row["id"])
-        if table is not None and (len(table.rows), len(table.header)) == (len(row["rows"]), len(row["columns"])):
+        is_as_it_was = engine.is_as_it_was(corpus, TABLES, row["id"], answer.result)
+        if table is not None and is_as_it_was and _shape(table) == (len(row["rows"]), len(row["columns"])):
             scores = TableScores(table, row["retrieval"], np.float32(row["rows"]), np.float32(row["columns"]))
             found.append((f"t{number}", scores))
     tops = heatmaps.Tops.of([scores for _, scores in found])
@@ -118,6 +127,10 @@ def ranked_tables(answer: Answer, corpus: Corpus, engine: Engine, said: list[Fee
                         [one for one in said if _table_of(one) == scores.table.id],
                         _around(scores.table, corpus, engine))
             for name, scores in found]
+
+
+def _shape(table: Table) -> tuple[int, int]:
+    return len(table.rows), len(table.header)
 
 
 def _around(table: Table, corpus: Corpus, engine: Engine) -> str:
@@ -156,17 +169,33 @@ def _table_of(said: Feedback) -> str:
     return split_cell_id(said.unit)[0] if said.kind == "cell" else said.unit
 
 
+def is_as_it_was(said: Feedback, corpus: Corpus, engine: Engine) -> bool:
+    """Whether what was spoken of still says what it said then; of a verdict what it is to be read from, or where
+    nothing decides, all that was shown."""
+    result = said.answer.result
+    if said.kind != "verdict":
+        return engine.is_as_it_was(corpus, TABLES, _table_of(said), result)
+    row = next(row for row in result["verdicts"] if row["source"] == said.unit)
+    return all(engine.is_as_it_was(corpus, said.unit, unit, row) for unit in said.value["evidence"] or row["evidence"])
+
+
 def verdicts(answer: Answer, corpus: Corpus, engine: Engine, said: list[Feedback]) -> list[VerdictShown]:
-    return [VerdictShown(row["source"], Label(row["label"]), list(zip(LABELS, row["probabilities"])),
-                         _evidence(row, corpus, engine),
-                         next((one for one in said if one.kind == "verdict" and one.unit == row["source"]), None))
-            for row in answer.result["verdicts"]]
+    shown = []
+    for row in answer.result["verdicts"]:
+        evidence = _evidence(row, corpus, engine)
+        shown.append(VerdictShown(
+            row["source"], Label(row["label"]), list(zip(LABELS, row["probabilities"])), evidence,
+            len(row["evidence"]) - len(evidence),
+            next((one for one in said if one.kind == "verdict" and one.unit == row["source"]), None)))
+    return shown
 
 
 def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evidence]:
     shown = []
     for i, unit in enumerate(row["evidence"]):
         score = row["scores"][i] if i < len(row["scores"]) else None
+        if not engine.is_as_it_was(corpus, row["source"], unit, row):
+            continue
         if row["source"] == TABLES:
             if (table := engine.tables(corpus).get(unit)) is not None:
                 shown.append(Evidence(unit, table.title or unit, table.caption, table, score))
@@ -177,23 +206,25 @@ def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evide
                                       _stands(passage.source, unit, evidence)))
         elif (passage := engine.sentences(corpus).lookup(unit)) is not None:
             shown.append(Evidence(unit, passage.title, passage.text, None, score))
-    return shown
+    return sorted(shown, key=lambda evidence: -(evidence.score or 0.0))
 
 
 def described(one: Feedback, corpus: Corpus | None, engine: Engine) -> str:
-    """What was said of what, in a line."""
+    """What was said of what, in a line; a text that has changed since is not what was spoken of."""
+    since = "" if corpus is None or is_as_it_was(one, corpus, engine) else " (which has changed since, or is gone)"
     if one.kind == "verdict":
-        return f"the verdict by {BY[one.unit]} should be: {LABEL_WORDS[Label(one.value['label'])].lower()}"
+        label = LABEL_WORDS[Label(one.value["label"])].lower()
+        return f"the verdict by {BY[one.unit]}{' on evidence' + since if since else ''} should be: {label}"
     what = f"table {one.unit}"
     if one.kind == "cell":
         try:
             table_id, row, column = split_cell_id(one.unit)
-            table = engine.tables(corpus).get(table_id) if corpus is not None else None
+            table = engine.tables(corpus).get(table_id) if corpus is not None and not since else None
             text = "" if table is None else f"“{table.rows[row][column]}” "
         except (LisaxError, IndexError):
             text, table_id, row, column = "", one.unit, 0, 0
         what = f"cell {text}(row {row + 1}, column {column + 1} of {table_id})"
-    return f"{what} is {one.value}"
+    return f"{what}{since} is {one.value}"
 
 
 def environment() -> jinja2.Environment:

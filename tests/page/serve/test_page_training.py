@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from small_models import label_bundle, pages, tables
@@ -95,6 +96,19 @@ def test_one_at_a_time_to_the_end(stand_in, checkpoint):
     assert (stand_in / "calls").read_text().split() == ["train", "export"]
     gin = (stand_in / "training/1/run.gin").read_text()
     assert "emb_dim = 8" in gin and "'feedback_parts'" in gin and str(checkpoint) in gin
+
+
+def test_a_relative_folder_is_written_in_full(stand_in, checkpoint, monkeypatch):
+    """So that the command in `run.gin` can be repeated from anywhere."""
+    monkeypatch.chdir(stand_in)
+    (stand_in / "go").write_text("0")
+    trainings = Training(Path("training"))
+    run = trainings.start(PARTS, checkpoint, asked(), 10)
+    until(lambda: not trainings.is_running)
+    gin = (stand_in / "training/1/run.gin").read_text()
+    assert f"MODEL_DIR = '{stand_in}/training/1/model'" in gin
+    assert f"LISAX_TASKS={stand_in}/training/1/dataset.json" in gin
+    assert trainings.bundle(run).is_absolute()
 
 
 def test_what_fails_is_told_and_can_go_on(stand_in, checkpoint):

@@ -6,11 +6,13 @@ import io
 import itertools
 import json
 import re
+import shutil
 import threading
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from small_page import Browser, build_index, models, open_page, shown, words
 from markup import HOSTILE
@@ -18,12 +20,15 @@ from markup import HOSTILE
 from lisax.corpora import open_folder
 from lisax.corpora.grid import make_table
 from lisax.page.serve import export
+from lisax.page.serve.answering import TABLE_VERIFIER, Models
 from lisax.page.serve.library import Library
 from lisax.page.serve.limits import Limits
 from lisax.page.serve.store import Store
 from lisax.page.serve.worker import Worker
+from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.records import DataError, Table
-from lisax.retrieval import table_text
+from lisax.retrieval import table_text, tables
+from lisax.runtime.fusion_scoring import Scores
 
 QUESTION = "What is the city of Mara Velin?"
 
@@ -106,6 +111,61 @@ def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_p
 
     number = page.store.feedback()[0].id
     assert "3 kept" in words(shown(browser.fill(f"/feedback/{number}/remove")))
+
+
+class LastIsSure(FusionModel):
+    """Table fusion that finds the last of three tables the likeliest."""
+
+    def __init__(self, sufficiency: float):
+        self.tables, self.decision, self.says = 3, Decision(0.5, False), sufficiency
+
+    def scores(self, examples, progress=None):
+        return Scores(np.array([[[.1, .0], [.0, .2], [.6, .1]]]), np.zeros((1, 0, 3, 3)))
+
+    def sufficiency(self, examples, probabilities):
+        return np.array([self.says])
+
+
+@pytest.mark.parametrize(("sufficiency", "label"), [(0.6, "Supports"), (0.5, "Not enough info")])
+def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, index, sufficiency, label):
+    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(sufficiency)}))
+    browser = Browser(page)
+    found = words(shown(browser.ask("Mara Velin lived in Tarn .", "claim")))
+    units = page.store.last_answers(1)[0].result["verdicts"][0]["evidence"]
+    assert f"By tables: {label}" in found and "Evidence, the strongest first" in found
+    assert sorted(units, key=found.index) == [units[2], units[1], units[0]]
+    # It is not trained from here, and that is not offered.
+    training = words(shown(browser.get("/training")))
+    assert "a model of table fusion, which lisax train trains" in training and "Train from feedback" not in training
+    page.close()
+
+
+def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_of_these(tmp_path, made):
+    """An index is built anew in its place, with the same ids."""
+    def opened(rows: list[tuple[str, str]]):
+        made_of = [Table("t", "People", ("name", "city"), tuple(rows))]
+        shutil.rmtree(tmp_path / "index", ignore_errors=True)
+        table_text.build_index(made_of, tmp_path / "index")
+        tables.build_index(made_of, tmp_path / "index", tables.Strategy.ENTITY_CHAR_23)
+        return open_page(tmp_path / "state", tmp_path / "index", made)
+
+    page = opened([("Ada", "Tarn"), ("Bo", "Lund")])
+    browser = Browser(page)
+    address, claim = (browser.ask("Ada lived in Tarn", kind).url.path for kind in ("question", "claim"))
+    browser.fill(f"{address}/feedback", say="cell right", table="t", row="1", column="2")
+    browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="SUPPORTS", evidence="t")
+    assert "cell “Tarn” (row 1, column 2 of t) is right" in words(shown(browser.get("/feedback")))
+    page.close()
+    page = opened([("Bo", "Lund"), ("Ada", "Tarn")])
+    browser = Browser(page)
+    gathered = export.gather(page.store.feedback(), page.library, page.engine)
+    assert gathered.skipped == {export.CHANGED: 2} and not gathered.questions and not gathered.table_claims
+    listed = words(shown(browser.get("/feedback")))
+    assert "cell (row 1, column 2 of t) (which has changed since, or is gone) is right" in listed
+    assert "by tables on evidence (which has changed since, or is gone) should be: supports" in listed
+    assert "1 of the 1 tables that were found" in words(shown(browser.get(address)))
+    assert "have changed since, or are gone: 1" in words(shown(browser.get(claim)))
+    page.close()
 
 
 def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, page):
@@ -237,6 +297,33 @@ def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made
     assert corpus.name not in words(shown(browser.fill(f"/corpora/{corpus.id}/remove")))
     assert page.library.get(corpus.id) is None and not list(page.library.folder.glob("*/files"))
     assert browser.fill("/corpora/index/remove").status_code == 400
+
+
+def test_a_corpus_that_something_was_said_of_is_not_removed_by_a_slip(browser, page):
+    browser.fill("/corpora", name="Lakes", files=[("files", ("lakes.csv", b"lake,depth\nMira,40\n"))])
+    corpus = list(page.library)[-1].id
+    address = browser.ask("How deep is the Mira?", corpus=corpus).url.path
+    browser.fill(f"{address}/feedback", say="cell right", table="1-lakes", row="1", column="2")
+    browser.fill(f"{address}/feedback", say="table right", table="1-lakes")
+    assert "Not in it" not in words(shown(browser.get("/feedback")))
+    assert "and what was said of 1 of its answers" in words(shown(browser.get("/corpora")))
+    refused = browser.fill(f"/corpora/{corpus}/remove")
+    assert refused.status_code == 400 and "What was said of 1 answers" in words(shown(refused))
+    assert page.library.get(corpus) is not None
+    assert browser.fill(f"/corpora/{corpus}/remove", without="1").status_code == 200
+    assert page.library.get(corpus) is None
+    assert f"Not in it: 2 {export.GONE}." in words(shown(browser.get("/feedback")))
+
+
+def test_what_was_odd_of_an_upload_is_told_by_the_names_of_its_files(browser, page):
+    """A long name keeps its suffix."""
+    long = "l" * 300 + ".csv"
+    response = browser.fill("/corpora", name="Odd", files=[
+        ("files", ("head.csv", b"a,b\n")), ("files", (long, b"a,b\n1\n")), ("files", ("ok.csv", b"a,b\n1,2\n"))])
+    notes = words(shown(response))
+    assert "tables without a row below their header (left out): 1, first at head.csv" in notes
+    assert re.search(r"rows that are shorter than the others \(padded\): 1, first at l+…l+\.csv", notes)
+    assert [table.id for table in page.engine.tables(list(page.library)[-1])] == [f"2-{'l' * 87}_{'l' * 8}", "3-ok"]
 
 
 @pytest.mark.parametrize(("name", "content", "complaint"), [
