@@ -103,6 +103,9 @@ class UdtQa(Pipeline):
 
     def run(self) -> None:
         """All stages up to the answers and verdicts."""
+        if share := self.recipe.withheld_pages:
+            say(f"the recipe withholds the text of {share:.0%} of the pages from every index "
+                "(QuestionRecipe.withheld_pages)")
         self.train_models()
         for learned, index in self.recipe.settings:
             self.answer(learned, index)
