@@ -7,11 +7,12 @@
   a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`, `$`), or it spelt out.
 
 What the text says beyond the input is invented: a number in digits or words, a sign, a date of which no part is from
-elsewhere, and, where the words that any text may use are known, every other word.
+elsewhere, `⁇` (what a vocabulary cannot write), and, where the words that any text may use are known, every other word.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Set
@@ -49,6 +50,7 @@ _SPELT = {"%": {"percent", "percentage", "cent", "pct"}, "$": {"dollar", "dollar
 _SPELT_NUMBERS = UNITS | TENS_OF | ORDINALS
 _NUMBER_WORDS = _SPELT_NUMBERS.keys() | set("hundred thousand million billion trillion dozen".split())
 
+UNKNOWN = "⁇"  # how SentencePiece writes its unknown piece
 Date = tuple[int, int, int]  # year, month, day; 0 where none is said
 
 
@@ -131,6 +133,7 @@ class Facts:
         self._loose = {number for found in everything for number in found.loose}
         self._words = {word for found in everything for word in found.words}
         self._parts = {form for found in everything for date in found.dates for form in _forms(date)}
+        self._unknown = sum(text.count(UNKNOWN) for text in (triples.title, *itertools.chain(*triples.pairs)))
         self.names = names_of(triples.title).union(*(names_of(value) | _units(value) for _, value in triples.pairs))
 
     def judge(self, text: str, plain_words: Collection[str] | None = None) -> Judgement:
@@ -150,6 +153,7 @@ class Facts:
         unsaid = {word for word in _unsaid(found.words, self._words) if not _MEASURE.fullmatch(word)}
         invented += sorted(word for word in unsaid if self._counts(word)
                            or plain_words is not None and word not in FUNCTION_WORDS and word not in plain_words)
+        invented += [UNKNOWN] * (text.count(UNKNOWN) > self._unknown)
         return Judgement(tuple(lost), tuple(invented))
 
     def _has(self, date: Date) -> bool:

@@ -22,7 +22,7 @@ from lisax.formats.overlap import Overlap
 from lisax.formats.restoring import Restorer
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder
-from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from lisax.models.decoding import Decoding
 from lisax.pipelines.stages import say
 from lisax.records import DataError
@@ -98,7 +98,7 @@ class Verbalizer:
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"`text` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
         generator = Generator.open(folder, max_tokens=max_tokens, target_tokens=target_tokens, rows=rows,
-                                   decoding=Decoding(beam_size=choices.beam_size))
+                                   decoding=Decoding(beam_size=choices.beam_size, without=(UNK_ID,)))
         words = next((place / PLAIN_WORDS for place in (Path(path), folder) if (place / PLAIN_WORDS).is_file()), None)
         plain = None if words is None else frozenset(words.read_text(encoding="utf-8").split())
         return cls(generator, vocabulary, encoder, max_tokens, choices, plain)

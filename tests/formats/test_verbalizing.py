@@ -118,6 +118,8 @@ def lost(pairs, text, title="", words=None):
     (["1932-03-15", "1990-03-20"], "15 March 1932, 20 March 1990 and 20 March 1932", ((), ("1932-3-20",))),
     (["March 1932", "15"], "15 in March 1932, or 15 March 1932", ((), ())),
     (["March 1932"], "0 in March 1932", ((), ("0",))),
+    (["Rome"], "Rome ⁇ won", ((), ("⁇",))),
+    (["Rome ⁇"], "Rome ⁇ won", ((), ())),
 ])
 def test_what_is_lost_and_what_is_invented(values, text, expected):
     assert lost(values, text) == expected
