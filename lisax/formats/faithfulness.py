@@ -3,8 +3,11 @@
 - A number is compared as it is written, with its minus sign; one that stands for several values must be there as often.
   Numbers that a value joins (`3-2`, `10:30`, `1984/85`) must follow each other in the text.
 - A date (`1932-03-15`, `15 March 1932`, `March 15th, 1932`, `Mar 1932`) is compared by its day, however it is written.
-- A name is a word of the title or of a value that has a capital or a digit (or no case) and is no function word. So are
-  a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`, `$`), or it spelt out.
+- A name is a word of the title or of a value that has a capital or a digit (or of a script without capitals) and is no
+  function word. So are a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`, `$`),
+  or it spelt out.
+- Where a title or value has no capital (`michelle j. wolff`), each of its other words counts as a name; of a phrase of
+  more than four, which may be told in other words, half must be said.
 
 What the text says beyond the input is invented: a number in digits or words, a sign, a date of which no part is from
 elsewhere, `⁇` (what a vocabulary cannot write), and, where the words that any text may use are known, every other word.
@@ -48,6 +51,8 @@ _SIGN = re.compile(r"[%$€£¥₹°]")
 _SPELT = {"%": {"percent", "percentage", "cent", "pct"}, "$": {"dollar", "dollars"}, "€": {"euro", "euros"},
           "£": {"pound", "pounds"}, "¥": {"yen", "yuan"}, "₹": {"rupee", "rupees"}, "°": {"degree", "degrees"}}
 _SPELT_NUMBERS = UNITS | TENS_OF | ORDINALS
+_CONFIRMING = {"yes", "true", "none"}  # said by saying the name, or with "no"
+_PHRASE_WORDS = 4  # more of them are a phrase
 _NUMBER_WORDS = _SPELT_NUMBERS.keys() | set("hundred thousand million billion trillion dozen".split())
 
 UNKNOWN = "⁇"  # how SentencePiece writes its unknown piece
@@ -135,6 +140,9 @@ class Facts:
         self._parts = {form for found in everything for date in found.dates for form in _forms(date)}
         self._unknown = sum(text.count(UNKNOWN) for text in (triples.title, *itertools.chain(*triples.pairs)))
         self.names = names_of(triples.title).union(*(names_of(value) | _units(value) for _, value in triples.pairs))
+        small = list(map(_small_words, (triples.title, *(value for _, value in triples.pairs))))
+        self.names = self.names.union(*(words for words in small if len(words) <= _PHRASE_WORDS))
+        self._phrases = [words for words in small if len(words) > _PHRASE_WORDS]
 
     def judge(self, text: str, plain_words: Collection[str] | None = None) -> Judgement:
         """`plain_words`: folded words that a text may use though its input has not got them; None: any."""
@@ -148,6 +156,7 @@ class Facts:
         lost += ["-".join(map(str, date)) for date, count in self.dates.items() if found.dates[date] < count]
         months = {word for date in found.dates for word in _month_names(date)}
         lost += sorted(_unsaid(self.names - months, found.words))
+        lost += [" ".join(sorted(phrase)) for phrase in self._phrases if 2 * len(phrase & found.words) < len(phrase)]
         invented = [number for number in found.numbers if number not in self._numbers | self._parts]
         invented += ["-".join(map(str, date)) for date in found.dates if not self._has(date)]
         unsaid = {word for word in _unsaid(found.words, self._words) if not _MEASURE.fullmatch(word)}
@@ -192,8 +201,22 @@ def names_of(text: str) -> set[str]:
     """The folded words of a text that are names, numbers or signs; those in its dates, initials (`F.`), ordinals and
     measures (`44kg`) in digits are none."""
     runs = RUN.findall(_INITIAL.sub(" ", text))
-    names = {fold(run) for run in runs if not (_MEASURE.fullmatch(run) if _has_digit(run) else run[:2].islower())}
+    names = {fold(run) for run in runs if not (_MEASURE.fullmatch(run) if _has_digit(run) else _is_small(run))}
     return find(text).words & names.union(_NUMBER_WORDS, _SPELT) - FUNCTION_WORDS
+
+
+def _is_small(run: str) -> bool:
+    """Whether a word begins with two small letters of a script that has capitals: Georgian's, which are small by
+    Unicode, have none at the head of a word."""
+    return all(letter != letter.title() for letter in run[:2])
+
+
+def _small_words(value: str) -> set[str]:
+    """The folded words of at least two letters, but for function words, of a value that has no capital."""
+    if any(map(str.isupper, value)):
+        return set()
+    words = {fold(run) for run in RUN.findall(_INITIAL.sub(" ", value)) if run.isalpha() and len(run) > 1}
+    return find(value).words & words - FUNCTION_WORDS - _CONFIRMING
 
 
 def _units(value: str) -> set[str]:

@@ -118,6 +118,12 @@ def lost(pairs, text, title="", words=None):
     (["1932-03-15", "1990-03-20"], "15 March 1932, 20 March 1990 and 20 March 1932", ((), ("1932-3-20",))),
     (["March 1932", "15"], "15 in March 1932, or 15 March 1932", ((), ())),
     (["March 1932"], "0 in March 1932", ((), ("0",))),
+    (["michelle j. wolff", "yes"], "it was written by Michelle Wolff", ((), ())),
+    (["michelle j. wolff"], "it was written by Wolff", (("michelle",), ())),
+    (["თბილისი"], "it lies in Georgia", (("თბილისი",), ())),
+    (["lost in the second round of the playoffs to eventual champions"], "second, they lost to the champions", ((), ())),
+    (["lost in the second round of the playoffs to eventual champions"], "second to the champions",
+     (("champions eventual lost playoffs round second",), ())),
     (["Rome"], "Rome ⁇ won", ((), ("⁇",))),
     (["Rome ⁇"], "Rome ⁇ won", ((), ())),
 ])
@@ -127,8 +133,8 @@ def test_what_is_lost_and_what_is_invented(values, text, expected):
 
 def test_a_number_of_two_values_is_said_twice():
     triples = Triples("x", "2010 final", (("home", "2"), ("away", "2"), ("year", "2010")))
-    assert Facts(triples).judge("In 2010 it ended 2-2.").faithful
-    assert Facts(triples).judge("In 2010 it ended with 2.").lost == ("2",)
+    assert Facts(triples).judge("The 2010 final ended 2-2.").faithful
+    assert Facts(triples).judge("The 2010 final ended with 2.").lost == ("2",)
 
 
 def test_words_that_no_text_may_use_are_invented():
