@@ -16,6 +16,7 @@ elsewhere, `⁇` (what a vocabulary cannot write), and, where the words that any
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections import Counter
@@ -257,3 +258,8 @@ def render(triples: Triples) -> str:
     said = (f"the {name} is {value}" if name else value for name, value in triples.pairs)
     text = squeeze(": ".join(filter(None, (triples.title, "; ".join(said)))))
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def render_pairs(triples: Triples) -> list[str]:
+    """A rendering of each pair, which says as much on its own."""
+    return [render(dataclasses.replace(triples, pairs=(pair,))) for pair in triples.pairs]

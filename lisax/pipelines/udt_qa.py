@@ -303,6 +303,6 @@ class UdtQa(Pipeline):
 
 
 def _edge_by_edge(graph: Triples) -> dict:
-    """The rule's rendering of a sub-graph: a sentence for each edge, which says as much on its own."""
-    texts = [faithfulness.render(dataclasses.replace(graph, pairs=(pair,))) for pair in graph.pairs]
+    """The rule's rendering of a sub-graph."""
+    texts = faithfulness.render_pairs(graph)
     return {"text": " ".join(texts), "parts": list(enumerate(texts))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 
@@ -76,6 +77,7 @@ def saying(*texts, max_tokens=1000, plain_words=None, **choices):
 
 ADA = Triples("g", "Ada Lovelace", (("born", "1815"), ("papers", "7")))
 RULE = "Ada Lovelace: the born is 1815; the papers is 7."
+EDGES = ((0, "Ada Lovelace: the born is 1815."), (1, "Ada Lovelace: the papers is 7."))
 
 
 # --- The choice -----------------------------------------------------------------------------
@@ -89,7 +91,18 @@ def test_the_closest_hypothesis_that_is_faithful_is_taken():
 
 
 def test_the_rule_is_the_last_resort():
-    assert saying("ada", "").verbalize([ADA]) == [Verbalized("g", "Ada Lovelace", RULE, -1, 2, True)]
+    row = dataclasses.replace(ADA, id="t#r0")
+    assert saying("ada", "").verbalize([row]) == [Verbalized("t#r0", "Ada Lovelace", RULE, -1, 2, True)]
+
+
+def test_the_rule_tells_each_edge_of_a_graph_on_its_own():
+    text = " ".join(text for _, text in EDGES)
+    assert saying("ada", "").verbalize([ADA]) == [Verbalized("g", "Ada Lovelace", text, -1, 2, True, EDGES)]
+    # So it does in a piece of two edges, after one that the model told.
+    longer = dataclasses.replace(ADA, pairs=(("name", "Ada"), ("field", "x"), *ADA.pairs))
+    (found,) = saying("ada lovelace is x", max_pairs=2).verbalize([longer])
+    assert found.fallback and found.parts == (
+        (0, "Ada Lovelace is x."), *((first + 2, text) for first, text in EDGES))
 
 
 def test_a_word_that_texts_do_not_use_is_invented():
