@@ -71,7 +71,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
     counts: dict[str, int] = {}
     labels: dict[str, dict[str, int]] = {}
     wanted: Wanted = {}
-    split_of: dict[str, str] = {}
+    stream_of: dict[str, str] = {}
     asked = dataset.splits or dataset.question_splits or dataset.table_claim_splits or dataset.data_text_splits
     if not asked and dataset.layout not in ("tables", "wikidata"):
         watch.problem(DataError("no claims and no questions", path=dataset.folder))
@@ -86,8 +86,8 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
             for unit in (*claim.gold_ids, *claim.candidates):
                 wanted.setdefault(unit, (path, line, f"claim {claim.id!r}"))
             # BEIR judges a query in several splits; elsewhere it would leak from training.
-            if split_of.setdefault(claim.id, split) != split and dataset.layout != "beir":
-                watch.problem(DataError(f"claim {claim.id!r} is in split {split_of[claim.id]} too", path=path,
+            if stream_of.setdefault(claim.id, name) != name and dataset.layout != "beir":
+                watch.problem(DataError(f"claim {claim.id!r} is among the {stream_of[claim.id]} too", path=path,
                                         line=line, field="id"))
         counts[name] = tally.total()
         labels[name.replace("claims in ", "labels in ")] = dict(sorted(tally.items()))

@@ -106,6 +106,8 @@ class UdtQa(Pipeline):
         if share := self.recipe.withheld_pages:
             say(f"the recipe withholds the text of {share:.0%} of the pages from every index "
                 "(QuestionRecipe.withheld_pages)")
+        if self.checks_claims:
+            self.claim_checks.claims  # what is wrong with them is told before anything is made
         self.train_models()
         for learned, index in self.recipe.settings:
             self.answer(learned, index)
