@@ -170,6 +170,15 @@ class UdtQa(Pipeline):
         page = page if isinstance(page, str) else page.id
         return files.hashed_share(f"withheld {page}") >= self.recipe.withheld_pages
 
+    @functools.cached_property
+    def structures(self) -> set[str]:
+        """Ids of the data's tables and graphs."""
+        return {unit.id for unit in itertools.chain(self.data.tables(), self.data.graphs())}
+
+    def is_structure(self, unit: str) -> bool:
+        """Whether a unit is a table, a graph, or a part of one: what its id is like does not tell it from a sentence."""
+        return unit in self.structures or "#" in unit and unit.rpartition("#")[0] in self.structures
+
     def _add(self, index: str, folder: Path) -> None:
         """Hot-swap: tables and graphs join the text of an index that is there."""
         there = [name for name, read in (("tables", self.data.tables), ("graphs", self.data.graphs))

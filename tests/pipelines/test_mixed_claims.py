@@ -18,7 +18,7 @@ from lisax.pipelines.question_recipe import QuestionRecipe
 from lisax.pipelines.stages import Stopped
 from lisax.pipelines.udt_qa import UdtQa
 from lisax.pipelines.udt_qa_report import _claims_table
-from lisax.records import Claim, DataError, Label, LisaxError
+from lisax.records import Claim, DataError, Label, LisaxError, Table
 
 
 class Words:
@@ -60,7 +60,20 @@ def test_claims_are_grouped_by_where_their_evidence_is(run):
     assert group((f"{kept}_0",)) == mixed_claims.AT_HAND and group((f"{held}_0",)) == mixed_claims.WITHHELD
     assert group((f"{kept}_0", f"{held}_1")) == mixed_claims.SPLIT
     assert group((f"{held}_0",), (f"{kept}_0",)) == mixed_claims.AT_HAND
-    assert group((f"{kept}:towns",)) == mixed_claims.TABLES
+    table, graph = next(iter(run.data.tables())).id, next(iter(run.data.graphs())).id
+    assert group((table,)) == group((f"{graph}#e0",)) == group((f"{held}_0",), (table,)) == mixed_claims.TABLES
+    assert group((f"{kept}_0", f"{table}#r0")) == group((f"{kept}_0", f"{graph}#e1")) == mixed_claims.SPLIT
+    assert group((f"{held}_0", f"{table}#r0c1")) == mixed_claims.WITHHELD
+    assert group() == group(("nothing-of-it",)) == mixed_claims.UNNAMED
+
+
+def test_a_tables_id_is_no_sentence_of_a_page(run, tmp_path):
+    for file in run.data.folder.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "tables.jsonl").unlink()
+    plain.write_tables(tmp_path / "tables.jsonl", [Table("Town_1", "Town", ("n",), (("5",),))])
+    own = UdtQa(open_folder(tmp_path), tmp_path / "out", dataclasses.replace(run.recipe, train=READER))
+    assert own.claim_checks.group(Claim("c", "c", Label.SUPPORTS, (("Town_1",),))) == mixed_claims.TABLES
 
 
 def test_claims_of_pages_and_of_tables_do_not_share_an_id(run, tmp_path):
