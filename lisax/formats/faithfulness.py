@@ -174,6 +174,12 @@ class Facts:
         invented += [UNKNOWN] * (text.count(UNKNOWN) > self._unknown)
         return Judgement(tuple(lost), tuple(invented))
 
+    def numbers_lost(self, text: str) -> list[str]:
+        """The numbers and dates that a text nowhere says: a rough look, at texts that something else has made."""
+        found = find(text)
+        return [*(self.numbers.keys() - found.numbers.keys()),
+                *("-".join(map(str, date)) for date in self.dates.keys() - found.dates.keys())]
+
     def _repeats(self, date: Date) -> bool:
         """Whether a date is one of the input's, or its month or year."""
         return any(all(part in (0, its) for part, its in zip(date, own)) for own in self.dates)

@@ -135,9 +135,10 @@ class UdtQa(Pipeline):
             rows = (unit for table in self.data.tables() for unit in table_triples(table))
             graphs = filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs()))
             if recipe.verbalizer is None:
-                write_json_lines(self.verbalized_file, itertools.chain(
-                    ({"id": unit.id, "title": unit.title, "text": faithfulness.render(unit)} for unit in rows),
-                    ({"id": unit.id, "title": unit.title, **_edge_by_edge(unit)} for unit in graphs)))
+                texts = itertools.chain(((unit, {"text": faithfulness.render(unit)}) for unit in rows),
+                                        ((unit, _edge_by_edge(unit)) for unit in graphs))
+                write_json_lines(self.verbalized_file, (
+                    {"id": unit.id, "title": unit.title, **text, "digest": unit.digest} for unit, text in texts))
                 return
             units = itertools.chain(rows, graphs)
             from lisax.pipelines.verbalizer import Verbalizer, verbalize_to_file

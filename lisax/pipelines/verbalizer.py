@@ -42,7 +42,7 @@ class Verbalized:
     those kept; -1 where `fallback`, the text being a rule's, if only in part. `rejected`: hypotheses that agreed better
     with the input, but lost or invented a number, a date or a name. `parts`, of a unit whose text is that of its pieces:
     for each the number of its first pair, counted from 0, and what is said of it and those after it. The rule tells each
-    edge of a sub-graph as a piece.
+    edge of a sub-graph as a piece. `digest`, in a file: the unit's, by which a text of other data is told.
     """
 
     id: str
@@ -52,6 +52,7 @@ class Verbalized:
     rejected: int = 0
     fallback: bool = False
     parts: Sequence[tuple[int, str]] = ()
+    digest: str = ""
 
     def to_row(self) -> dict:
         return dataclasses.asdict(self)
@@ -171,7 +172,8 @@ def verbalize_to_file(verbalizer: Verbalizer, units: Iterable[Triples], out: Pat
             skipped = sum(1 for _ in itertools.islice(rest, done * UNITS_AT_A_TIME))
             say(f"  goes on after {skipped:,} units of {out}")
         while group := list(itertools.islice(rest, UNITS_AT_A_TIME)):
-            yield [json.dumps(found.to_row(), ensure_ascii=False) for found in verbalizer.verbalize(group)]
+            yield [json.dumps(found.to_row() | {"digest": unit.digest}, ensure_ascii=False)
+                   for unit, found in zip(group, verbalizer.verbalize(group), strict=True)]
             if progress is not None:
                 progress(len(group))
 

@@ -169,7 +169,7 @@ def test_an_interrupted_file_goes_on(tmp_path, monkeypatch):
     counted = []
     assert verbalize_to_file(verbalizer, units, out, "a", counted.append)["units"] == 5
     assert verbalizer._generator.calls == 5 and counted == [2, 1]
-    assert [found.id for found in read_verbalized(out)] == ["0", "1", "2", "3", "4"]
+    assert [(found.id, found.digest) for found in read_verbalized(out)] == [(unit.id, unit.digest) for unit in units]
     out.write_text("{}\n")
     with pytest.raises(DataError, match="out.jsonl:1: not a line of `lisax verbalize`"):
         list(read_verbalized(out))

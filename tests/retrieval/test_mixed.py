@@ -87,7 +87,8 @@ def test_verbalized_rows_take_the_place_of_raw_ones(world, tmp_path):
     corpus = open_folder(world)
     units = [unit for table in corpus.tables() for unit in table_triples(table)]
     units += [graph_triples(graph) for graph in corpus.graphs()]
-    write_json_lines(tmp_path / "made.jsonl", ({"id": unit.id, "text": f"said of {unit.id}"} for unit in units))
+    write_json_lines(tmp_path / "made.jsonl", ({"id": unit.id, "text": f"said of {unit.id}", "digest": unit.digest}
+                                                for unit in units))
     assert run("--corpus", world, "--verbalized", tmp_path / "made.jsonl", "--out", tmp_path / "index") == 0
     found = mixed.MixedIndex.open(tmp_path / "index")
     assert found.sources[Source.TABLE]["form"] == found.sources[Source.GRAPH]["form"] == "verbalized"
