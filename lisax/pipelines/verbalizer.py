@@ -151,9 +151,10 @@ class Verbalizer:
 
 def _by_rule(unit: Triples, rejected: int) -> Verbalized:
     """A row as one sentence, of which nobody asks for a cell; a sub-graph edge by edge, each being a unit of evidence."""
-    if is_row(unit.id) or len(unit.pairs) < 2:
-        return Verbalized(unit.id, unit.title, render(unit), -1, rejected, fallback=True)
     texts = render_pairs(unit)
+    # Two sentences may read as one date: `March. 1932`.
+    if is_row(unit.id) or len(texts) < 2 or not Facts(unit).judge(" ".join(texts)).faithful:
+        return Verbalized(unit.id, unit.title, render(unit), -1, rejected, fallback=True)
     return Verbalized(unit.id, unit.title, " ".join(texts), -1, rejected, True, tuple(enumerate(texts)))
 
 

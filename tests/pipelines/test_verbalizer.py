@@ -98,6 +98,8 @@ def test_the_rule_is_the_last_resort():
 def test_the_rule_tells_each_edge_of_a_graph_on_its_own():
     text = " ".join(text for _, text in EDGES)
     assert saying("ada", "").verbalize([ADA]) == [Verbalized("g", "Ada Lovelace", text, -1, 2, True, EDGES)]
+    months = Triples("g", "", (("", "March"), ("", "1932-03-15")))
+    assert saying("x").verbalize([months])[0].text == "March; 1932-03-15."  # not `March. 1932`
     # So it does in a piece of two edges, after one that the model told.
     longer = dataclasses.replace(ADA, pairs=(("name", "Ada"), ("field", "x"), *ADA.pairs))
     (found,) = saying("ada lovelace is x", max_pairs=2).verbalize([longer])
