@@ -99,17 +99,17 @@ class Row:
         return tuple(self.each(field, values, str))
 
     def each(self, field: str, values: Iterable, kind: type | tuple[type, ...]) -> Iterator:
-        """The members of a list, each checked to be of `kind`; the complaint names `field[i]`."""
+        """The members of a list, each checked to be of `kind`, strings in NFC; the complaint names `field[i]`."""
         for i, value in enumerate(values):
             fits = isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
             if not fits or (kind is float and abs(value) > sys.float_info.max):
                 names = " or ".join(k.__name__ for k in kind) if isinstance(kind, tuple) else kind.__name__
                 raise self.error(f"{field}[{i}]", f"expected {names}, found {value!r:.80}")
-            yield value
+            yield titles.normal_form(value) if isinstance(value, str) else value
 
     def ids(self, field: str, values: Iterable) -> tuple[str, ...]:
         """A list of evidence ids, in NFC."""
-        return tuple(check_id(titles.normal_form(value), path=self.path, line=self.line, field=f"{field}[{i}]")
+        return tuple(check_id(value, path=self.path, line=self.line, field=f"{field}[{i}]")
                      for i, value in enumerate(self.each(field, values, str)))
 
     def label(self, names: dict[str, Label], field: str = "label") -> Label:

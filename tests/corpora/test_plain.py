@@ -16,7 +16,7 @@ TEXTS = st.text(min_size=1).map(titles.one_line).filter(bool)
 SETS = st.lists(st.lists(IDS, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
 CLAIMS = st.builds(Claim, IDS, TEXTS, st.none() | st.sampled_from(Label), SETS,
                    st.lists(IDS, max_size=3).map(tuple), st.none() | st.text())
-CELLS = st.text(max_size=5)
+CELLS = st.text(max_size=5).map(titles.normal_form)
 
 
 @st.composite
@@ -80,6 +80,17 @@ def test_original_ids_survive(tmp_path):
     path.write_text(json.dumps({"id": "Jose\u0301", "title": "J", "sentences": []}) + "\n")
     document, = plain.read_pages(path)
     assert (document.id, document.original_id) == ("Jos\u00e9", "Jose\u0301")
+
+
+def test_all_texts_are_composed(tmp_path):
+    split, whole = "Jose\u0301", "Jos\u00e9"
+    for name, row in (("tables", {"title": split, "caption": split, "header": [split], "rows": [[split]]}),
+                      ("graphs", {"subject": split, "edges": [[split, split]]}),
+                      ("questions", {"question": split, "answers": [split]})):
+        (tmp_path / name).write_text(json.dumps({"id": "x", **row}) + "\n")
+    assert list(plain.read_tables(tmp_path / "tables")) == [Table("x", whole, (whole,), ((whole,),), whole)]
+    assert list(plain.read_graphs(tmp_path / "graphs")) == [Graph("x", whole, ((whole, whole),))]
+    assert list(plain.read_questions(tmp_path / "questions")) == [Question("x", whole, (whole,))]
 
 
 @pytest.mark.parametrize("kind, row, said", [
