@@ -73,7 +73,7 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
     wanted: Wanted = {}
     stream_of: dict[str, str] = {}
     asked = dataset.splits or dataset.question_splits or dataset.table_claim_splits or dataset.data_text_splits
-    if not asked and dataset.layout not in ("tables", "wikidata"):
+    if not asked and dataset.layout not in ("tables", "wikidata") and getattr(dataset, "has_pages", True):
         watch.problem(DataError("no claims and no questions", path=dataset.folder))
     streams = [(f"claims in {split}", split, dataset.claims) for split in dataset.splits]
     if dataset.has_own_table_claims:
@@ -126,7 +126,7 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
         counts["graphs"] += 1
         for unit in (graph.id, *(edge_id(graph.id, i) for i in range(len(graph.edges)))):
             wanted.pop(unit, None)
-    if not counts["pages"] and (counts["tables"] or isinstance(dataset, StructureDataset)):
+    if not counts["pages"] and (counts["tables"] or counts["graphs"] or isinstance(dataset, StructureDataset)):
         del counts["pages"], counts["sentences with text"]
     elif not counts["pages"]:
         watch.problem(DataError("no tables" if isinstance(dataset, TableDataset) else "no pages", path=dataset.folder))

@@ -172,9 +172,11 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
             return Fever(folder)  # which says that its pages are missing
     if table_files.has_tables(folder):
         return table_files.TableFolder(folder)
+    if any((folder / name).is_file() for name in ("tables.jsonl", "graphs.jsonl")):
+        return Plain(folder)
     raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
-                    "(claims.train.jsonl, pages.jsonl, questions.train.jsonl), BEIR (corpus.jsonl, queries.jsonl, "
-                    "qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), TabFact (data/all_csv/, "
+                    "(claims.train.jsonl, pages.jsonl, questions.train.jsonl, tables.jsonl, graphs.jsonl), BEIR "
+                    "(corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), TabFact (data/all_csv/, "
                     "tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), WikiTableQuestions "
                     "(data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
                     "NQ-tables (interactions/, tables/tables.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "

@@ -23,7 +23,7 @@ from lisax.pipelines.question_recipe import read_recipe
 from lisax.pipelines.reader import Reader, answer_to_file
 from lisax.pipelines.retriever import Retriever, retrieve
 from lisax.pipelines.stages import counting, say
-from lisax.records import Document, Question, write_json_lines
+from lisax.records import Document, LisaxError, Question, write_json_lines
 from lisax.retrieval import mixed
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
@@ -48,6 +48,9 @@ class UdtQa(Pipeline):
 
     def __init__(self, data, out, recipe, *, until: str | None = None):
         super().__init__(data, out, recipe.expanded(), until=until)
+        if next(iter(data.documents()), None) is None:
+            raise LisaxError(f"{data.folder}: pages are needed (in our own layout pages.jsonl), to which tables and graphs "
+                             "are added; there are none")
 
     @property
     def stage_names(self) -> list[str]:

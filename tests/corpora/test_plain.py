@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.corpora import open_folder, plain, titles
+from lisax.corpora.check import check
 from lisax.records import Claim, DataError, Document, Graph, Label, Question, Sentence, Table
 
 IDS = st.text(min_size=1, max_size=8).map(titles.page_id).filter(bool)
@@ -125,6 +126,16 @@ def test_open_folder(tmp_path):
     assert [question.id for question in dataset.questions("train")] == ["Q"]
     assert list(dataset.questions("hard")) == list(dataset.tables()) == list(dataset.graphs()) == []
     assert dataset.original_page("P") == "P"
+
+
+@pytest.mark.parametrize("kind, record", [("tables", Table("T", "t", ("h",), (("c",),))),
+                                          ("graphs", Graph("G", "s", (("r", "o"),)))])
+def test_tables_or_graphs_alone_are_a_folder(tmp_path, kind, record):
+    getattr(plain, f"write_{kind}")(tmp_path / f"{kind}.jsonl", [record])
+    dataset = open_folder(tmp_path)
+    assert dataset.layout == "plain" and list(getattr(dataset, kind)()) == [record]
+    assert list(dataset.documents()) == [] and not dataset.splits
+    assert check(tmp_path).sound and check(tmp_path).counts == {kind: 1}
 
 
 def test_a_folder_that_is_nothing_known(tmp_path):

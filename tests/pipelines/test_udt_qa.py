@@ -103,6 +103,15 @@ def test_given_data_loses_no_page_unless_it_is_said(run, tmp_path, capfd):
     assert "withholds the text of 25% of the pages" in capfd.readouterr().err
 
 
+def test_data_without_pages_is_refused_before_the_first_stage(run, tmp_path, capfd):
+    for file in (run[0] / "world").iterdir():
+        if file.name.startswith(("tables", "questions")):
+            (tmp_path / file.name).symlink_to(file)
+    assert cli.main(["run", "udt-qa", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+    said = capfd.readouterr().err
+    assert f"{tmp_path}: pages are needed" in said and "[verbalize]" not in said
+
+
 def test_a_reader_reads_what_it_is_given(run):
     reader = Reader.open(run[0] / "models" / "reader_text")
     index = MixedIndex.open(run[0] / "index" / "text")
