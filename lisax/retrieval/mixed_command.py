@@ -51,6 +51,9 @@ def mixed_main(args: argparse.Namespace) -> int:
         if args.add and (args.k1 is not None or args.b is not None):
             raise LisaxError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
         sources = passages_of(open_folder(args.corpus), _asked(args.sources), args.verbalized)
+        if args.verbalized is not None and sources.keys() <= {Source.TEXT}:
+            raise LisaxError("--verbalized is of tables and graphs, and " + (
+                "--sources has text alone" if args.sources else f"{args.corpus} has none"))
         form = "raw" if args.verbalized is None else "verbalized"
         if args.add:
             index = mixed.add_sources(sources, args.out, form=form)

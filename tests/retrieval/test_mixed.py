@@ -103,6 +103,8 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     assert run("--out", index) == 1 and "--corpus DIR" in capsys.readouterr().err
     assert run("--corpus", world, "--sources", "text,pictures", "--out", index) == 1
     assert "found 'pictures'" in capsys.readouterr().err
+    assert run("--corpus", world, "--sources", "text", "--verbalized", "any", "--out", index) == 1
+    assert "--sources has text alone" in capsys.readouterr().err and not index.exists()
     assert run("--corpus", world, "--sources", "text", "--out", index) == 0
     assert run("--corpus", world, "--sources", "text", "--out", index, "--add") == 1
     assert "passages of 'text' already" in capsys.readouterr().err
