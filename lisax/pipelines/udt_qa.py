@@ -185,11 +185,11 @@ class UdtQa(Pipeline):
 
     def _add(self, index: str, folder: Path) -> None:
         """Hot-swap: tables and graphs join the text of an index that is there."""
-        there = [name for name, read in (("tables", self.data.tables), ("graphs", self.data.graphs))
-                 if next(iter(read()), None) is not None]
-        if index != "text" and there:
-            file = self.verbalized_file if index == "verbalized" else None
-            mixed.add_sources(passages_of(self.data, there, file), folder, form=index)
+        if index == "text":
+            return
+        file = self.verbalized_file if index == "verbalized" else None
+        if sources := passages_of(self.data, ["tables", "graphs"], file, if_there=True):
+            mixed.add_sources(sources, folder, form=index)
 
     def texts(self) -> Iterator[str]:
         """What the vocabulary is trained on: passages of every index, and questions of train."""

@@ -80,6 +80,22 @@ def test_sources_are_added_and_removed_from_the_command_line(world, tmp_path, ca
     assert mixed.MixedIndex.open(index).search(["goals points"], 20) == before
 
 
+def test_each_source_is_read_once(world):
+    corpus = open_folder(world)
+    passes = {name: [] for name in ("documents", "tables", "graphs")}
+
+    class Counted:
+        def __getattr__(self, name):
+            return lambda: passes[name].append(1) or getattr(corpus, name)()
+
+    found = passages_of(Counted())
+    assert list(found) == list(Source) and all(map(list, found.values()))
+    assert set(map(len, passes.values())) == {1}
+    assert [len(list(stream)) for stream in found.values()] == [0, 0, 0]
+    Counted.tables = lambda self: iter(())
+    assert list(passages_of(Counted(), ["tables", "graphs"], if_there=True)) == [Source.GRAPH]
+
+
 def test_verbalized_rows_take_the_place_of_raw_ones(world, tmp_path):
     from lisax.formats.triples import graph_triples, table_triples
     from lisax.records import write_json_lines
