@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lisax.corpora import titles
 from lisax.corpora.dataset import StructureDataset
-from lisax.corpora.reading import Row, Watch, read_entries, read_records, told
+from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_records, told
 from lisax.records import Question
 
 _FILE = re.compile(r"(nq-open|webquestions)(?:\.examples)?[.-](train|dev|val|test)\.(jsonl?)", re.IGNORECASE)
@@ -48,7 +48,10 @@ def question_files(folder: Path) -> dict[str, Path]:
              if (match := _FILE.fullmatch(path.name))]
     both = len({name for name, _, _ in found}) > 1
     names = ("train", "dev", "dev", "test")
-    return {f"{name}_{names[i]}" if both else names[i]: path for name, i, path in sorted(found)}
+    files: dict[str, Path] = {}
+    for name, i, path in sorted(found):
+        one_file(files, f"{name}_{names[i]}" if both else names[i], path)
+    return files
 
 
 def read_questions(path: Path, split: str, watch: Watch) -> Iterator[Question]:

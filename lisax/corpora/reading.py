@@ -119,6 +119,14 @@ class Row:
         return names[name]
 
 
+def one_file(files: dict[str, Path], split: str, path: Path) -> None:
+    """Notes the file of a split, of which there may be one."""
+    if split in files:
+        raise DataError(f"{files[split].name} and {path.name} are both of the split '{split}': leave one of them in the "
+                        "folder", path=path.parent)
+    files[split] = path
+
+
 LABEL_NAMES = {str(label): label for label in Label}
 
 

@@ -91,6 +91,24 @@ def test_webnlg_packed_and_unpacked(tmp_path):
     assert list(open_folder(packed).data_texts("dev")) == expected
 
 
+@pytest.mark.parametrize("literal, value", [
+    ('"Aarhus, Denmark"@en', "Aarhus, Denmark"), ('"52.0"(minutes)', "52.0 (minutes)"), ('"1"^^xsd:integer', "1"),
+    ('"A "B" C"', 'A "B" C'), ("Mars_(planet)", "Mars (planet)"), ('"1973"', "1973")])
+def test_a_literal_loses_its_quotes(tmp_path, literal, value):
+    (tmp_path / "dev/1triples").mkdir(parents=True)
+    (tmp_path / "dev/1triples/a.xml").write_text(XML.format(f"Mars_Hill | place | {literal}"))
+    (record,) = open_folder(tmp_path).data_texts("dev")
+    assert record.pairs == (("place", value),)
+
+
+@pytest.mark.parametrize("encoding", ["foo", "utf-32"])
+def test_an_encoding_that_is_not_known_is_told(tmp_path, encoding):
+    (tmp_path / "dev/1triples").mkdir(parents=True)
+    (tmp_path / "dev/1triples/a.xml").write_text(f'<?xml version="1.0" encoding="{encoding}"?><benchmark/>')
+    with pytest.raises(DataError, match="a.xml"):
+        list(open_folder(tmp_path).data_texts("dev"))
+
+
 def test_webnlg_names_entries_by_their_number_of_triples(tmp_path):
     for folder, file in (("1triples", "Food"), ("2triples", "Food"), ("1triples", "1triples_Food_train_challenge")):
         (tmp_path / "train" / folder).mkdir(parents=True, exist_ok=True)
@@ -154,6 +172,17 @@ def test_kelm(tmp_path):
     assert list(open_folder(tmp_path).data_texts("train")) == [
         DataText("kelm:train:1", "Ada", (("born", "1815"), ("prize date", "1840")), ("s",), "kelm"),
         DataText("kelm:train:2", "", (("", "Ada born 1815"),), ("Ada was born in 1815.",), "kelm")]
+
+
+@pytest.mark.parametrize("first, second, split", [
+    ("quadruples-train.tsv", "kelm_generated_corpus.jsonl", "train"), ("kelm-train.tsv", "quadruples-train.tsv", "train"),
+    ("webquestions-val.json", "webquestions-dev.json", "dev"),
+    ("webquestions-train.json", "webquestions.examples.train.json", "train")])
+def test_two_files_of_one_split_are_told(tmp_path, first, second, split):
+    for name in (first, second):
+        (tmp_path / name).write_text("[]")
+    with pytest.raises(DataError, match=f"({first} and {second}|{second} and {first}) are both of the split '{split}'"):
+        open_folder(tmp_path)
 
 
 # --- Wikidata -------------------------------------------------------------------------------
