@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lisax.corpora import open_folder, ottqa, triple_sets, wikidata
 from lisax.corpora.check import check
 from lisax.corpora.command import add_arguments, main
+from lisax.corpora.layout import read_questions
 from lisax.corpora.reading import Watch
 from lisax.records import DataError, DataText, Graph, Question
 
@@ -288,6 +289,17 @@ def test_open_questions(tmp_path):
     assert list(data.questions("webquestions_test")) == [
         Question("webquestions_test:1", "who", ('Jaz "B" Bieber', "Rome"))]
     assert check(tmp_path).sound
+
+
+@pytest.mark.parametrize("name, content, expected", [
+    ("NQ-open.dev.jsonl", '{"question": "when", "answer": ["2017"]}', Question("dev:1", "when", ("2017",))),
+    ("some.jsonl", '{"question": "when", "answer": ["2017"]}', Question("some:1", "when", ("2017",))),
+    ("webquestions-val.json", '[{"qId": "w1", "qText": "where", "answers": ["Rome"]}]', Question("w1", "where", ("Rome",))),
+    ("mine.json", '[{"utterance": "who", "targetValue": "(list (description Ada))"}]', Question("mine:1", "who", ("Ada",))),
+    ("questions.dev.jsonl", '{"id": 7, "question": "when"}', Question("7", "when", original_id=7))])
+def test_questions_of_one_file(tmp_path, name, content, expected):
+    (tmp_path / name).write_text(content + "\n")
+    assert list(read_questions(tmp_path / name)) == [expected]
 
 
 def test_ottqa(tmp_path):
