@@ -275,6 +275,12 @@ def test_copies_stand_behind_the_pairs_that_they_are_of(tmp_path):
     assert any("1900" <= value for copy in copies for _, value in copy.triples.pairs if value.isdigit())  # of the table
 
 
+def test_a_threshold_that_leaves_no_pair_is_told_when_pairs_are_chosen(tmp_path, capsys):
+    assert main([*of_towns(tmp_path), "--until", "pairs", "--gin.VerbalizerRecipe.threshold=1.0"]) == 1
+    assert "threshold = 1.0 leaves none of 24 pairs in T-F, whose best ROUGE-1 is 0." in capsys.readouterr().err
+    assert not (tmp_path / "out/stages/pairs.json").exists()
+
+
 @pytest.mark.slow
 def test_iterate_and_verbalize(tmp_path, capsys):
     command, out, tables = of_towns(tmp_path), tmp_path / "out", tmp_path / "tables.jsonl"
