@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, open_questions, plain, structures, tabfact, table_files,
-                           tabmcq, wice, wikisql, wtq)
+from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, open_questions, plain, structures, tabfact,
+                           table_files, tabmcq, wice, wikisql, wtq)
 from lisax.corpora.dataset import SPLITS, Dataset
 from lisax.corpora.reading import Watch, told
 from lisax.records import Claim, DataError, Question, read_json_lines
@@ -178,9 +178,9 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         return Plain(folder)
     raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
                     "(claims.train.jsonl, pages.jsonl, questions.train.jsonl, tables.jsonl, graphs.jsonl), BEIR "
-                    "(corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), TabFact (data/all_csv/, "
-                    "tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), WikiTableQuestions "
-                    "(data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
+                    "(corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), "
+                    "TabFact (data/all_csv/, tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), "
+                    "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
                     "NQ-tables (interactions/, tables/tables.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
                     "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of tables (*.csv, *.html, "
                     "WikiTables' *.jsonl)", path=folder)
@@ -220,8 +220,8 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
 
 
 def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
-    """The questions of one file in our own layout, or in that of NQ-open or WebQuestions by its name, else by the fields
-    of its first line."""
+    """The questions of one file in our own layout, or in that of NQ-open or WebQuestions: by its name, else by the
+    fields of its first line."""
     path = Path(path)
     split = open_questions.split_of(path)
     if split is None and (path.suffix == ".json" or any(

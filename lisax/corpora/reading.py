@@ -122,8 +122,8 @@ class Row:
 def one_file(files: dict[str, Path], split: str, path: Path) -> None:
     """Notes the file of a split, of which there may be one."""
     if split in files:
-        raise DataError(f"{files[split].name} and {path.name} are both of the split '{split}': leave one of them in the "
-                        "folder", path=path.parent)
+        raise DataError(f"{files[split].name} and {path.name} are both of the split '{split}': leave one of them in "
+                        "the folder", path=path.parent)
     files[split] = path
 
 

@@ -5,8 +5,8 @@
   joins (`3-2`, `10:30`, `1984/85`) must follow each other in the text, all numbers of a value that joins several times.
 - A date (`1932-03-15`, `15 March 1932`, `March 15th, 1932`, `Mar 1932`) is compared by its day, however it is written.
 - A name is a word of the title or of a value that has a capital or a digit (or of a script without capitals) and is no
-  function word. So are a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`, `$`),
-  or it spelt out.
+  function word. So are a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`,
+  `$`), or it spelt out.
 - Where a title or value has no capital (`michelle j. wolff`), each of its other words counts as a name; of a phrase of
   more than four, which may be told in other words, half must be said.
 

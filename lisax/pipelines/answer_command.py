@@ -14,8 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reader", type=Path, required=True, metavar="DIR",
                         help="a MODEL_DIR, a checkpoint or a bundle")
     parser.add_argument("--questions", type=Path, required=True, metavar="FILE",
-                        help="questions as JSON Lines (id, question, answers where they are known), or a file of NQ-open's or "
-                        "WebQuestions'")
+                        help="questions as JSON Lines (id, question, answers where they are known), or a file of "
+                        "NQ-open's or WebQuestions'")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     parser.add_argument("--retriever", type=Path, metavar="DIR", help="a dual encoder, with whose vectors `lisax index "
                         "vectors` filled the index")

@@ -90,8 +90,9 @@ class ClaimChecks:
         # Data of tables alone has the same claims under both names.
         for claim, other in ((of_pages[i], self._of_tables[i]) for i in of_pages.keys() & self._of_tables.keys()):
             if claim != other:
-                raise DataError(f"{claim.id!r} is the id of a claim in claims.{split} ('{claim.text:.40}') and of another "
-                                f"in table_claims.{split} ('{other.text:.40}'): give one of them another", path=data.folder)
+                raise DataError(f"{claim.id!r} is the id of a claim in claims.{split} ('{claim.text:.40}') and of "
+                                f"another in table_claims.{split} ('{other.text:.40}'): give one of them another",
+                                path=data.folder)
         return of_pages | self._of_tables
 
     @functools.cached_property

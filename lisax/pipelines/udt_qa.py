@@ -49,8 +49,8 @@ class UdtQa(Pipeline):
     def __init__(self, data, out, recipe, *, until: str | None = None):
         super().__init__(data, out, recipe.expanded(), until=until)
         if next(iter(data.documents()), None) is None:
-            raise LisaxError(f"{data.folder}: pages are needed (in our own layout pages.jsonl), to which tables and graphs "
-                             "are added; there are none")
+            raise LisaxError(f"{data.folder}: pages are needed (in our own layout pages.jsonl), to which tables and "
+                             "graphs are added; there are none")
 
     @property
     def stage_names(self) -> list[str]:
@@ -180,7 +180,7 @@ class UdtQa(Pipeline):
         return {unit.id for unit in itertools.chain(self.data.tables(), self.data.graphs())}
 
     def is_structure(self, unit: str) -> bool:
-        """Whether a unit is a table, a graph, or a part of one: what its id is like does not tell it from a sentence."""
+        """Whether a unit is a table, a graph, or a part of one: its looks do not tell it from a sentence."""
         return unit in self.structures or "#" in unit and unit.rpartition("#")[0] in self.structures
 
     def _add(self, index: str, folder: Path) -> None:

@@ -40,9 +40,9 @@ class Verbalized:
 
     `beam`: which hypothesis of the model was kept, counted from 0, best first; of a unit that was split, the last of
     those kept; -1 where `fallback`, the text being a rule's, if only in part. `rejected`: hypotheses that agreed better
-    with the input, but lost or invented a number, a date or a name. `parts`, of a unit whose text is that of its pieces:
-    for each the number of its first pair, counted from 0, and what is said of it and those after it. The rule tells each
-    edge of a sub-graph as a piece. `digest`, in a file: the unit's, by which a text of other data is told.
+    with the input, but lost or invented a number, a date or a name. `parts`, of a unit whose text is that of its
+    pieces: for each the number of its first pair, counted from 0, and what is said of it and those after it. The rule
+    tells each edge of a sub-graph as a piece. `digest`, in a file: the unit's, by which a text of other data is told.
     """
 
     id: str
@@ -150,7 +150,7 @@ class Verbalizer:
 
 
 def _by_rule(unit: Triples, rejected: int) -> Verbalized:
-    """A row as one sentence, of which nobody asks for a cell; a sub-graph edge by edge, each being a unit of evidence."""
+    """A row as one sentence, which is a unit of evidence; a sub-graph edge by edge, each of which is one."""
     texts = render_pairs(unit)
     # Two sentences may read as one date: `March. 1932`.
     if is_row(unit.id) or len(texts) < 2 or not Facts(unit).judge(" ".join(texts)).faithful:

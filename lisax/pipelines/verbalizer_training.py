@@ -144,8 +144,8 @@ class VerbalizerTraining:
             scores = [rouge_of(example) for example in examples]
             kept = [example for example, score in zip(examples, scores) if score >= recipe.threshold]
             if not kept:
-                raise LisaxError(f"VerbalizerRecipe.threshold = {recipe.threshold} leaves none of {len(examples):,} pairs "
-                                 f"in T-F, whose best ROUGE-1 is {max(scores):.3f}: lower it")
+                raise LisaxError(f"VerbalizerRecipe.threshold = {recipe.threshold} leaves none of {len(examples):,} "
+                                 f"pairs in T-F, whose best ROUGE-1 is {max(scores):.3f}: lower it")
             for stem, members in ((T, examples), (T_F, kept)):
                 copies = self._copies(members, examples)
                 write_json_lines(self.examples_file(stem, "train"),

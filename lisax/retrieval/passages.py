@@ -129,8 +129,8 @@ def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[
     """A look-up of verbalized texts by id that reads the file of `lisax verbalize` once, as it is asked.
 
     Units must be asked in the file's order, which is that of the corpus; those of the file that are not asked for are
-    passed over. One that does not come any more is an error, as is a text of a unit that was another: by its digest, or,
-    where a line has none, by a number or date that it does not say."""
+    passed over. One that does not come any more is an error, as is a text of a unit that was another: by its digest,
+    or, where a line has none, by a number or date that it does not say."""
     rows = iter(rows)
 
     def parts_of(unit: Triples) -> Parts:
@@ -139,8 +139,8 @@ def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[
                 if not isinstance(row.get("text"), str):
                     raise DataError("expected the text of the unit", path=path, line=line, field="text")
                 if row["digest"] != unit.digest if row.get("digest") else Facts(unit).numbers_lost(row["text"]):
-                    raise DataError(f"'{unit.id}' is not what this text was written of; write the file anew with `lisax "
-                                    "verbalize` from this corpus", path=path, line=line)
+                    raise DataError(f"'{unit.id}' is not what this text was written of; write the file anew with "
+                                    "`lisax verbalize` from this corpus", path=path, line=line)
                 return _parts(row, path, line)
         raise DataError(f"there is no text for '{unit.id}', or not in the corpus's order; write the file with "
                         "`lisax verbalize` from this corpus", path=path)

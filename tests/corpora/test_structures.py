@@ -176,7 +176,8 @@ def test_kelm(tmp_path):
 
 
 @pytest.mark.parametrize("first, second, split", [
-    ("quadruples-train.tsv", "kelm_generated_corpus.jsonl", "train"), ("kelm-train.tsv", "quadruples-train.tsv", "train"),
+    ("quadruples-train.tsv", "kelm_generated_corpus.jsonl", "train"),
+    ("kelm-train.tsv", "quadruples-train.tsv", "train"),
     ("webquestions-val.json", "webquestions-dev.json", "dev"),
     ("webquestions-train.json", "webquestions.examples.train.json", "train")])
 def test_two_files_of_one_split_are_told(tmp_path, first, second, split):
@@ -294,8 +295,10 @@ def test_open_questions(tmp_path):
 @pytest.mark.parametrize("name, content, expected", [
     ("NQ-open.dev.jsonl", '{"question": "when", "answer": ["2017"]}', Question("dev:1", "when", ("2017",))),
     ("some.jsonl", '{"question": "when", "answer": ["2017"]}', Question("some:1", "when", ("2017",))),
-    ("webquestions-val.json", '[{"qId": "w1", "qText": "where", "answers": ["Rome"]}]', Question("w1", "where", ("Rome",))),
-    ("mine.json", '[{"utterance": "who", "targetValue": "(list (description Ada))"}]', Question("mine:1", "who", ("Ada",))),
+    ("webquestions-val.json", '[{"qId": "w1", "qText": "where", "answers": ["Rome"]}]',
+     Question("w1", "where", ("Rome",))),
+    ("mine.json", '[{"utterance": "who", "targetValue": "(list (description Ada))"}]',
+     Question("mine:1", "who", ("Ada",))),
     ("questions.dev.jsonl", '{"id": 7, "question": "when"}', Question("7", "when", original_id=7))])
 def test_questions_of_one_file(tmp_path, name, content, expected):
     (tmp_path / name).write_text(content + "\n")
