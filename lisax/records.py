@@ -186,6 +186,7 @@ class Verdict:
     temporal: dict[str, Any] | None = None
 
 
+_ROW = re.compile(r".+#r[0-9]{1,9}", re.DOTALL)
 _CELL = re.compile(r"(.+)#r([0-9]{1,9})c([0-9]{1,9})", re.DOTALL)
 
 
@@ -216,6 +217,10 @@ def cell_id(table: str, row: int, column: int) -> str:
 def edge_id(graph: str, number: int) -> str:
     """Edges count from 0, those without a value too."""
     return f"{graph}#e{number}"
+
+
+def is_row(unit: str) -> bool:
+    return _ROW.fullmatch(unit) is not None
 
 
 def is_cell(unit: str) -> bool:

@@ -1,5 +1,6 @@
-"""Readers of the owners' layouts; `open_folder` recognises a folder, `read_claims` a single file of claims."""
+"""Readers of the owners' layouts; `open_folder` recognises a folder, `read_claims` and `read_questions` a
+single file."""
 
-from lisax.corpora.layout import Dataset, open_folder, read_claims
+from lisax.corpora.layout import Dataset, open_folder, read_claims, read_questions
 
-__all__ = ["Dataset", "open_folder", "read_claims"]
+__all__ = ["Dataset", "open_folder", "read_claims", "read_questions"]

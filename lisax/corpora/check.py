@@ -70,9 +70,9 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
     counts: dict[str, int] = {}
     labels: dict[str, dict[str, int]] = {}
     wanted: Wanted = {}
-    split_of: dict[str, str] = {}
+    stream_of: dict[str, str] = {}
     asked = dataset.splits or dataset.question_splits or dataset.table_claim_splits or dataset.data_text_splits
-    if not asked and dataset.layout not in ("tables", "wikidata"):
+    if not asked and dataset.layout not in ("tables", "wikidata") and getattr(dataset, "has_pages", True):
         watch.problem(DataError("no claims and no questions", path=dataset.folder))
     streams = [(f"claims in {split}", split, dataset.claims) for split in dataset.splits]
     if dataset.has_own_table_claims:
@@ -85,8 +85,8 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
             for unit in (*claim.gold_ids, *claim.candidates):
                 wanted.setdefault(unit, (path, line, f"claim {claim.id!r}", "evidence"))
             # BEIR judges a query in several splits; elsewhere it would leak from training.
-            if split_of.setdefault(claim.id, split) != split and dataset.layout != "beir":
-                watch.problem(DataError(f"claim {claim.id!r} is in split {split_of[claim.id]} too", path=path,
+            if stream_of.setdefault(claim.id, name) != name and dataset.layout != "beir":
+                watch.problem(DataError(f"claim {claim.id!r} is among the {stream_of[claim.id]} too", path=path,
                                         line=line, field="id"))
         counts[name] = tally.total()
         labels[name.replace("claims in ", "labels in ")] = dict(sorted(tally.items()))
@@ -132,7 +132,7 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
         counts["graphs"] += 1
         for unit in (graph.id, *(edge_id(graph.id, i) for i in range(len(graph.edges)))):
             wanted.pop(unit, None)
-    if not counts["pages"] and (counts["tables"] or isinstance(dataset, StructureDataset)):
+    if not counts["pages"] and (counts["tables"] or counts["graphs"] or isinstance(dataset, StructureDataset)):
         del counts["pages"], counts["sentences with text"]
     elif not counts["pages"]:
         watch.problem(DataError("no tables" if isinstance(dataset, TableDataset) else "no pages", path=dataset.folder))

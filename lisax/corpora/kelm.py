@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lisax.corpora import titles
 from lisax.corpora.dataset import SPLITS, StructureDataset
-from lisax.corpora.reading import Row, Watch, told
+from lisax.corpora.reading import Row, Watch, one_file, told
 from lisax.corpora.triple_sets import to_pairs
 from lisax.records import DataError, DataText, parse_json_object, read_lines
 
@@ -39,10 +39,12 @@ class Kelm(StructureDataset):
 
 def kelm_files(folder: Path) -> dict[str, Path]:
     """Split -> its file."""
-    found = {split: path for path in sorted([*folder.glob("quadruples-*.tsv"), *folder.glob("kelm*.tsv")])
-             for name, split in NAMES.items() if name in path.stem}
+    found: dict[str, Path] = {}
+    for path in sorted([*folder.glob("quadruples-*.tsv"), *folder.glob("kelm*.tsv")]):
+        if split := next((split for name, split in NAMES.items() if name in path.stem), None):
+            one_file(found, split, path)
     if (corpus := folder / "kelm_generated_corpus.jsonl").is_file():
-        found.setdefault("train", corpus)
+        one_file(found, "train", corpus)
     return {split: found[split] for split in SPLITS if split in found}
 
 

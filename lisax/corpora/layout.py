@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, plain, structures, tabfact, table_files, tabmcq, wice,
-                           wikisql, wtq)
+from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, open_questions, plain, structures, tabfact,
+                           table_files, tabmcq, wice, wikisql, wtq)
 from lisax.corpora.dataset import SPLITS, Dataset
-from lisax.corpora.reading import Watch
-from lisax.records import Claim, DataError, read_json_lines
+from lisax.corpora.reading import Watch, told
+from lisax.records import Claim, DataError, Question, read_json_lines
+
 
 class Fever(Dataset):
     layout = "fever"
@@ -172,11 +174,13 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
             return Fever(folder)  # which says that its pages are missing
     if table_files.has_tables(folder):
         return table_files.TableFolder(folder)
+    if any((folder / name).is_file() for name in ("tables.jsonl", "graphs.jsonl")):
+        return Plain(folder)
     raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
-                    "(claims.train.jsonl, pages.jsonl, questions.train.jsonl), BEIR (corpus.jsonl, queries.jsonl, "
-                    "qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), TabFact (data/all_csv/, "
-                    "tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), WikiTableQuestions "
-                    "(data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
+                    "(claims.train.jsonl, pages.jsonl, questions.train.jsonl, tables.jsonl, graphs.jsonl), BEIR "
+                    "(corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), "
+                    "TabFact (data/all_csv/, tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), "
+                    "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
                     "NQ-tables (interactions/, tables/tables.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
                     "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of tables (*.csv, *.html, "
                     "WikiTables' *.jsonl)", path=folder)
@@ -213,6 +217,19 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
         if sets:
             break
     return plain.read_claims(path, watch)
+
+
+def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
+    """The questions of one file in our own layout, or in that of NQ-open or WebQuestions: by its name, else by the
+    fields of its first line."""
+    path = Path(path)
+    split = open_questions.split_of(path)
+    if split is None and (path.suffix == ".json" or any(
+            "id" not in row and "answer" in row for _, row in itertools.islice(read_json_lines(path), 1))):
+        split = path.stem
+    if split is None:
+        return plain.read_questions(path, watch)
+    return told(lambda w: open_questions.read_questions(path, split, w), watch)
 
 
 def _split_files(folder: Path) -> dict[str, Path]:

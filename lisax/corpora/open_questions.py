@@ -16,11 +16,12 @@ from pathlib import Path
 
 from lisax.corpora import titles
 from lisax.corpora.dataset import StructureDataset
-from lisax.corpora.reading import Row, Watch, read_entries, read_records, told
+from lisax.corpora.reading import Row, Watch, one_file, read_entries, read_records, told
 from lisax.records import Question
 
 _FILE = re.compile(r"(nq-open|webquestions)(?:\.examples)?[.-](train|dev|val|test)\.(jsonl?)", re.IGNORECASE)
 _DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]*))\)')
+NAMES = {"train": "train", "dev": "dev", "val": "dev", "test": "test"}
 SETS = {"nq-open": "nq", "webquestions": "webquestions"}
 
 
@@ -43,12 +44,20 @@ class OpenQuestions(StructureDataset):
 
 def question_files(folder: Path) -> dict[str, Path]:
     """Split -> its file; the name of the set comes first where there are both."""
-    order = ("train", "dev", "val", "test")
+    order = list(NAMES)
     found = [(SETS[match[1].lower()], order.index(match[2].lower()), path) for path in folder.iterdir()
              if (match := _FILE.fullmatch(path.name))]
     both = len({name for name, _, _ in found}) > 1
-    names = ("train", "dev", "dev", "test")
-    return {f"{name}_{names[i]}" if both else names[i]: path for name, i, path in sorted(found)}
+    files: dict[str, Path] = {}
+    for name, i, path in sorted(found):
+        one_file(files, f"{name}_{NAMES[order[i]]}" if both else NAMES[order[i]], path)
+    return files
+
+
+def split_of(path: Path) -> str | None:
+    """The split that a file of either set has alone in a folder; None for another file."""
+    match = _FILE.fullmatch(path.name)
+    return match and NAMES[match[2].lower()]
 
 
 def read_questions(path: Path, split: str, watch: Watch) -> Iterator[Question]:

@@ -9,8 +9,8 @@
 Each member of a claim's `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. A question's
 are single ids, each of which holds an answer: cell j of row i of table T is `T#r{i}c{j}`. `operation` is none, max,
 min, count, sum or average, absent where it is not known; `operands` the cells that a count, a sum or an average is of.
-`label` is SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space and are
-compared in NFC. What is written here reads back equal.
+`label` is SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space. Ids and
+texts are in NFC. What is written here reads back equal.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def parse_table(row: Row) -> Table:
         rows.append(tuple(row.each(f"rows[{i}]", cells, str)))
         if len(cells) != len(header):
             raise row.error(f"rows[{i}]", f"expected {len(header)} cells as in the header, found {len(cells)}")
-    return Table(table, row.get("title", str), header, tuple(rows), row.get("caption", str, ""), _page(row),
-                 _text(_own(table, original)))
+    title, caption = map(titles.normal_form, (row.get("title", str), row.get("caption", str, "")))
+    return Table(table, title, header, tuple(rows), caption, _page(row), _text(_own(table, original)))
 
 
 def parse_graph(row: Row) -> Graph:
@@ -92,7 +92,7 @@ def parse_graph(row: Row) -> Graph:
         if len(edge) != 2:
             raise row.error(f"edges[{i}]", f"expected [relation, object], found {edge!r:.80}")
         edges.append(tuple(row.each(f"edges[{i}]", edge, str)))
-    return Graph(graph, row.get("subject", str), tuple(edges), _page(row))
+    return Graph(graph, titles.normal_form(row.get("subject", str)), tuple(edges), _page(row))
 
 
 def parse_question(row: Row) -> Question:

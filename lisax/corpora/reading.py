@@ -99,17 +99,17 @@ class Row:
         return tuple(self.each(field, values, str))
 
     def each(self, field: str, values: Iterable, kind: type | tuple[type, ...]) -> Iterator:
-        """The members of a list, each checked to be of `kind`; the complaint names `field[i]`."""
+        """The members of a list, each checked to be of `kind`, strings in NFC; the complaint names `field[i]`."""
         for i, value in enumerate(values):
             fits = isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
             if not fits or (kind is float and abs(value) > sys.float_info.max):
                 names = " or ".join(k.__name__ for k in kind) if isinstance(kind, tuple) else kind.__name__
                 raise self.error(f"{field}[{i}]", f"expected {names}, found {value!r:.80}")
-            yield value
+            yield titles.normal_form(value) if isinstance(value, str) else value
 
     def ids(self, field: str, values: Iterable) -> tuple[str, ...]:
         """A list of evidence ids, in NFC."""
-        return tuple(check_id(titles.normal_form(value), path=self.path, line=self.line, field=f"{field}[{i}]")
+        return tuple(check_id(value, path=self.path, line=self.line, field=f"{field}[{i}]")
                      for i, value in enumerate(self.each(field, values, str)))
 
     def label(self, names: dict[str, Label], field: str = "label") -> Label:
@@ -117,6 +117,14 @@ class Row:
         if name not in names:
             raise self.error(field, f"unknown label {name!r}; expected {', '.join(map(repr, names))}")
         return names[name]
+
+
+def one_file(files: dict[str, Path], split: str, path: Path) -> None:
+    """Notes the file of a split, of which there may be one."""
+    if split in files:
+        raise DataError(f"{files[split].name} and {path.name} are both of the split '{split}': leave one of them in "
+                        "the folder", path=path.parent)
+    files[split] = path
 
 
 LABEL_NAMES = {str(label): label for label in Label}

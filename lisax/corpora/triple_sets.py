@@ -25,6 +25,8 @@ from lisax.records import DataError, DataText
 TABLE, TITLE = "[TABLECONTEXT]", "[TITLE]"
 Triple = tuple[str, str, str]
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# A value in quotes with its language, its type or its unit.
+_LITERAL = re.compile(r'"(.*)"\s*(?:@[A-Za-z-]+|\^\^\S+|(\([^()]*\)))', re.DOTALL)
 _DART = re.compile(r"dart-.*-(train|dev|test)\.(json|xml)")
 
 
@@ -198,8 +200,11 @@ def _contents(places: Sequence[Path], split: str) -> Iterator[tuple[Path, bytes 
 
 
 def _entity(text: str) -> str:
-    """`"Aarhus_Airport"` as `Aarhus Airport`."""
-    return text.strip().strip('"').replace("_", " ")
+    """`"Aarhus_Airport"` and `"Aarhus Airport"@en` as `Aarhus Airport`; `"52.0"(minutes)` as `52.0 (minutes)`."""
+    text = text.strip()
+    if literal := _LITERAL.fullmatch(text):
+        text = " ".join(filter(None, literal.groups()))
+    return text.strip('"').replace("_", " ")
 
 
 def _entries(content: bytes | Path, path: Path, watch: Watch
@@ -221,5 +226,7 @@ def _entries(content: bytes | Path, path: Path, watch: Watch
             node.clear()
     except ElementTree.ParseError as error:
         watch.problem(DataError(f"not well-formed XML: {error}", path=path, line=error.position[0]))
+    except (LookupError, ValueError) as error:  # of an encoding that Python or expat has not got
+        watch.problem(DataError(f"cannot be read: {error}", path=path))
     except OSError as error:
         watch.problem(DataError(f"cannot be read: {error.strerror}", path=path))

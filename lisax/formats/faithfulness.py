@@ -1,20 +1,26 @@
 """Does a text say what the data says? Every number, date and name of the input is looked for in the text.
 
-- A number is compared as it is written, with its minus sign; one that stands for several values must be there as often.
-  Numbers that a value joins (`3-2`, `10:30`, `1984/85`) must follow each other in the text.
+- A number is compared as it is written, with its minus sign; one that stands for several values must be there as often,
+  and what the title, a name or a subject does not hold may be there no oftener, nor may a date. Numbers that a value
+  joins (`3-2`, `10:30`, `1984/85`) must follow each other in the text, all numbers of a value that joins several times.
 - A date (`1932-03-15`, `15 March 1932`, `March 15th, 1932`, `Mar 1932`) is compared by its day, however it is written.
-- A name is a word of the title or of a value that has a capital or a digit (or no case) and is no function word. So are
-  a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`, `$`), or it spelt out.
+- A name is a word of the title or of a value that has a capital or a digit (or of a script without capitals) and is no
+  function word. So are a number as a word (`five`), the word after a value's number (`745 feet`), and a sign (`%`,
+  `$`), or it spelt out.
+- Where a title or value has no capital (`michelle j. wolff`), each of its other words counts as a name; of a phrase of
+  more than four, which may be told in other words, half must be said.
 
 What the text says beyond the input is invented: a number in digits or words, a sign, a date of which no part is from
-elsewhere, and, where the words that any text may use are known, every other word.
+elsewhere, `⁇` (what a vocabulary cannot write), and, where the words that any text may use are known, every other word.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
@@ -47,8 +53,12 @@ _SIGN = re.compile(r"[%$€£¥₹°]")
 _SPELT = {"%": {"percent", "percentage", "cent", "pct"}, "$": {"dollar", "dollars"}, "€": {"euro", "euros"},
           "£": {"pound", "pounds"}, "¥": {"yen", "yuan"}, "₹": {"rupee", "rupees"}, "°": {"degree", "degrees"}}
 _SPELT_NUMBERS = UNITS | TENS_OF | ORDINALS
+_CONFIRMING = {"yes", "true", "none"}  # said by saying the name, or with "no"
+_SUBJECT = "subject"  # names a subject inside of a set of triples, of which others may tell
+_PHRASE_WORDS = 4  # more of them are a phrase
 _NUMBER_WORDS = _SPELT_NUMBERS.keys() | set("hundred thousand million billion trillion dozen".split())
 
+UNKNOWN = "⁇"  # how SentencePiece writes its unknown piece
 Date = tuple[int, int, int]  # year, month, day; 0 where none is said
 
 
@@ -121,8 +131,11 @@ class Facts:
         title, names = find(triples.title), [find(name) for name, _ in triples.pairs]
         everything = (title, *names, *values)
         self.values = Counter(number for found in values for number in found.loose)
-        self.joined = [chain for found in everything for chain in found.joined]
+        self.joined = [chain for found in everything
+                       for chain in ([found.loose] if len(found.joined) > 1 else found.joined)]
         self.dates: Counter[Date] = sum((found.dates for found in values), Counter())
+        subjects = [find(value) for name, value in triples.pairs if name == _SUBJECT]
+        self._most = _most([find(value) for _, value in triples.pairs], (title, *names, *subjects))
         self.numbers = self.values.copy()
         for found in (title, *names):
             self.numbers |= Counter(found.loose)
@@ -131,26 +144,45 @@ class Facts:
         self._loose = {number for found in everything for number in found.loose}
         self._words = {word for found in everything for word in found.words}
         self._parts = {form for found in everything for date in found.dates for form in _forms(date)}
+        self._unknown = sum(text.count(UNKNOWN) for text in (triples.title, *itertools.chain(*triples.pairs)))
         self.names = names_of(triples.title).union(*(names_of(value) | _units(value) for _, value in triples.pairs))
+        small = list(map(_small_words, (triples.title, *(value for _, value in triples.pairs))))
+        self.names = self.names.union(*(words for words in small if len(words) <= _PHRASE_WORDS))
+        self._phrases = [words for words in small if len(words) > _PHRASE_WORDS]
 
     def judge(self, text: str, plain_words: Collection[str] | None = None) -> Judgement:
         """`plain_words`: folded words that a text may use though its input has not got them; None: any."""
         found = find(text)
-        # A date of the input says none of its other numbers; one put together may.
+        # A date of the input, said again or in part, says none of its other numbers; one put together may.
         spare = Counter(found.loose)
-        spare.update(form for date in (found.dates - self.dates).elements() for form in _forms(date))
+        spare.update(form for date in found.dates.elements() if not self._repeats(date) for form in _forms(date))
         lost = [number for number, count in self.numbers.items()
                 if spare[number] < self.values[number] or max(spare[number], found.numbers[number]) < count]
         lost += ["-".join(chain) for chain in self.joined if not _follow(chain, found.loose)]
         lost += ["-".join(map(str, date)) for date, count in self.dates.items() if found.dates[date] < count]
         months = {word for date in found.dates for word in _month_names(date)}
         lost += sorted(_unsaid(self.names - months, found.words))
+        lost += [" ".join(sorted(phrase)) for phrase in self._phrases if 2 * len(phrase & found.words) < len(phrase)]
         invented = [number for number in found.numbers if number not in self._numbers | self._parts]
         invented += ["-".join(map(str, date)) for date in found.dates if not self._has(date)]
+        invented += [number for number, count in Counter(found.loose).items() if count > self._most.get(number, count)]
+        invented += ["-".join(map(str, date)) for date, count in found.dates.items()
+                     if count > self._most.get(date, count)]
         unsaid = {word for word in _unsaid(found.words, self._words) if not _MEASURE.fullmatch(word)}
         invented += sorted(word for word in unsaid if self._counts(word)
                            or plain_words is not None and word not in FUNCTION_WORDS and word not in plain_words)
+        invented += [UNKNOWN] * (text.count(UNKNOWN) > self._unknown)
         return Judgement(tuple(lost), tuple(invented))
+
+    def numbers_lost(self, text: str) -> list[str]:
+        """The numbers and dates that a text nowhere says: a rough look, at texts that something else has made."""
+        found = find(text)
+        return [*(self.numbers.keys() - found.numbers.keys()),
+                *("-".join(map(str, date)) for date in self.dates.keys() - found.dates.keys())]
+
+    def _repeats(self, date: Date) -> bool:
+        """Whether a date is one of the input's, or its month or year."""
+        return any(all(part in (0, its) for part, its in zip(date, own)) for own in self.dates)
 
     def _has(self, date: Date) -> bool:
         """Whether a date is the input's, but for parts that stand in the input outside of dates."""
@@ -164,6 +196,18 @@ class Facts:
         if word in _SPELT_NUMBERS:
             return word not in ("one", "first") and str(_SPELT_NUMBERS[word]) not in self._numbers
         return word in _NUMBER_WORDS or word in _SPELT or _has_digit(word)
+
+
+def _most(values: Iterable[Found], again: Iterable[Found]) -> dict[str | Date, int]:
+    """How often the numbers (outside of dates, or as a part of one) and the dates of values may be said at most; those
+    that `again` holds may be said any number of times."""
+    def facts(found: Found) -> Iterator[str | Date]:
+        yield from found.loose
+        for date in found.dates.elements():
+            yield from (date, *_forms(date))
+
+    free = {fact for found in again for fact in facts(found)}
+    return Counter(fact for found in values for fact in facts(found) if fact not in free)
 
 
 def _forms(date: Date) -> set[str]:
@@ -188,8 +232,22 @@ def names_of(text: str) -> set[str]:
     """The folded words of a text that are names, numbers or signs; those in its dates, initials (`F.`), ordinals and
     measures (`44kg`) in digits are none."""
     runs = RUN.findall(_INITIAL.sub(" ", text))
-    names = {fold(run) for run in runs if not (_MEASURE.fullmatch(run) if _has_digit(run) else run[:2].islower())}
+    names = {fold(run) for run in runs if not (_MEASURE.fullmatch(run) if _has_digit(run) else _is_small(run))}
     return find(text).words & names.union(_NUMBER_WORDS, _SPELT) - FUNCTION_WORDS
+
+
+def _is_small(run: str) -> bool:
+    """Whether a word begins with two small letters of a script that has capitals: Georgian's, which are small by
+    Unicode, have none at the head of a word."""
+    return all(letter != letter.title() for letter in run[:2])
+
+
+def _small_words(value: str) -> set[str]:
+    """The folded words of at least two letters, but for function words, of a value that has no capital."""
+    if any(map(str.isupper, value)):
+        return set()
+    words = {fold(run) for run in RUN.findall(_INITIAL.sub(" ", value)) if run.isalpha() and len(run) > 1}
+    return find(value).words & words - FUNCTION_WORDS - _CONFIRMING
 
 
 def _units(value: str) -> set[str]:
@@ -206,3 +264,8 @@ def render(triples: Triples) -> str:
     said = (f"the {name} is {value}" if name else value for name, value in triples.pairs)
     text = squeeze(": ".join(filter(None, (triples.title, "; ".join(said)))))
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def render_pairs(triples: Triples) -> list[str]:
+    """A rendering of each pair, which says as much on its own."""
+    return [render(dataclasses.replace(triples, pairs=(pair,))) for pair in triples.pairs]

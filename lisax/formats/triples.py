@@ -6,6 +6,8 @@ The title stands for [title] in the verbalizer's input: the table's title, or th
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from lisax.formats.budget import squeeze
@@ -25,6 +27,12 @@ class Triples:
     def to_row(self) -> dict:
         """The record that `from_row` reads."""
         return {"id": self.id, "title": self.title, "pairs": [list(pair) for pair in self.pairs]}
+
+    @property
+    def digest(self) -> str:
+        """What title and pairs are, in 16 characters."""
+        said = json.dumps([self.title, self.pairs], ensure_ascii=False)
+        return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:16]
 
     @staticmethod
     def from_row(row: dict, *, path=None, line=None) -> Triples:

@@ -31,7 +31,8 @@ class Decoding:
 
     `early_stopping`: False ends a row when its best open beam, were it to end now, would not beat its worst
     hypothesis; True as soon as there are `beam_size` hypotheses; "never" when no open beam can beat them any more.
-    `top_k` 0 and `top_p` 1.0 restrict nothing. Samples depend on `seed` and an example's number alone.
+    `top_k` 0 and `top_p` 1.0 restrict nothing. Samples depend on `seed` and an example's number alone. `without`: ids
+    of tokens that are never generated.
     """
 
     beam_size: int = 1
@@ -41,6 +42,7 @@ class Decoding:
     top_k: int = 0
     top_p: float = 1.0
     seed: int = 0
+    without: tuple[int, ...] = ()
 
     def __post_init__(self):
         if self.beam_size < 1:
@@ -72,7 +74,7 @@ def generate(model: Model, parameters: Any, inputs: Array, numbers: Array, lengt
 
     `numbers` int32 [rows] are the examples' own numbers, for sampling.
     """
-    next_logits, past = _begin(model, parameters, inputs, length, decoding.beam_size)
+    next_logits, past = _begin(model, parameters, inputs, length, decoding)
     if decoding.beam_size > 1:
         return _beam_search(next_logits, past, inputs, length, decoding)
     return _one_by_one(next_logits, past, inputs, numbers, length, decoding)
@@ -81,9 +83,9 @@ def generate(model: Model, parameters: Any, inputs: Array, numbers: Array, lengt
 NextLogits = Callable[..., tuple[Array, Any]]
 
 
-def _begin(model: Model, parameters: Any, inputs: Array, length: int, beams: int) -> tuple[NextLogits, Any]:
-    """(past, tokens [rows, beams], their position, ancestors) -> (logits [rows, beams, vocab], past); and an empty
-    past."""
+def _begin(model: Model, parameters: Any, inputs: Array, length: int, decoding: Decoding) -> tuple[NextLogits, Any]:
+    """(past, tokens [rows, beams], their position, ancestors) -> (logits [rows, beams, vocab], past), those of tokens
+    that are never generated IMPOSSIBLE; and an empty past."""
     transformer = model.network()
     encoded = transformer.apply({"params": parameters}, inputs, method="encode")
 
@@ -92,11 +94,13 @@ def _begin(model: Model, parameters: Any, inputs: Array, length: int, beams: int
                                  ancestors, method="next_logits", mutable=mutable)
 
     # Of this step only the keys and values of the inputs are used; the compiler leaves the rest out.
-    start = jnp.zeros((inputs.shape[0], beams), jnp.int32)
+    start = jnp.zeros((inputs.shape[0], decoding.beam_size), jnp.int32)
     _, kept = step({}, start, jnp.int32(0), None, [PAST, ENCODED])
 
     def next_logits(past, tokens, position, ancestors=None):
         logits, updated = step({PAST: past, ENCODED: kept[ENCODED]}, tokens, position, ancestors, [PAST])
+        if decoding.without:
+            logits = logits.at[..., jnp.array(decoding.without)].set(IMPOSSIBLE)
         return logits, updated[PAST]
 
     return next_logits, jax.tree.map(jnp.zeros_like, kept[PAST])

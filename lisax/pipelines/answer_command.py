@@ -14,7 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reader", type=Path, required=True, metavar="DIR",
                         help="a MODEL_DIR, a checkpoint or a bundle")
     parser.add_argument("--questions", type=Path, required=True, metavar="FILE",
-                        help="questions as JSON Lines: id, question, answers where they are known")
+                        help="questions as JSON Lines (id, question, answers where they are known), or a file of "
+                        "NQ-open's or WebQuestions'")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     parser.add_argument("--retriever", type=Path, metavar="DIR", help="a dual encoder, with whose vectors `lisax index "
                         "vectors` filled the index")
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from lisax.corpora.plain import read_questions
+    from lisax.corpora import read_questions
     from lisax.metrics import open_qa
     from lisax.pipelines.reader import Reader, answer_to_file
     from lisax.pipelines.retriever import PassageSearch, Retriever

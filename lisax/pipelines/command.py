@@ -105,7 +105,7 @@ def run_main(args: argparse.Namespace) -> int:
         from lisax.pipelines.udt_qa import UdtQa
         from lisax.pipelines.udt_qa_report import finish
 
-        return _run_or_world(UdtQa, finish, args, "experiments/udt_qa", scratch="world.gin")
+        return _run_or_world(UdtQa, finish, args, "experiments/udt_qa")
     if args.data is None:
         raise LisaxError(f"`lisax run {args.pipeline}` needs --data DIR; `lisax demo` makes a world of its own")
     bindings = [*(["Recipe.attacks = True"] if args.attacks else []), *args.gin_bindings]
@@ -113,9 +113,9 @@ def run_main(args: argparse.Namespace) -> int:
 
 
 def _run_or_world(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.Namespace,
-                  recipes: str, scratch: str = "scratch.gin") -> int:
-    """A run over the given data by the recipe `scratch`, or over a generated world."""
-    data, recipe = args.data, f"{recipes}/{scratch}"
+                  recipes: str) -> int:
+    """A run over the given data by `scratch.gin` of the recipes, or over a generated world by `world.gin`."""
+    data, recipe = args.data, f"{recipes}/scratch.gin"
     if data is None:
         data, recipe = args.out / "world", f"{recipes}/world.gin"
         _write_world(pipeline, data, args.pages or RUN_PAGES[args.pipeline], 0)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from lisax.pipelines.udt_qa import UdtQa
 
 RANKER = "rank_entities"
-AT_HAND, SPLIT, WITHHELD, TABLES = "pages at hand", "split", "pages withheld", "tables"
+AT_HAND, SPLIT, WITHHELD, TABLES, UNNAMED = "pages at hand", "split", "pages withheld", "tables", "no evidence named"
+GROUPS = (AT_HAND, TABLES, SPLIT, WITHHELD, UNNAMED)  # the best first
 
 
 class ClaimChecks:
@@ -86,6 +87,12 @@ class ClaimChecks:
         and graphs may have it."""
         data, split = self._run.data, self._run.reported_split
         of_pages = self._decided(data.claims(split)) if split in data.splits else {}
+        # Data of tables alone has the same claims under both names.
+        for claim, other in ((of_pages[i], self._of_tables[i]) for i in of_pages.keys() & self._of_tables.keys()):
+            if claim != other:
+                raise DataError(f"{claim.id!r} is the id of a claim in claims.{split} ('{claim.text:.40}') and of "
+                                f"another in table_claims.{split} ('{other.text:.40}'): give one of them another",
+                                path=data.folder)
         return of_pages | self._of_tables
 
     @functools.cached_property
@@ -101,14 +108,22 @@ class ClaimChecks:
         """Where the evidence of a claim can be found: its best set."""
         if claim.id in self._of_tables:
             return TABLES
-        groups = []
-        for evidence in claim.evidence_sets:
+        return min(map(self._group, claim.evidence_sets), key=GROUPS.index, default=UNNAMED)
+
+    def _group(self, evidence: Iterable[str]) -> str:
+        """The group of one set. What is neither a table's, a graph's nor a sentence's id names nothing."""
+        pages, structures = [], 0
+        for unit in evidence:
+            if self._run.is_structure(unit):
+                structures += 1
+                continue
             try:
-                kept = [self._run.is_kept(split_sentence_id(unit)[0]) for unit in evidence]
-            except DataError:  # a table's id
-                return TABLES
-            groups.append(AT_HAND if all(kept) else SPLIT if any(kept) else WITHHELD)
-        return min(groups, key=(AT_HAND, SPLIT, WITHHELD).index, default=WITHHELD)
+                pages.append(self._run.is_kept(split_sentence_id(unit)[0]))
+            except DataError:
+                return UNNAMED
+        if not pages:
+            return TABLES
+        return WITHHELD if not any(pages) else SPLIT if structures or not all(pages) else AT_HAND
 
     def figures(self) -> dict[str, dict[str, Mapping[str, float | int]]]:
         """{index: {group: {accuracy, claims}}}"""
@@ -120,5 +135,5 @@ class ClaimChecks:
             labels = {verdict.claim_id: verdict.label for verdict in read_predictions(self.verdicts_file(index))}
             found[index] = {group: {"accuracy": sum(labels[claim.id] is claim.label for claim in groups[group])
                                     / len(groups[group]), "claims": len(groups[group])}
-                            for group in (AT_HAND, SPLIT, WITHHELD, TABLES) if group in groups}
+                            for group in (AT_HAND, SPLIT, WITHHELD, TABLES, UNNAMED) if group in groups}
         return found

@@ -15,7 +15,7 @@ INDEXES = ("text", "raw", "verbalized")
 
 @dataclasses.dataclass(frozen=True)
 class QuestionRecipe:
-    """The defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/world.gin`.
+    """The defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/scratch.gin`.
 
     `train` maps a model to its gin file: `retriever` (against BM25's negatives), `retriever_second` (from it, against
     its own), `reader_first`, which learns from one passage of a question that answers it (ours, for small models), and

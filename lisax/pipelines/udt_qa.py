@@ -23,7 +23,7 @@ from lisax.pipelines.question_recipe import read_recipe
 from lisax.pipelines.reader import Reader, answer_to_file
 from lisax.pipelines.retriever import Retriever, retrieve
 from lisax.pipelines.stages import counting, say
-from lisax.records import Document, Question, write_json_lines
+from lisax.records import Document, LisaxError, Question, write_json_lines
 from lisax.retrieval import mixed
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
@@ -48,6 +48,9 @@ class UdtQa(Pipeline):
 
     def __init__(self, data, out, recipe, *, until: str | None = None):
         super().__init__(data, out, recipe.expanded(), until=until)
+        if next(iter(data.documents()), None) is None:
+            raise LisaxError(f"{data.folder}: pages are needed (in our own layout pages.jsonl), to which tables and "
+                             "graphs are added; there are none")
 
     @property
     def stage_names(self) -> list[str]:
@@ -103,6 +106,11 @@ class UdtQa(Pipeline):
 
     def run(self) -> None:
         """All stages up to the answers and verdicts."""
+        if share := self.recipe.withheld_pages:
+            say(f"the recipe withholds the text of {share:.0%} of the pages from every index "
+                "(QuestionRecipe.withheld_pages)")
+        if self.checks_claims:
+            self.claim_checks.claims  # what is wrong with them is told before anything is made
         self.train_models()
         for learned, index in self.recipe.settings:
             self.answer(learned, index)
@@ -130,9 +138,10 @@ class UdtQa(Pipeline):
             rows = (unit for table in self.data.tables() for unit in table_triples(table))
             graphs = filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs()))
             if recipe.verbalizer is None:
-                write_json_lines(self.verbalized_file, itertools.chain(
-                    ({"id": unit.id, "title": unit.title, "text": faithfulness.render(unit)} for unit in rows),
-                    ({"id": unit.id, "title": unit.title, **_edge_by_edge(unit)} for unit in graphs)))
+                texts = itertools.chain(((unit, {"text": faithfulness.render(unit)}) for unit in rows),
+                                        ((unit, _edge_by_edge(unit)) for unit in graphs))
+                write_json_lines(self.verbalized_file, (
+                    {"id": unit.id, "title": unit.title, **text, "digest": unit.digest} for unit, text in texts))
                 return
             units = itertools.chain(rows, graphs)
             from lisax.pipelines.verbalizer import Verbalizer, verbalize_to_file
@@ -165,13 +174,22 @@ class UdtQa(Pipeline):
         page = page if isinstance(page, str) else page.id
         return files.hashed_share(f"withheld {page}") >= self.recipe.withheld_pages
 
+    @functools.cached_property
+    def structures(self) -> set[str]:
+        """Ids of the data's tables and graphs."""
+        return {unit.id for unit in itertools.chain(self.data.tables(), self.data.graphs())}
+
+    def is_structure(self, unit: str) -> bool:
+        """Whether a unit is a table, a graph, or a part of one: its looks do not tell it from a sentence."""
+        return unit in self.structures or "#" in unit and unit.rpartition("#")[0] in self.structures
+
     def _add(self, index: str, folder: Path) -> None:
         """Hot-swap: tables and graphs join the text of an index that is there."""
-        there = [name for name, read in (("tables", self.data.tables), ("graphs", self.data.graphs))
-                 if next(iter(read()), None) is not None]
-        if index != "text" and there:
-            file = self.verbalized_file if index == "verbalized" else None
-            mixed.add_sources(passages_of(self.data, there, file), folder, form=index)
+        if index == "text":
+            return
+        file = self.verbalized_file if index == "verbalized" else None
+        if sources := passages_of(self.data, ["tables", "graphs"], file, if_there=True):
+            mixed.add_sources(sources, folder, form=index)
 
     def texts(self) -> Iterator[str]:
         """What the vocabulary is trained on: passages of every index, and questions of train."""
@@ -300,6 +318,6 @@ class UdtQa(Pipeline):
 
 
 def _edge_by_edge(graph: Triples) -> dict:
-    """The rule's rendering of a sub-graph: a sentence for each edge, which says as much on its own."""
-    texts = [faithfulness.render(dataclasses.replace(graph, pairs=(pair,))) for pair in graph.pairs]
+    """The rule's rendering of a sub-graph."""
+    texts = faithfulness.render_pairs(graph)
     return {"text": " ".join(texts), "parts": list(enumerate(texts))}

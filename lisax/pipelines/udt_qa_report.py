@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 
 from lisax.metrics import open_qa
 from lisax.page.published import HOT_SWAP_NQ, MIXED_NQ
@@ -32,8 +31,7 @@ def finish(run: UdtQa) -> str:
 def _figures(run: UdtQa) -> dict:
     questions = run.questions(REPORT)
     answers = {i: question.answers for i, question in questions.items()}
-    structures = {unit.id for unit in itertools.chain(run.data.tables(), run.data.graphs())}
-    groups = _groups(questions, structures, run.is_kept)
+    groups = _groups(questions, run.is_structure, run.is_kept)
     settings = {}
     for learned, index in run.recipe.settings:
         rows, opened = run.answers(learned, index), MixedIndex.open(run.index_folder(index, learned))
@@ -58,13 +56,13 @@ def _figures(run: UdtQa) -> dict:
     }
 
 
-def _groups(questions: Mapping[str, Question], structures: Set[str],
+def _groups(questions: Mapping[str, Question], is_structure: Callable[[str], bool],
             is_kept: Callable[[str], bool]) -> dict[str, list[str]]:
     """Ids of questions by where their evidence stands: in a sentence of a page that is kept, only in such as are withheld
-    (and perhaps in tables and graphs), in tables and graphs alone, whose ids are `structures`."""
+    (and perhaps in tables and graphs), in tables and graphs alone."""
     groups: dict[str, list[str]] = {AT_HAND: [], WITHHELD: [], TABLES: []}
     for i, question in questions.items():
-        pages = [unit.rpartition("_")[0] for unit in question.evidence if "#" not in unit and unit not in structures]
+        pages = [unit.rpartition("_")[0] for unit in question.evidence if not is_structure(unit)]
         if question.evidence:
             groups[AT_HAND if any(map(is_kept, pages)) else WITHHELD if pages else TABLES].append(i)
     return {group: ids for group, ids in groups.items() if ids}

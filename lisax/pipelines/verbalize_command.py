@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="a verbalizer: a MODEL_DIR, one of its checkpoints, or a bundle")
     _add_sources(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE",
-                        help='JSON Lines {"id", "title", "text", "beam", "rejected", "fallback", "parts"}, one a row or '
-                        'sub-graph')
+                        help='JSON Lines {"id", "title", "text", "beam", "rejected", "fallback", "parts", "digest"}, '
+                        'one a row or sub-graph')
     parser.add_argument("--beams", type=int, default=10, help="hypotheses of each input (default: 10)")
     parser.add_argument("--pairs", type=int, metavar="N", help="cells or edges read at once at most (default: as many as "
                                                                "the model's inputs hold)")

@@ -16,16 +16,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lisax.formats.faithfulness import Facts, render
+from lisax.formats.faithfulness import Facts, render, render_pairs
 from lisax.formats.families import Family
 from lisax.formats.overlap import Overlap
 from lisax.formats.restoring import Restorer
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder
-from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from lisax.models.decoding import Decoding
 from lisax.pipelines.stages import say
-from lisax.records import DataError
+from lisax.records import DataError, is_row
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
 from lisax.runtime.generating import Generator
 from lisax.runtime.resumable import resumable_groups
@@ -40,8 +40,9 @@ class Verbalized:
 
     `beam`: which hypothesis of the model was kept, counted from 0, best first; of a unit that was split, the last of
     those kept; -1 where `fallback`, the text being a rule's, if only in part. `rejected`: hypotheses that agreed better
-    with the input, but lost or invented a number, a date or a name. `parts`, of a unit that was read in pieces and whose
-    text is theirs: for each the number of its first pair, counted from 0, and what is said of it and those after it.
+    with the input, but lost or invented a number, a date or a name. `parts`, of a unit whose text is that of its
+    pieces: for each the number of its first pair, counted from 0, and what is said of it and those after it. The rule
+    tells each edge of a sub-graph as a piece. `digest`, in a file: the unit's, by which a text of other data is told.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Verbalized:
     rejected: int = 0
     fallback: bool = False
     parts: Sequence[tuple[int, str]] = ()
+    digest: str = ""
 
     def to_row(self) -> dict:
         return dataclasses.asdict(self)
@@ -98,7 +100,7 @@ class Verbalizer:
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"`text` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
         generator = Generator.open(folder, max_tokens=max_tokens, target_tokens=target_tokens, rows=rows,
-                                   decoding=Decoding(beam_size=choices.beam_size))
+                                   decoding=Decoding(beam_size=choices.beam_size, without=(UNK_ID,)))
         words = next((place / PLAIN_WORDS for place in (Path(path), folder) if (place / PLAIN_WORDS).is_file()), None)
         plain = None if words is None else frozenset(words.read_text(encoding="utf-8").split())
         return cls(generator, vocabulary, encoder, max_tokens, choices, plain)
@@ -130,20 +132,30 @@ class Verbalizer:
             text = ended(restorer.restore(texts[i]))
             if not check or facts.judge(text, self.plain_words).faithful:
                 return Verbalized(piece.id, piece.title, text, i, rejected)
-        return Verbalized(piece.id, piece.title, render(piece), -1, len(texts), fallback=True)
+        return _by_rule(piece, len(texts))
 
     def _joined(self, unit: Triples, firsts: Sequence[int], parts: Sequence[Verbalized], check: bool) -> Verbalized:
         text = " ".join(part.text for part in parts)
         rejected = sum(part.rejected for part in parts)
         if check and not Facts(unit).judge(text, self.plain_words).faithful:
-            return Verbalized(unit.id, unit.title, render(unit), -1, rejected + 1, fallback=True)
+            return _by_rule(unit, rejected + 1)
         fallback = any(part.fallback for part in parts)
         beam = -1 if fallback else max(part.beam for part in parts)
         texts: dict[int, list[str]] = {}
-        for first, part in zip(firsts, parts):  # a value that was cut begins several
-            texts.setdefault(first, []).append(part.text)
+        for first, part in zip(firsts, parts):
+            for number, said in part.parts or [(0, part.text)]:  # a value that was cut begins several
+                texts.setdefault(first + number, []).append(said)
         return Verbalized(unit.id, unit.title, text, beam, rejected, fallback,
                           tuple((first, " ".join(said)) for first, said in texts.items()))
+
+
+def _by_rule(unit: Triples, rejected: int) -> Verbalized:
+    """A row as one sentence, which is a unit of evidence; a sub-graph edge by edge, each of which is one."""
+    texts = render_pairs(unit)
+    # Two sentences may read as one date: `March. 1932`.
+    if is_row(unit.id) or len(texts) < 2 or not Facts(unit).judge(" ".join(texts)).faithful:
+        return Verbalized(unit.id, unit.title, render(unit), -1, rejected, fallback=True)
+    return Verbalized(unit.id, unit.title, " ".join(texts), -1, rejected, True, tuple(enumerate(texts)))
 
 
 def ended(text: str) -> str:
@@ -161,7 +173,8 @@ def verbalize_to_file(verbalizer: Verbalizer, units: Iterable[Triples], out: Pat
             skipped = sum(1 for _ in itertools.islice(rest, done * UNITS_AT_A_TIME))
             say(f"  goes on after {skipped:,} units of {out}")
         while group := list(itertools.islice(rest, UNITS_AT_A_TIME)):
-            yield [json.dumps(found.to_row(), ensure_ascii=False) for found in verbalizer.verbalize(group)]
+            yield [json.dumps(found.to_row() | {"digest": unit.digest}, ensure_ascii=False)
+                   for unit, found in zip(group, verbalizer.verbalize(group), strict=True)]
             if progress is not None:
                 progress(len(group))
 

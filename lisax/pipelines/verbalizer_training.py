@@ -143,6 +143,9 @@ class VerbalizerTraining:
                 raise LisaxError(f"{self.data.folder}: there are no texts for {'dev' if examples else 'train'}")
             scores = [rouge_of(example) for example in examples]
             kept = [example for example, score in zip(examples, scores) if score >= recipe.threshold]
+            if not kept:
+                raise LisaxError(f"VerbalizerRecipe.threshold = {recipe.threshold} leaves none of {len(examples):,} "
+                                 f"pairs in T-F, whose best ROUGE-1 is {max(scores):.3f}: lower it")
             for stem, members in ((T, examples), (T_F, kept)):
                 copies = self._copies(members, examples)
                 write_json_lines(self.examples_file(stem, "train"),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lisax.corpora import open_folder, read_claims
 from lisax.records import Document, Hit, LisaxError, read_json_lines
 
 if TYPE_CHECKING:
     from lisax.corpora.dataset import Dataset
-    from lisax.retrieval.passages import Passage, Source
+    from lisax.retrieval.passages import Source
 
 SOURCES = {"text": "text", "tables": "table", "graphs": "graph"}  # as they are asked for -> as ids have them
 
@@ -51,6 +52,9 @@ def mixed_main(args: argparse.Namespace) -> int:
         if args.add and (args.k1 is not None or args.b is not None):
             raise LisaxError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
         sources = passages_of(open_folder(args.corpus), _asked(args.sources), args.verbalized)
+        if args.verbalized is not None and sources.keys() <= {Source.TEXT}:
+            raise LisaxError("--verbalized is of tables and graphs, and " + (
+                "--sources has text alone" if args.sources else f"{args.corpus} has none"))
         form = "raw" if args.verbalized is None else "verbalized"
         if args.add:
             index = mixed.add_sources(sources, args.out, form=form)
@@ -64,32 +68,37 @@ def mixed_main(args: argparse.Namespace) -> int:
 
 
 def passages_of(corpus: Dataset, asked: Iterable[str] | None = None, verbalized: Path | None = None,
-                keep: Callable[[Document], bool] = lambda page: True) -> Mapping[Source, Iterator[Passage]]:
-    """The corpus's passages by source, streamed; `asked` are keys of `SOURCES`, None for those that it has. Text is
-    that of the pages to `keep`."""
+                keep: Callable[[Document], bool] = lambda page: True, if_there: bool = False
+                ) -> Mapping[Source, Iterator[Passage]]:
+    """The corpus's passages by source, streamed; `asked` are keys of `SOURCES`, None (or `if_there`) for those of them
+    that it has. Text is that of the pages to `keep`."""
     from lisax.retrieval import passages
     from lisax.retrieval.command import counted
     from lisax.retrieval.passages import Source
 
-    def of_tables() -> Iterator[Passage]:
+    def told(of_raw: Callable[[Any], Iterator[Passage]], of_verbalized: Callable[[Any, Any], Iterator[Passage]]
+             ) -> Callable[[Any], Iterator[Passage]]:
         if verbalized is None:
-            return (passage for table in corpus.tables() for passage in passages.of_table(table))
+            return of_raw
         texts = passages.texts_in_order(read_json_lines(verbalized), verbalized)
-        return (passage for table in corpus.tables() for passage in passages.of_verbalized_table(table, texts))
+        return lambda record: of_verbalized(record, texts)
 
-    def of_graphs() -> Iterator[Passage]:
-        if verbalized is None:
-            return (passage for graph in corpus.graphs() for passage in passages.of_graph(graph))
-        texts = passages.texts_in_order(read_json_lines(verbalized), verbalized)
-        return (passage for graph in corpus.graphs() for passage in passages.of_verbalized_graph(graph, texts))
-
-    there = {"text": corpus.documents, "tables": corpus.tables, "graphs": corpus.graphs}
-    if asked is None:
-        asked = [name for name, read in there.items() if next(iter(read()), None) is not None]
-    made = {"text": lambda: (passage for page in filter(keep, corpus.documents())
-                              for passage in passages.of_document(page)),
-            "tables": of_tables, "graphs": of_graphs}
-    return {Source(SOURCES[name]): counted(made[name](), f"passages of {name}") for name in asked}
+    made = {"text": (corpus.documents, lambda: lambda page: passages.of_document(page) if keep(page) else ()),
+            "tables": (corpus.tables, lambda: told(passages.of_table, passages.of_verbalized_table)),
+            "graphs": (corpus.graphs, lambda: told(passages.of_graph, passages.of_verbalized_graph))}
+    found = {}
+    for name in SOURCES if asked is None else asked:
+        read, written = made[name]
+        records = iter(read())
+        if asked is None or if_there:
+            # Read on from the first record: to begin again may cost a pass of its own, as over Wikidata's labels.
+            first = list(itertools.islice(records, 1))
+            if not first:
+                continue
+            records = itertools.chain(first, records)
+        found[Source(SOURCES[name])] = counted(itertools.chain.from_iterable(map(written(), records)),
+                                               f"passages of {name}")
+    return found
 
 
 def _asked(names: str | None) -> list[str] | None:

@@ -14,7 +14,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lisax.formats.budget import squeeze
-from lisax.formats.triples import graph_triples, raw_table, raw_text, row_triples, table_triples
+from lisax.formats.faithfulness import Facts
+from lisax.formats.triples import Triples, graph_triples, raw_table, raw_text, row_triples, table_triples
 from lisax.records import DataError, Document, Graph, Table, edge_id
 
 WORDS = 100
@@ -104,18 +105,18 @@ def of_graph(graph: Graph) -> Iterator[Passage]:
 Parts = Sequence[tuple[int, str]]  # of a verbalized text: the number of the first pair, and what is said from it on
 
 
-def of_verbalized_table(table: Table, texts: Callable[[str], Parts]) -> Iterator[Passage]:
-    """Verbalized rows, packed; `texts` gives the text of a row by its id."""
-    units = [((unit.id,), squeeze(" ".join(text for _, text in texts(unit.id)))) for unit in table_triples(table)]
+def of_verbalized_table(table: Table, texts: Callable[[Triples], Parts]) -> Iterator[Passage]:
+    """Verbalized rows, packed; `texts` gives the text of a row."""
+    units = [((unit.id,), squeeze(" ".join(text for _, text in texts(unit)))) for unit in table_triples(table)]
     return _packed(Source.TABLE, table.id, table_title(table), units, " ")
 
 
-def of_verbalized_graph(graph: Graph, texts: Callable[[str], Parts]) -> Iterator[Passage]:
+def of_verbalized_graph(graph: Graph, texts: Callable[[Triples], Parts]) -> Iterator[Passage]:
     """The parts of a verbalized sub-graph, packed; each stands for its edges."""
     edges = [edge_id(graph.id, i) for i, (_, value) in enumerate(graph.edges) if squeeze(value)]
     if not edges:
         return iter(())
-    parts = texts(graph.id)
+    parts = texts(graph_triples(graph))
     if parts[-1][0] >= len(edges):
         raise DataError(f"the text of '{graph.id}' tells of more than its {len(edges)} edges; write the file with "
                         "`lisax verbalize` from this corpus")
@@ -124,20 +125,24 @@ def of_verbalized_graph(graph: Graph, texts: Callable[[str], Parts]) -> Iterator
     return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), told, " ")
 
 
-def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[str], Parts]:
+def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[Triples], Parts]:
     """A look-up of verbalized texts by id that reads the file of `lisax verbalize` once, as it is asked.
 
-    Ids must be asked in the file's order, which is that of the corpus; ids of the file that are not asked for are
-    passed over. One that does not come any more is an error."""
+    Units must be asked in the file's order, which is that of the corpus; those of the file that are not asked for are
+    passed over. One that does not come any more is an error, as is a text of a unit that was another: by its digest,
+    or, where a line has none, by a number or date that it does not say."""
     rows = iter(rows)
 
-    def parts_of(unit: str) -> Parts:
+    def parts_of(unit: Triples) -> Parts:
         for line, row in rows:
-            if row.get("id") == unit:
+            if row.get("id") == unit.id:
                 if not isinstance(row.get("text"), str):
                     raise DataError("expected the text of the unit", path=path, line=line, field="text")
+                if row["digest"] != unit.digest if row.get("digest") else Facts(unit).numbers_lost(row["text"]):
+                    raise DataError(f"'{unit.id}' is not what this text was written of; write the file anew with "
+                                    "`lisax verbalize` from this corpus", path=path, line=line)
                 return _parts(row, path, line)
-        raise DataError(f"there is no text for '{unit}', or not in the corpus's order; write the file with "
+        raise DataError(f"there is no text for '{unit.id}', or not in the corpus's order; write the file with "
                         "`lisax verbalize` from this corpus", path=path)
 
     return parts_of

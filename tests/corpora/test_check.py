@@ -44,7 +44,7 @@ def test_all_problems_are_collected(tmp_path):
         "(char 1)",
         "/train.jsonl:3: field 'id': duplicate id '1', first on line 1",
         "/train.jsonl:4: field 'label': unknown label '?'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'",
-        "/dev.jsonl:1: field 'id': claim '3' is in split train too",
+        "/dev.jsonl:1: field 'id': claim '3' is among the claims in train too",
         "/wiki-pages.jsonl:3: field 'lines': the field is missing",
         "/wiki-pages.jsonl:2: field 'id': duplicate id 'A', first at /wiki-pages.jsonl:1",
         "/train.jsonl:1: field 'evidence': evidence 'B_7' of claim '1' is not in the corpus",

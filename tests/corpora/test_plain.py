@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.corpora import open_folder, plain, titles
+from lisax.corpora.check import check
 from lisax.records import Claim, DataError, Document, Graph, Label, Question, Sentence, Table
 
 IDS = st.text(min_size=1, max_size=8).map(titles.page_id).filter(bool)
@@ -16,7 +17,7 @@ TEXTS = st.text(min_size=1).map(titles.one_line).filter(bool)
 SETS = st.lists(st.lists(IDS, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
 CLAIMS = st.builds(Claim, IDS, TEXTS, st.none() | st.sampled_from(Label), SETS,
                    st.lists(IDS, max_size=3).map(tuple), st.none() | st.text())
-CELLS = st.text(max_size=5)
+CELLS = st.text(max_size=5).map(titles.normal_form)
 
 
 @st.composite
@@ -82,6 +83,17 @@ def test_original_ids_survive(tmp_path):
     assert (document.id, document.original_id) == ("Jos\u00e9", "Jose\u0301")
 
 
+def test_all_texts_are_composed(tmp_path):
+    split, whole = "Jose\u0301", "Jos\u00e9"
+    for name, row in (("tables", {"title": split, "caption": split, "header": [split], "rows": [[split]]}),
+                      ("graphs", {"subject": split, "edges": [[split, split]]}),
+                      ("questions", {"question": split, "answers": [split]})):
+        (tmp_path / name).write_text(json.dumps({"id": "x", **row}) + "\n")
+    assert list(plain.read_tables(tmp_path / "tables")) == [Table("x", whole, (whole,), ((whole,),), whole)]
+    assert list(plain.read_graphs(tmp_path / "graphs")) == [Graph("x", whole, ((whole, whole),))]
+    assert list(plain.read_questions(tmp_path / "questions")) == [Question("x", whole, (whole,))]
+
+
 @pytest.mark.parametrize("kind, row, said", [
     ("claims", {"id": "1", "claim": "c", "label": "True"}, "field 'label': unknown label 'True'"),
     ("claims", {"id": "1", "claim": "c", "evidence": [[]]}, r"field 'evidence\[0\]': an evidence set is empty"),
@@ -114,6 +126,16 @@ def test_open_folder(tmp_path):
     assert [question.id for question in dataset.questions("train")] == ["Q"]
     assert list(dataset.questions("hard")) == list(dataset.tables()) == list(dataset.graphs()) == []
     assert dataset.original_page("P") == "P"
+
+
+@pytest.mark.parametrize("kind, record", [("tables", Table("T", "t", ("h",), (("c",),))),
+                                          ("graphs", Graph("G", "s", (("r", "o"),)))])
+def test_tables_or_graphs_alone_are_a_folder(tmp_path, kind, record):
+    getattr(plain, f"write_{kind}")(tmp_path / f"{kind}.jsonl", [record])
+    dataset = open_folder(tmp_path)
+    assert dataset.layout == "plain" and list(getattr(dataset, kind)()) == [record]
+    assert list(dataset.documents()) == [] and not dataset.splits
+    assert check(tmp_path).sound and check(tmp_path).counts == {kind: 1}
 
 
 def test_a_folder_that_is_nothing_known(tmp_path):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lisax.corpora import open_folder, ottqa, triple_sets, wikidata
 from lisax.corpora.check import check
 from lisax.corpora.command import add_arguments, main
+from lisax.corpora.layout import read_questions
 from lisax.corpora.reading import Watch
 from lisax.records import DataError, DataText, Graph, Question
 
@@ -91,6 +92,24 @@ def test_webnlg_packed_and_unpacked(tmp_path):
     assert list(open_folder(packed).data_texts("dev")) == expected
 
 
+@pytest.mark.parametrize("literal, value", [
+    ('"Aarhus, Denmark"@en', "Aarhus, Denmark"), ('"52.0"(minutes)', "52.0 (minutes)"), ('"1"^^xsd:integer', "1"),
+    ('"A "B" C"', 'A "B" C'), ("Mars_(planet)", "Mars (planet)"), ('"1973"', "1973")])
+def test_a_literal_loses_its_quotes(tmp_path, literal, value):
+    (tmp_path / "dev/1triples").mkdir(parents=True)
+    (tmp_path / "dev/1triples/a.xml").write_text(XML.format(f"Mars_Hill | place | {literal}"))
+    (record,) = open_folder(tmp_path).data_texts("dev")
+    assert record.pairs == (("place", value),)
+
+
+@pytest.mark.parametrize("encoding", ["foo", "utf-32"])
+def test_an_encoding_that_is_not_known_is_told(tmp_path, encoding):
+    (tmp_path / "dev/1triples").mkdir(parents=True)
+    (tmp_path / "dev/1triples/a.xml").write_text(f'<?xml version="1.0" encoding="{encoding}"?><benchmark/>')
+    with pytest.raises(DataError, match="a.xml"):
+        list(open_folder(tmp_path).data_texts("dev"))
+
+
 def test_webnlg_names_entries_by_their_number_of_triples(tmp_path):
     for folder, file in (("1triples", "Food"), ("2triples", "Food"), ("1triples", "1triples_Food_train_challenge")):
         (tmp_path / "train" / folder).mkdir(parents=True, exist_ok=True)
@@ -154,6 +173,18 @@ def test_kelm(tmp_path):
     assert list(open_folder(tmp_path).data_texts("train")) == [
         DataText("kelm:train:1", "Ada", (("born", "1815"), ("prize date", "1840")), ("s",), "kelm"),
         DataText("kelm:train:2", "", (("", "Ada born 1815"),), ("Ada was born in 1815.",), "kelm")]
+
+
+@pytest.mark.parametrize("first, second, split", [
+    ("quadruples-train.tsv", "kelm_generated_corpus.jsonl", "train"),
+    ("kelm-train.tsv", "quadruples-train.tsv", "train"),
+    ("webquestions-val.json", "webquestions-dev.json", "dev"),
+    ("webquestions-train.json", "webquestions.examples.train.json", "train")])
+def test_two_files_of_one_split_are_told(tmp_path, first, second, split):
+    for name in (first, second):
+        (tmp_path / name).write_text("[]")
+    with pytest.raises(DataError, match=f"({first} and {second}|{second} and {first}) are both of the split '{split}'"):
+        open_folder(tmp_path)
 
 
 # --- Wikidata -------------------------------------------------------------------------------
@@ -259,6 +290,19 @@ def test_open_questions(tmp_path):
     assert list(data.questions("webquestions_test")) == [
         Question("webquestions_test:1", "who", ('Jaz "B" Bieber', "Rome"))]
     assert check(tmp_path).sound
+
+
+@pytest.mark.parametrize("name, content, expected", [
+    ("NQ-open.dev.jsonl", '{"question": "when", "answer": ["2017"]}', Question("dev:1", "when", ("2017",))),
+    ("some.jsonl", '{"question": "when", "answer": ["2017"]}', Question("some:1", "when", ("2017",))),
+    ("webquestions-val.json", '[{"qId": "w1", "qText": "where", "answers": ["Rome"]}]',
+     Question("w1", "where", ("Rome",))),
+    ("mine.json", '[{"utterance": "who", "targetValue": "(list (description Ada))"}]',
+     Question("mine:1", "who", ("Ada",))),
+    ("questions.dev.jsonl", '{"id": 7, "question": "when"}', Question("7", "when", original_id=7))])
+def test_questions_of_one_file(tmp_path, name, content, expected):
+    (tmp_path / name).write_text(content + "\n")
+    assert list(read_questions(tmp_path / name)) == [expected]
 
 
 def test_ottqa(tmp_path):

@@ -30,7 +30,7 @@ def test_a_models_file_needs_only_what_the_pipeline_gives(name):
         assert name.startswith("reader") or config.loss.z_loss == 0.0
 
 
-@pytest.mark.parametrize("name", ["world", "paper"])
+@pytest.mark.parametrize("name", ["world", "scratch", "paper"])
 def test_a_recipes_files_exist_and_agree_with_it(name):
     recipe = read_recipe([FOLDER / f"{name}.gin"], REQUIRED if name == "paper" else [])
     for path in [*recipe.train.values(), *([recipe.claims] if recipe.claims else [])]:
@@ -42,3 +42,11 @@ def test_a_recipes_files_exist_and_agree_with_it(name):
              "TASK_FEATURE_LENGTHS = {'inputs': 800, 'targets': 2}"]
     with configured("train", [recipe.train["reader"]], given) as config:
         assert config.model.passages == recipe.passages
+
+
+def test_a_users_data_is_used_whole():
+    """What the world's recipe withholds and leaves out is the world's."""
+    recipe, world = (read_recipe([FOLDER / f"{name}.gin"]) for name in ("scratch", "world"))
+    assert (recipe.withheld_pages, recipe.report_claims, recipe.checked_claims) == (0.0, None, None)
+    assert (world.withheld_pages, world.report_claims, world.checked_claims) == (0.3, 1000, 1500)
+    assert world.train == recipe.train and world.passages == recipe.passages

@@ -138,3 +138,11 @@ def test_restricting_keeps_the_fewest_tokens_that_reach_top_p():
 def test_settings_that_mean_nothing(settings, message):
     with pytest.raises(LisaxError, match=message):
         Decoding(**settings)
+
+
+@pytest.mark.parametrize("settings", [{}, {"beam_size": 3}, {"temperature": 1.0}])
+def test_a_token_can_be_kept_out(parameters, settings):
+    free, _ = decode(parameters, inputs(), **settings)
+    likely = int(np.bincount(free[free > 1]).argmax())
+    tokens, scores = decode(parameters, inputs(), without=(likely,), **settings)
+    assert likely in free and likely not in tokens and np.all(scores > -1e6)

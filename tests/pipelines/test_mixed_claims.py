@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from lisax import world
-from lisax.corpora import open_folder
+from lisax.corpora import open_folder, plain
+from lisax.corpora.check import check
 from lisax.formats.families import Family
 from lisax.pipelines import mixed_claims
 from lisax.pipelines.list5 import List5
@@ -17,7 +18,7 @@ from lisax.pipelines.question_recipe import QuestionRecipe
 from lisax.pipelines.stages import Stopped
 from lisax.pipelines.udt_qa import UdtQa
 from lisax.pipelines.udt_qa_report import _claims_table
-from lisax.records import Claim, Label, LisaxError
+from lisax.records import Claim, DataError, Label, LisaxError, Table
 
 
 class Words:
@@ -59,7 +60,33 @@ def test_claims_are_grouped_by_where_their_evidence_is(run):
     assert group((f"{kept}_0",)) == mixed_claims.AT_HAND and group((f"{held}_0",)) == mixed_claims.WITHHELD
     assert group((f"{kept}_0", f"{held}_1")) == mixed_claims.SPLIT
     assert group((f"{held}_0",), (f"{kept}_0",)) == mixed_claims.AT_HAND
-    assert group((f"{kept}:towns",)) == mixed_claims.TABLES
+    table, graph = next(iter(run.data.tables())).id, next(iter(run.data.graphs())).id
+    assert group((table,)) == group((f"{graph}#e0",)) == group((f"{held}_0",), (table,)) == mixed_claims.TABLES
+    assert group((f"{kept}_0", f"{table}#r0")) == group((f"{kept}_0", f"{graph}#e1")) == mixed_claims.SPLIT
+    assert group((f"{held}_0", f"{table}#r0c1")) == mixed_claims.WITHHELD
+    assert group() == group(("nothing-of-it",)) == mixed_claims.UNNAMED
+
+
+def test_a_tables_id_is_no_sentence_of_a_page(run, tmp_path):
+    for file in run.data.folder.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "tables.jsonl").unlink()
+    plain.write_tables(tmp_path / "tables.jsonl", [Table("Town_1", "Town", ("n",), (("5",),))])
+    own = UdtQa(open_folder(tmp_path), tmp_path / "out", dataclasses.replace(run.recipe, train=READER))
+    assert own.claim_checks.group(Claim("c", "c", Label.SUPPORTS, (("Town_1",),))) == mixed_claims.TABLES
+
+
+def test_claims_of_pages_and_of_tables_do_not_share_an_id(run, tmp_path):
+    for file in run.data.folder.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    claim = next(iter(run.claim_checks._of_tables.values()))
+    (tmp_path / "claims.test.jsonl").unlink()
+    plain.write_claims(tmp_path / "claims.test.jsonl", [Claim(claim.id, "Tarn is a town.", Label.SUPPORTS)])
+    twice = UdtQa(open_folder(tmp_path), tmp_path / "out", dataclasses.replace(run.recipe, train=READER))
+    with pytest.raises(DataError, match=rf"'{claim.id}' .* claims.test \('Tarn is a town.'\) and .* table_claims.test"):
+        twice.run()
+    (told,) = [problem for problem in check(tmp_path).problems if "field 'id'" in problem]
+    assert "table_claims.test.jsonl:" in told and f"claim '{claim.id}' is among the claims in test too" in told
 
 
 def test_claims_are_checked_against_every_index(run, monkeypatch):

@@ -94,6 +94,24 @@ def test_a_second_run_does_nothing_and_another_setting_what_depends_on_it(run, c
     assert "[train.reader_text] done before" in said and "[answer.text.verbalized] done before" not in said
 
 
+def test_given_data_loses_no_page_unless_it_is_said(run, tmp_path, capfd):
+    given = ["run", "udt-qa", "--data", str(run[0] / "world"), "--out", str(tmp_path), "--until", "verbalize"]
+    assert cli.main(given) == 0
+    said = capfd.readouterr().err
+    assert "[verbalize]" in said and "withholds" not in said
+    assert cli.main([*given, "--gin.QuestionRecipe.withheld_pages=0.25"]) == 0
+    assert "withholds the text of 25% of the pages" in capfd.readouterr().err
+
+
+def test_data_without_pages_is_refused_before_the_first_stage(run, tmp_path, capfd):
+    for file in (run[0] / "world").iterdir():
+        if file.name.startswith(("tables", "questions")):
+            (tmp_path / file.name).symlink_to(file)
+    assert cli.main(["run", "udt-qa", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+    said = capfd.readouterr().err
+    assert f"{tmp_path}: pages are needed" in said and "[verbalize]" not in said
+
+
 def test_a_reader_reads_what_it_is_given(run):
     reader = Reader.open(run[0] / "models" / "reader_text")
     index = MixedIndex.open(run[0] / "index" / "text")

@@ -36,6 +36,6 @@ def test_questions_are_grouped_by_where_their_evidence_stands():
     questions = {i: _question(i, *evidence) for i, evidence in {
         "row": ["T_1#r0c1"], "table": ["T_1"], "graph": ["Orm"], "edge": ["Orm#e3"], "both": ["T_1", "P_1"],
         "other": ["Q_7", "T_1"], "one of two": ["Q_7", "P_1"], "free": []}.items()}
-    assert report._groups(questions, {"T_1", "Orm"}, {"P"}.__contains__) == {
+    assert report._groups(questions, lambda unit: unit.partition("#")[0] in ("T_1", "Orm"), {"P"}.__contains__) == {
         "pages at hand": ["both", "one of two"], "pages withheld": ["other"],
         "tables": ["row", "table", "graph", "edge"]}

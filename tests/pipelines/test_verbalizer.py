@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 
@@ -76,6 +77,7 @@ def saying(*texts, max_tokens=1000, plain_words=None, **choices):
 
 ADA = Triples("g", "Ada Lovelace", (("born", "1815"), ("papers", "7")))
 RULE = "Ada Lovelace: the born is 1815; the papers is 7."
+EDGES = ((0, "Ada Lovelace: the born is 1815."), (1, "Ada Lovelace: the papers is 7."))
 
 
 # --- The choice -----------------------------------------------------------------------------
@@ -89,7 +91,20 @@ def test_the_closest_hypothesis_that_is_faithful_is_taken():
 
 
 def test_the_rule_is_the_last_resort():
-    assert saying("ada", "").verbalize([ADA]) == [Verbalized("g", "Ada Lovelace", RULE, -1, 2, True)]
+    row = dataclasses.replace(ADA, id="t#r0")
+    assert saying("ada", "").verbalize([row]) == [Verbalized("t#r0", "Ada Lovelace", RULE, -1, 2, True)]
+
+
+def test_the_rule_tells_each_edge_of_a_graph_on_its_own():
+    text = " ".join(text for _, text in EDGES)
+    assert saying("ada", "").verbalize([ADA]) == [Verbalized("g", "Ada Lovelace", text, -1, 2, True, EDGES)]
+    months = Triples("g", "", (("", "March"), ("", "1932-03-15")))
+    assert saying("x").verbalize([months])[0].text == "March; 1932-03-15."  # not `March. 1932`
+    # So it does in a piece of two edges, after one that the model told.
+    longer = dataclasses.replace(ADA, pairs=(("name", "Ada"), ("field", "x"), *ADA.pairs))
+    (found,) = saying("ada lovelace is x", max_pairs=2).verbalize([longer])
+    assert found.fallback and found.parts == (
+        (0, "Ada Lovelace is x."), *((first + 2, text) for first, text in EDGES))
 
 
 def test_a_word_that_texts_do_not_use_is_invented():
@@ -156,7 +171,7 @@ def test_an_interrupted_file_goes_on(tmp_path, monkeypatch):
     counted = []
     assert verbalize_to_file(verbalizer, units, out, "a", counted.append)["units"] == 5
     assert verbalizer._generator.calls == 5 and counted == [2, 1]
-    assert [found.id for found in read_verbalized(out)] == ["0", "1", "2", "3", "4"]
+    assert [(found.id, found.digest) for found in read_verbalized(out)] == [(unit.id, unit.digest) for unit in units]
     out.write_text("{}\n")
     with pytest.raises(DataError, match="out.jsonl:1: not a line of `lisax verbalize`"):
         list(read_verbalized(out))
@@ -258,6 +273,12 @@ def test_copies_stand_behind_the_pairs_that_they_are_of(tmp_path):
     assert [example.triples for example in read()][:23] == [example.triples for example in own]
     assert all(copy.triples.title in copy.text for copy in copies)
     assert any("1900" <= value for copy in copies for _, value in copy.triples.pairs if value.isdigit())  # of the table
+
+
+def test_a_threshold_that_leaves_no_pair_is_told_when_pairs_are_chosen(tmp_path, capsys):
+    assert main([*of_towns(tmp_path), "--until", "pairs", "--gin.VerbalizerRecipe.threshold=1.0"]) == 1
+    assert "threshold = 1.0 leaves none of 24 pairs in T-F, whose best ROUGE-1 is 0." in capsys.readouterr().err
+    assert not (tmp_path / "out/stages/pairs.json").exists()
 
 
 @pytest.mark.slow

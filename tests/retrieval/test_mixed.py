@@ -80,6 +80,22 @@ def test_sources_are_added_and_removed_from_the_command_line(world, tmp_path, ca
     assert mixed.MixedIndex.open(index).search(["goals points"], 20) == before
 
 
+def test_each_source_is_read_once(world):
+    corpus = open_folder(world)
+    passes = {name: [] for name in ("documents", "tables", "graphs")}
+
+    class Counted:
+        def __getattr__(self, name):
+            return lambda: passes[name].append(1) or getattr(corpus, name)()
+
+    found = passages_of(Counted())
+    assert list(found) == list(Source) and all(map(list, found.values()))
+    assert set(map(len, passes.values())) == {1}
+    assert [len(list(stream)) for stream in found.values()] == [0, 0, 0]
+    Counted.tables = lambda self: iter(())
+    assert list(passages_of(Counted(), ["tables", "graphs"], if_there=True)) == [Source.GRAPH]
+
+
 def test_verbalized_rows_take_the_place_of_raw_ones(world, tmp_path):
     from lisax.formats.triples import graph_triples, table_triples
     from lisax.records import write_json_lines
@@ -87,7 +103,8 @@ def test_verbalized_rows_take_the_place_of_raw_ones(world, tmp_path):
     corpus = open_folder(world)
     units = [unit for table in corpus.tables() for unit in table_triples(table)]
     units += [graph_triples(graph) for graph in corpus.graphs()]
-    write_json_lines(tmp_path / "made.jsonl", ({"id": unit.id, "text": f"said of {unit.id}"} for unit in units))
+    write_json_lines(tmp_path / "made.jsonl", ({"id": unit.id, "text": f"said of {unit.id}", "digest": unit.digest}
+                                                for unit in units))
     assert run("--corpus", world, "--verbalized", tmp_path / "made.jsonl", "--out", tmp_path / "index") == 0
     found = mixed.MixedIndex.open(tmp_path / "index")
     assert found.sources[Source.TABLE]["form"] == found.sources[Source.GRAPH]["form"] == "verbalized"
@@ -102,6 +119,8 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     assert run("--out", index) == 1 and "--corpus DIR" in capsys.readouterr().err
     assert run("--corpus", world, "--sources", "text,pictures", "--out", index) == 1
     assert "found 'pictures'" in capsys.readouterr().err
+    assert run("--corpus", world, "--sources", "text", "--verbalized", "any", "--out", index) == 1
+    assert "--sources has text alone" in capsys.readouterr().err and not index.exists()
     assert run("--corpus", world, "--sources", "text", "--out", index) == 0
     assert run("--corpus", world, "--sources", "text", "--out", index, "--add") == 1
     assert "passages of 'text' already" in capsys.readouterr().err

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.formats.triples import Triples
 from lisax.records import DataError, Document, Graph, Sentence, Table
 from lisax.retrieval import passages
 from lisax.retrieval.passages import WORDS, Source
@@ -59,9 +63,9 @@ def test_a_wide_table_has_no_passage_of_its_header_alone():
 def test_verbalized_rows_and_graphs_stand_in_the_place_of_raw_ones():
     texts = {"Tarn:seasons#r0": [(0, "In 1971 it scored 40.")], "Tarn:seasons#r2": [(0, "Then came"), (1, "1972.")],
              "Tarn:graph": [(0, "Tarn is a town of 5,000 people.")]}
-    (table,) = passages.of_verbalized_table(TABLE, texts.__getitem__)
+    (table,) = passages.of_verbalized_table(TABLE, lambda unit: texts[unit.id])
     assert table.text == "In 1971 it scored 40. Then came 1972." and table.unit_at(22) == "Tarn:seasons#r2"
-    (graph,) = passages.of_verbalized_graph(GRAPH, texts.__getitem__)
+    (graph,) = passages.of_verbalized_graph(GRAPH, lambda unit: texts[unit.id])
     assert (graph.text, graph.provenance) == ("Tarn is a town of 5,000 people.", ("Tarn:graph#e0", "Tarn:graph#e2"))
     assert graph.unit_text("Tarn:graph#e2") == graph.text and graph.leading == ("Tarn:graph#e0",)
     assert graph.units_at(20) == graph.provenance
@@ -82,14 +86,26 @@ def test_the_parts_of_a_verbalized_graph_lead_back_to_their_edges():
 def test_verbalized_texts_are_read_once_in_the_corpus_order():
     rows = [(n, {"id": name, "text": name.upper()}) for n, name in enumerate("abcd", start=1)]
     parts_of = passages.texts_in_order(rows, "made.jsonl")
-    assert [parts_of(name) for name in "bd"] == [[[0, "B"]], [[0, "D"]]]
+    unit = functools.partial(Triples, title="", pairs=())
+    assert [parts_of(unit(name)) for name in "bd"] == [[[0, "B"]], [[0, "D"]]]
     with pytest.raises(DataError, match="made.jsonl: there is no text for 'c'"):
-        parts_of("c")
+        parts_of(unit("c"))
     with pytest.raises(DataError, match="made.jsonl:7: field 'text'"):
-        passages.texts_in_order([(7, {"id": "x", "text": 3})], "made.jsonl")("x")
+        passages.texts_in_order([(7, {"id": "x", "text": 3})], "made.jsonl")(unit("x"))
     for parts in ([[1, "a"]], [[0, "a"], [0, "b"]], [[0, "a"], [2, "b"], [1, "c"]], [[0]], [[0, 1]], ["a"]):
         with pytest.raises(DataError, match="made.jsonl:7: field 'parts'"):
-            passages.texts_in_order([(7, {"id": "x", "text": "a b", "parts": parts})], "made.jsonl")("x")
+            passages.texts_in_order([(7, {"id": "x", "text": "a b", "parts": parts})], "made.jsonl")(unit("x"))
+
+
+def test_a_text_of_what_a_unit_was_is_refused():
+    unit = Triples("x", "Tarn", (("people", "5,000"), ("founded", "3 May 1200")))
+    text = "Tarn, of 5,000, was founded on 1200-05-03."
+    for row in ({"text": text}, {"text": "Nothing of it.", "digest": unit.digest}):
+        assert passages.texts_in_order([(1, {"id": "x", **row})], "made.jsonl")(unit) == [[0, row["text"]]]
+    changed = dataclasses.replace(unit, pairs=(*unit.pairs[:1], ("founded", "3 May 1201")))
+    for row in ({"text": text}, {"text": text, "digest": unit.digest}):
+        with pytest.raises(DataError, match="made.jsonl:7: 'x' is not what this text was written of"):
+            passages.texts_in_order([(7, {"id": "x", **row})], "made.jsonl")(changed)
 
 
 @given(st.lists(st.integers(0, 250), max_size=12))
