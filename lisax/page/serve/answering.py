@@ -252,7 +252,8 @@ class Engine:
                                        spot=default_spotter(getattr(evidence.index, "titles", None)).spot)
         (verdict,) = inference.verify(self.models[LABELLER], [claim], {claim.id: hits}, evidence.lookup,
                                       aggregate=self.aggregate)
-        return _verdict(source, verdict, [hit.id for hit in hits])
+        row = _verdict(source, verdict, [hit.id for hit in hits])
+        return row if ranker is not None else row | {"scores": []}  # ranks of retrieval are no probabilities
 
     def _check_tables(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
         from lisax.pipelines import table_inference

@@ -77,6 +77,7 @@ def test_a_claim_gets_verdicts_from_text_and_from_tables(browser):
     found = words(shown(response))
     assert "By text:" in found and "By tables:" in found and "Mara Velin lived in" in found and "people-0" in found
     assert len(re.findall(r"(?:Supports|Refutes|Not enough info) \d+\.\d %", found)) == 6
+    assert "Evidence, as it was found" in found  # without a ranker there are ranks alone, which are no scores
 
 
 def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_path):
