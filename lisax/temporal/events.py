@@ -15,10 +15,10 @@ from lisax.temporal import calendar
 from lisax.temporal.calendar import Interval
 from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
 from lisax.temporal.grammar import parse
-from lisax.temporal.lexicon import (AUXILIARIES, BEGINNINGS, CLAUSE_ENDS, COPULAS, INTRANSITIVE, NOUNS, PASSIVES,
-                                    PLACES, POSSESSIVES, PREPOSITIONS, ORDINALS, PRONOUNS, RELATIVE_PRONOUNS,
-                                    STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind,
-                                    is_verb, phrases, stem)
+from lisax.temporal.lexicon import (ASIDES, AUXILIARIES, BEGINNINGS, BORN, CLAUSE_ENDS, COPULAS, DETERMINERS, HAVING,
+                                    HELD, INTRANSITIVE, NARROWING, NOUNS, ORDINALS, OTHERS, PASSIVES, PLACES, PORTIONS,
+                                    POSSESSIVES, PREPOSITIONS, PRONOUNS, QUANTITIES, RELATIVE_PRONOUNS, STOP_WORDS,
+                                    TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
 from lisax.temporal.numbers import cardinal, ordinal
 from lisax.temporal.periods import AROUND, DASHES, MONTH_NUMBERS
 from lisax.temporal.tokens import Token, tokens
@@ -26,18 +26,8 @@ from lisax.temporal.tokens import Token, tokens
 LONGEST_PHRASE = max(map(len, phrases()))
 # Without `was`, `X born in 1950` or `X founded in 1990` may be said of any X that stands nearby.
 PARTICIPLES = TRANSITIVE - INTRANSITIVE | {("born",)}
-OTHERS = POSSESSIVES | {"and", "or", "with", "'s", "without", "like"}
-ASIDES = frozenset("after before when while until with to following during since where upon amid".split())
-HELD = frozenset("premiere release publication ascent wedding".split())
-HELD_BY = POSSESSIVES | {"a", "an", "the"}
-QUANTITIES = frozenset("over about around nearly some".split())
-# `the year before 1990`, `shortly after June 1990`, `a quarter of a century before 1890`.
-NARROWING = frozenset("year years decade decades century centuries month months week weeks day days long just shortly "
-                      "soon immediately right well moments hours".split())
-PORTIONS = frozenset("quarter quarters third thirds half tenth turn eve dawn rest score".split())
 JOINING = DASHES | {"and", "to", "or", "/"}
 ADVERBS = frozenset("also first later then originally officially initially finally soon eventually only".split())
-BORN = frozenset("born né née nee".split())
 OLDER = frozenset({Kind.BIRTH, Kind.FOUNDING, Kind.RELEASE})
 
 
@@ -129,8 +119,8 @@ class Sentence:
         return [] if subject is None else [self._event(predicate, at, expression, subject)]
 
     def _is_half_read(self, begin: int, end: int, expression: Expression) -> bool:
-        """What stands beside the date changes what it means: `from 5 to 10 June 1990`, `1941/1942`, `the year before 1990`,
-        `up to 1990`, `in his 30s`."""
+        """Whether what stands beside the date changes what it means: `from 5 to 10 June 1990`, `1941/1942`, `the year
+        before 1990`, `up to 1990`, `in his 30s`."""
         before, earlier = self.words[begin - 1:begin], self.words[begin - 2:begin - 1] if begin > 1 else []
         after = self.words[end:end + 2]
         if len(after) == 2 and after[0] in ("or", "/") and after[1].isdecimal():
@@ -173,11 +163,10 @@ class Sentence:
                                                  or self.is_predicate(end)):
                 end += 1
         else:
-            begin = at
-            while begin and (self.words[begin - 1] in ORDINALS or self.words[begin - 1] in HELD_BY):
+            while begin and self.words[begin - 1] in ORDINALS | POSSESSIVES | DETERMINERS:
                 begin -= 1
-            had = self.words[begin - 1:begin] in (["had"], ["has"], ["have"], ["saw"], ["sees"])
-            return self.subject(begin - 1) if had and self.words[at] in HELD else None
+            is_held = self.words[at] in HELD and not HAVING.isdisjoint(self.words[begin - 1:begin])
+            return self.subject(begin - 1) if is_held else None
         found = subject_of(self.tokens[begin:end])
         return found if found.names else None
 
@@ -194,8 +183,7 @@ class Sentence:
         return at >= 0 and self.words[at] in PASSIVES
 
     def _is_of_opening(self, at: int, kinds: frozenset[Kind]) -> bool:
-        """Whether a participle can only be of what opens the sentence: `X (born 1950)`, `X is a novel published in 1850`.
-        """
+        """Whether a participle can only be of the opening name: `X (born 1950)`, `X is a novel published in 1850`."""
         verbs = [before for before in range(at) if self.is_predicate(before)]
         if not verbs:
             return OTHERS.isdisjoint(self.words[:at])

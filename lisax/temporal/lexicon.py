@@ -113,6 +113,20 @@ around about when while where worldwide theatrically internationally
 """.split())
 INDEFINITE = frozenset("a an another one two three some several many most".split())
 ORDINALS = frozenset("first second third fourth fifth last final debut originally initially".split())
+DETERMINERS = frozenset("a an the".split())
+# After these a name is another's: `He and his brother Paul, born in 1950`.
+OTHERS = frozenset("and or with without like 's his her its their our my".split())
+# A subject `had its premiere`, and the premiere is the subject's.
+HAVING = frozenset("had has have saw sees".split())
+HELD = frozenset("premiere release publication ascent wedding".split())
+QUANTITIES = frozenset("over about around nearly some".split())
+# `the year before 1990`, `shortly after June 1990`, `a quarter of a century before 1890`.
+NARROWING = frozenset("year years decade decades century centuries month months week weeks day days long just shortly "
+                      "soon immediately right well moments hours".split())
+PORTIONS = frozenset("quarter quarters third thirds half tenth turn eve dawn rest score".split())
+# After a date these begin what it is set beside.
+ASIDES = frozenset("after before when while until with to following during since where upon amid".split())
+BORN = frozenset("born né née nee".split())
 AUXILIARIES = frozenset("is are was were be been being has have had do does did will would can could".split())
 PLACES = frozenset("in on at from near".split())
 PASSIVES = frozenset("is are was were be been being got".split())

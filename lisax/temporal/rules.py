@@ -73,8 +73,8 @@ def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool 
     surely, possibly, known = date.surely, date.possibly, bool(side.predicate.kinds)
     # What went on `from 1945 to 1978` or `until 1978` is claimed to have gone on to that end.
     first = event.text.lower().split()[0]
-    extent = first in ("until", "till", "throughout") or date.relation is Relation.SINCE or (
-        date.reading is Reading.RANGE and first != "between")
+    extent = first in ("until", "till", "throughout") or date.relation is Relation.SINCE and first in ("since", "from") \
+        or date.reading is Reading.RANGE and first != "between"
     if surely is not None and surely.contains(days):
         return None if extent and not side.predicate.kinds & ONCE and days != surely else True
     if possibly.meets(days):

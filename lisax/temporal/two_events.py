@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from lisax.records import Label
 from lisax.temporal.alignment import Aligned, Passage, Side, aligned
 from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil
-from lisax.temporal.events import NARROWING, OLDER, Event, Predicate, Sentence, subject_of
+from lisax.temporal.events import OLDER, Event, Predicate, Sentence, subject_of
 from lisax.temporal.expressions import Offset, Period, Reading, Relation
-from lisax.temporal.lexicon import ONCE, Kind
+from lisax.temporal.lexicon import NARROWING, ONCE, Kind
 from lisax.temporal.ruling import Fact, Ruling, agreed
 
 BORN = Predicate("born", "born", frozenset({Kind.BIRTH}))
@@ -76,10 +76,10 @@ def rule_order(sentence: Sentence, evidence: Sequence[Passage]) -> Ruling | None
         return None
     offset = next((expression for _, end, expression in sentence.expressions
                    if isinstance(expression, Offset) and end == at), None)
-    if any(expression is not offset for _, _, expression in sentence.expressions) \
-            or offset is not None and offset.compared or NARROWING.intersection(sentence.words[at - 2:at - 1]) - (
-                set(sentence.words) if offset is not None else set()):
-        return None  # `five years older than`, `less than ten years before`, `the year before`
+    if any(expression is not offset for _, _, expression in sentence.expressions):
+        return None  # `five years older than`
+    if offset.compared if offset is not None else sentence.words[at - 2] in NARROWING:
+        return None  # `less than ten years before`, `the year before`
     if offset is not None:
         claimed = Period.exact(other).shifted(offset.length).outer
         contradicted = not claimed.shifted(-YEAR).hull(claimed.shifted(YEAR)).meets(days)
