@@ -6,7 +6,6 @@ added after they were trained (the paper's hot-swap, section 7).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import json

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 from small_models import label_bundle, question_bundle
-from small_page import build_index
+from small_page import Browser, build_index, models, open_page
+
+from lisax.page.serve.limits import Limits
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +39,25 @@ def serve(tmp_path_factory, bundles):
                 process.wait(60)
 
     return serve
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    return build_index(tmp_path_factory.mktemp("small") / "index")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return models(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture
+def page(tmp_path, index, made):
+    page = open_page(tmp_path / "state", index, made, Limits(changes_burst=1000, requests_burst=10_000))
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def browser(page):
+    return Browser(page)
