@@ -14,11 +14,14 @@ from lisax.pipelines.reporting import versions
 from lisax.records import write_json
 
 
-def arguments(doc: str, out: str, pages: int) -> argparse.Namespace:
+def arguments(doc: str, out: str, pages: int, **paths: str) -> argparse.Namespace:
+    """What each benchmark takes; `paths` are further options that it has, with their help."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(out))
     parser.add_argument("--pages", type=int, default=pages)
     parser.add_argument("--seeds", type=int, default=3)
+    for name, meaning in paths.items():
+        parser.add_argument(f"--{name}", type=Path, help=meaning)
     return parser.parse_args()
 
 
