@@ -266,6 +266,15 @@ def render(triples: Triples) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
+def without_title(text: str, title: str) -> str:
+    """A rendering without the title that opens it, for readers who have the title before it: a table's passage has the
+    page's title first, then its own."""
+    for named in (title, title.partition(" . ")[0]):
+        if text.startswith(f"{named}: "):
+            return text[len(named) + 2:]
+    return text
+
+
 def render_pairs(triples: Triples) -> list[str]:
     """A rendering of each pair, which says as much on its own."""
     return [render(dataclasses.replace(triples, pairs=(pair,))) for pair in triples.pairs]

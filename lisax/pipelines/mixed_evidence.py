@@ -10,6 +10,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from lisax.formats.faithfulness import without_title
 from lisax.records import Claim, DataError, Hit, split_sentence_id
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage as IndexedPassage
@@ -45,7 +46,10 @@ class MixedEvidence:
     def _lookup(self, unit: str) -> Passage | None:
         """The sentence, row or edge of an id; None where the index has none."""
         pieces = list(self._passages_of(unit))
-        return Passage(unit, pieces[0].title, " ".join(piece.unit_text(unit) for piece in pieces)) if pieces else None
+        if not pieces:
+            return None
+        title, text = pieces[0].title, " ".join(piece.unit_text(unit) for piece in pieces)
+        return Passage(unit, title, without_title(text, title))
 
     def passage_of(self, unit: str) -> IndexedPassage | None:
         """The (first) passage that holds a unit, whose source is the unit's; None where the index has none."""

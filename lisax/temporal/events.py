@@ -12,6 +12,7 @@ import functools
 from collections.abc import Sequence
 
 from lisax.temporal import calendar
+from lisax.temporal.attributes import stated
 from lisax.temporal.calendar import Interval
 from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
 from lisax.temporal.grammar import parse
@@ -91,6 +92,9 @@ class Sentence:
                          if at not in self._of_dates and word[0].isalnum() and word not in STOP_WORDS)
 
     def events(self) -> list[Event]:
+        if (attribute := stated(self.text)) is not None:
+            predicate = Predicate(attribute.name, stem(attribute.name), frozenset({attribute.kind}))
+            return [Event(predicate, Subject(), attribute.date, self.text[attribute.date.start:attribute.date.end])]
         found = []
         for begin, end, expression in self.expressions:
             if isinstance(expression, (Dates, Age)):

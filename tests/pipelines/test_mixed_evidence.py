@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,18 @@ def test_edges_that_one_sentence_tells_are_read_once(tmp_path):
     evidence = MixedEvidence(mixed.build_index({Source.GRAPH: made}, tmp_path / "index", form="verbalized"))
     assert evidence.lookup("Tarn_1:graph#e0").text == evidence.lookup("Tarn_1:graph#e1").text == said
     assert evidence.retrieve([CLAIM], 10) == {"c1": ["Tarn_1:graph#e0"]}
+
+
+def test_a_rendering_does_not_say_its_title_twice(tmp_path):
+    """A short input's budget is for what the unit says."""
+    named = dataclasses.replace(TABLE, caption="Seasons of Tarn")
+    table = passages.of_verbalized_table(named, lambda unit: [(0, "Tarn: the year is 1971; the points is 18.")])
+    graph = passages.of_verbalized_graph(GRAPH, lambda unit: [(0, "Tarn: the mayor is Mara Velin.")])
+    evidence = MixedEvidence(mixed.build_index({Source.GRAPH: graph, Source.TABLE: table}, tmp_path / "index",
+                                               form="verbalized"))
+    assert evidence.lookup("Tarn_1:graph#e0").text == "the mayor is Mara Velin."
+    row = evidence.lookup("Tarn_1:seasons#r0")
+    assert (row.title, row.text) == ("Tarn . Seasons of Tarn", "the year is 1971; the points is 18.")
 
 
 def test_a_unit_of_several_passages_is_looked_up_whole(tmp_path):

@@ -1,0 +1,61 @@
+"""Dates of edges: what one attribute of a knowledge graph says of the entity of its page.
+
+An edge as a line (`birth year, 1884`) or as the rule's sentence (`Ada Brook: the birth year is 1884.`) has no verb, and
+a year without a preposition. Texts of several attributes are left: those of a row may be of something else than the
+page (`the pupil is Ida Moe; the born is 1884`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from lisax.temporal.expressions import Dates, Relation
+from lisax.temporal.grammar import parse
+from lisax.temporal.lexicon import Kind
+
+NAMES = {name: kind for kind, names in {
+    Kind.BIRTH: "birth born",
+    Kind.DEATH: "death died",
+    Kind.FOUNDING: "founding foundation founded formation formed inception establishment established incorporated",
+    Kind.END: "dissolution dissolved disbanded abolished",
+    Kind.RELEASE: "release released publication published premiere premiered",
+    Kind.ASCENT: "ascent climbed",
+    Kind.BUILDING: "construction built",
+}.items() for name in names.split()}
+# `birth year`, `date of birth`, `first ascent`, `was released`
+BESIDE = frozenset("year date time day of first".split())
+STATED = re.compile(r"(?:.+: )?(?:the )?(?P<name>[A-Za-z ]{4,30}?)(?: is |, |: )(?P<value>[^:;|]+?)\.?")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stated:
+    """An attribute and its date; `date` has its place in the text."""
+
+    name: str
+    kind: Kind
+    date: Dates
+
+
+def stated(text: str) -> Stated | None:
+    """The one dated attribute that a text states, or None."""
+    found = STATED.fullmatch(text.strip())
+    if found is None:
+        return None
+    named = [word for word in found["name"].lower().split() if word not in BESIDE]
+    kind = NAMES.get(named[0]) if len(named) == 1 else None
+    begin = text.index(found["value"], found.start("value"))
+    date = kind and _date(found["value"])
+    if date is None:
+        return None
+    return Stated(named[0], kind, dataclasses.replace(date, start=begin, end=begin + len(found["value"])))
+
+
+def _date(value: str) -> Dates | None:
+    """The date that a value is, all of it."""
+    for before in ("", "in "):  # a year alone is one only after a preposition
+        said = parse(before + value)
+        if len(said) == 1 and isinstance(said[0], Dates) and said[0].relation is Relation.IN \
+                and (said[0].start, said[0].end) == (0, len(before + value)):
+            return said[0]
+    return None
