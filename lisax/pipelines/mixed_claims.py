@@ -1,4 +1,4 @@
-"""Claims checked against one index of text, tables and graphs by LisT5's models, which have learned from sentences.
+"""Claims checked against one index of text, tables and graphs by LisT5's models and the temporal step.
 
 None of the five papers does this. Where the text of some pages is withheld, what it said stands in tables and graphs
 alone, and some claims need a page and a table or graph together ("split").
@@ -10,22 +10,23 @@ import dataclasses
 import functools
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.corpora.fever import read_predictions, write_predictions
 from lisax.formats.families import Family
 from lisax.pipelines.base import WARM_UP, gin_text, is_of_warm_up
-from lisax.pipelines.inference import rank_to_file, verify
+from lisax.pipelines.inference import judge_dates, rank_to_file, verify
 from lisax.pipelines.mixed_evidence import MixedEvidence
 from lisax.pipelines.text_model import TextModel
-from lisax.records import Claim, DataError, Label, split_sentence_id
+from lisax.records import Claim, DataError, Label, Verdict, split_sentence_id
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import read_run
 
 if TYPE_CHECKING:
+    from lisax.pipelines.list5 import List5
     from lisax.pipelines.udt_qa import UdtQa
 
 RANKER = "rank_entities"
@@ -36,50 +37,92 @@ GROUPS = (AT_HAND, TABLES, SPLIT, WITHHELD, UNNAMED)  # the best first
 class ClaimChecks:
     """The stages of a run that check claims, in its folder `claims`.
 
-    Where their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary.
+    Models learn from the text of pages and check claims against every index (the hot-swap); where claims of train name
+    rows or edges as evidence, others learn from each further index of the recipe's `learned_from` and check against
+    that one. Where their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary.
     """
 
     def __init__(self, run: UdtQa):
         from lisax.pipelines.list5 import List5
 
         self._run, self.folder = run, run.out / "claims"
-        self.recipe = dataclasses.replace(List5.read_recipe([run.recipe.claims]), seed=run.recipe.seed)
-        self.labeller = self.recipe.labellers[-1]
-        recipe, initial = self.recipe, self.recipe.initial
+        recipe = self.recipe = dataclasses.replace(List5.read_recipe([run.recipe.claims]), seed=run.recipe.seed)
+        self.labeller, initial = recipe.labellers[-1], recipe.initial
         self._of_warm_up = run.recipe.warm_up and not recipe.warm_up and any(map(is_of_warm_up, initial.values()))
         if self._of_warm_up:
             paths = {model: str(run.warm_up_model(path)) for model, path in initial.items() if is_of_warm_up(path)}
             recipe = dataclasses.replace(recipe, initial=initial | paths, vocabulary=str(run.vocabulary_file))
-        self._pipeline = functools.partial(List5, run.data, self.folder / "list5", recipe)
+        self._started = recipe
 
-    def verdicts_file(self, index: str) -> Path:
-        return self.folder / f"{index}.jsonl"
+    @property
+    def settings(self) -> list[tuple[str, str]]:
+        """(learned from, checked against), as `QuestionRecipe.settings`."""
+        recipe = self._run.recipe
+        swapped = [("text", index) for index in recipe.indexes]
+        return swapped + [(index, index) for index in recipe.learned_from if index != "text" and self._teaches_structures]
+
+    @functools.cached_property
+    def _teaches_structures(self) -> bool:
+        """Whether claims of train name rows or edges: else models would learn that these are never evidence."""
+        claims = self._run.data.claims("train")
+        return any(self._run.is_structure(unit) for claim in claims for unit in claim.gold_ids)
+
+    def pipeline(self, learned: str) -> List5:
+        """The run of LisT5 whose models learn from the text of pages, or from an index."""
+        from lisax.pipelines.mixed_list5 import MixedList5, PagesList5
+
+        data, folder = self._run.data, self.models_folder(learned)
+        if learned == "text":
+            return PagesList5(data, folder, self._started, is_structure=self._run.is_structure)
+        return MixedList5(data, folder, self._started, index=self._run.index_folder(learned, learned),
+                          passages=self._run.recipe.claim_passages)
+
+    def models_folder(self, learned: str) -> Path:
+        return self.folder / f"list5.{learned}"
+
+    def verdicts_file(self, learned: str, index: str) -> Path:
+        return self.folder / f"{learned}.{index}.jsonl"
+
+    @property
+    def stage_names(self) -> list[str]:
+        return [name for learned, index in self.settings for name in (
+            [f"claims.train.{learned}"] * (learned == index) + [f"claims.{learned}.{index}"])]
 
     def run(self) -> None:
-        models = [self.folder / "list5" / "models" / model for model in self.recipe.train]
-        self._run.stages.run("claims.train", lambda: self._pipeline().train_models(), outputs=models,
-                             after=[WARM_UP] if self._of_warm_up else [],
-                             settings={"recipe": dataclasses.asdict(self.recipe), "data": self._run.data_print,
-                                       "gin": gin_text(self._run.recipe.claims)})
-        for index in self._run.recipe.indexes:
-            self._run.stages.run(f"claims.{index}", functools.partial(self._check, index),
-                                 outputs=[self.verdicts_file(index)], after=["claims.train", f"index.{index}"],
+        for learned, index in self.settings:
+            if learned == index:
+                self._train(learned)
+            self._run.stages.run(f"claims.{learned}.{index}", functools.partial(self._check, learned, index),
+                                 outputs=[self.verdicts_file(learned, index)],
+                                 after=[f"claims.train.{learned}", f"index.{index}"],
                                  settings={"claims": self._run.recipe.checked_claims,
                                            "passages": self._run.recipe.claim_passages})
 
-    def _check(self, index: str) -> None:
-        claims, models = list(self.claims.values()), self.folder / "list5" / "models"
+    def _train(self, learned: str) -> None:
+        models = [self.models_folder(learned) / "models" / model for model in self.recipe.train]
+        indexed = [] if learned == "text" else [f"index.{learned}"]
+        self._run.stages.run(f"claims.train.{learned}", lambda: self.pipeline(learned).train_models(), outputs=models,
+                             after=[*([WARM_UP] if self._of_warm_up else []), *indexed],
+                             settings={"recipe": dataclasses.asdict(self.recipe), "data": self._run.data_print,
+                                       "gin": gin_text(self._run.recipe.claims),
+                                       **({"passages": self._run.recipe.claim_passages} if indexed else {})})
+
+    def _check(self, learned: str, index: str) -> None:
+        """Verdicts with the temporal step after them, which says what the verifier's label was."""
+        claims, models = list(self.claims.values()), self.models_folder(learned) / "models"
         evidence = MixedEvidence(MixedIndex.open(self._run.index_folder(index, index)))
-        ranked = self.folder / f"{index}.trec"
+        ranked = self.folder / f"{learned}.{index}.trec"
         candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
         rank_to_file(TextModel.open(models / RANKER), claims, candidates, evidence.lookup, ranked, tag=RANKER,
-                     depth=self.recipe.candidates, spot=default_spotter(self._pipeline().index.titles).spot,
+                     depth=self.recipe.candidates, spot=default_spotter(self.pipeline(learned).index.titles).spot,
                      made_from=json.dumps([index, evidence.index.bm25.digest, self._run.recipe.checked_claims,
-                                           self._run.recipe.claim_passages, self._run.stages.digest("claims.train")]))
+                                           self._run.recipe.claim_passages,
+                                           self._run.stages.digest(f"claims.train.{learned}")]))
         labeller = TextModel.open(models / self.labeller)
         aggregate = "any" if labeller.family is Family.LABEL_POINTWISE else "max"
-        verdicts = verify(labeller, claims, read_run(ranked), evidence.lookup, aggregate=aggregate)
-        write_predictions(self.verdicts_file(index), verdicts, self.claims, evidence.original_page)
+        verdicts = judge_dates(verify(labeller, claims, read_run(ranked), evidence.lookup, aggregate=aggregate),
+                               self.claims, evidence.lookup)
+        write_predictions(self.verdicts_file(learned, index), verdicts, self.claims, evidence.original_page)
 
     @functools.cached_property
     def claims(self) -> dict[str, Claim]:
@@ -101,14 +144,17 @@ class ClaimChecks:
         return self._decided(data.table_claims(split)) if split in data.table_claim_splits else {}
 
     def _decided(self, claims: Iterable[Claim]) -> dict[str, Claim]:
-        true_or_false = (claim for claim in claims if claim.label in (Label.SUPPORTS, Label.REFUTES))
-        return {claim.id: claim for claim in itertools.islice(true_or_false, self._run.recipe.checked_claims)}
+        from lisax.pipelines.mixed_list5 import decided
+
+        return dict(itertools.islice(decided(claims).items(), self._run.recipe.checked_claims))
 
     def group(self, claim: Claim) -> str:
-        """Where the evidence of a claim can be found: its best set."""
+        """Where the evidence of a claim can be found: its best set, of those that sentences alone make up if there are
+        any, for what a page says a table or graph may say too."""
         if claim.id in self._of_tables:
             return TABLES
-        return min(map(self._group, claim.evidence_sets), key=GROUPS.index, default=UNNAMED)
+        of_pages = [units for units in claim.evidence_sets if not any(map(self._run.is_structure, units))]
+        return min(map(self._group, of_pages or claim.evidence_sets), key=GROUPS.index, default=UNNAMED)
 
     def _group(self, evidence: Iterable[str]) -> str:
         """The group of one set. What is neither a table's, a graph's nor a sentence's id names nothing."""
@@ -126,14 +172,21 @@ class ClaimChecks:
         return WITHHELD if not any(pages) else SPLIT if structures or not all(pages) else AT_HAND
 
     def figures(self) -> dict[str, dict[str, Mapping[str, float | int]]]:
-        """{index: {group: {accuracy, claims}}}"""
+        """{"learned/index": {group: {accuracy, accuracy_with_dates, claims}}}"""
         groups: dict[str, list[Claim]] = {}
         for claim in self.claims.values():
             groups.setdefault(self.group(claim), []).append(claim)
         found = {}
-        for index in self._run.recipe.indexes:
-            labels = {verdict.claim_id: verdict.label for verdict in read_predictions(self.verdicts_file(index))}
-            found[index] = {group: {"accuracy": sum(labels[claim.id] is claim.label for claim in groups[group])
-                                    / len(groups[group]), "claims": len(groups[group])}
-                            for group in (AT_HAND, SPLIT, WITHHELD, TABLES, UNNAMED) if group in groups}
+        for learned, index in self.settings:
+            verdicts = {verdict.claim_id: verdict for verdict in read_predictions(self.verdicts_file(learned, index))}
+            found[f"{learned}/{index}"] = {group: _accuracy(groups[group], verdicts)
+                                           for group in (AT_HAND, SPLIT, WITHHELD, TABLES, UNNAMED) if group in groups}
         return found
+
+
+def _accuracy(claims: Sequence[Claim], verdicts: Mapping[str, Verdict]) -> dict[str, float | int]:
+    """Right labels, before and after the temporal step."""
+    last = {i: verdict.label for i, verdict in verdicts.items()}
+    first = {i: (verdict.temporal or {}).get("verifier_label", verdict.label) for i, verdict in verdicts.items()}
+    before, after = (sum(labels[claim.id] == claim.label for claim in claims) / len(claims) for labels in (first, last))
+    return {"accuracy": before, "accuracy_with_dates": after, "claims": len(claims)}

@@ -43,7 +43,7 @@ class UdtQa(Pipeline):
     read_recipe = staticmethod(read_recipe)
     # Claims of which more need two pages than in other worlds, one of them perhaps withheld; questions of facts mostly.
     world_settings = {"shares": {"one_hop": 0.5, "two_hop": 0.2, "joint": 0.05, "compare": 0.25}, "questions_per_page": 6,
-                      "questions_per_table": 1}
+                      "questions_per_table": 1, "edges_decide": True}
 
     def __init__(self, data, out, recipe, *, until: str | None = None):
         super().__init__(data, out, recipe.expanded(), until=until)
@@ -61,7 +61,7 @@ class UdtQa(Pipeline):
                 names += [f"examples.{model}", f"train.{model}"]
         for learned, index in recipe.settings:
             names += [f"swap.{learned}.{index}"] * (learned != index) + [f"answer.{learned}.{index}"]
-        return names + (["claims.train", *(f"claims.{index}" for index in recipe.indexes)] if self.checks_claims else [])
+        return names + (self.claim_checks.stage_names if self.checks_claims else [])
 
     @property
     def checks_claims(self) -> bool:

@@ -56,7 +56,8 @@ class Stated:
 class Evidence:
     """Where a neighbourhood's pages and their graphs state each fact."""
 
-    def __init__(self, place: Neighbourhood, pages: Sequence[Page]):
+    def __init__(self, place: Neighbourhood, pages: Sequence[Page], edges_decide: bool = False):
+        self._edges_decide = edges_decide
         self._ids: dict[int, list[str]] = {}
         self._edges: dict[int, list[str]] = {}
         for page in pages:
@@ -73,9 +74,12 @@ class Evidence:
         return self._edges.get(id(fact), [])
 
     def sets(self, facts: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
-        """All minimal sets: one sentence for each fact (one sentence may state both), none containing another."""
-        every = {tuple(sorted(set(choice), key=choice.index)) for choice in
-                 itertools.product(*(self.ids(fact) for fact in facts))}
+        """All minimal sets: one sentence for each fact (one sentence may state both), none containing another; with
+        `edges_decide` also one edge in the place of a sentence, where sentences state every fact."""
+        if not all(map(self.ids, facts)):
+            return ()
+        told = ([*self.ids(fact), *(self.edges(fact) if self._edges_decide else ())] for fact in facts)
+        every = {tuple(sorted(set(choice), key=choice.index)) for choice in itertools.product(*told)}
         minimal = [s for s in every if not any(set(other) < set(s) for other in every)]
         unique = {frozenset(s): s for s in sorted(minimal)}
         return tuple(sorted(unique.values()))
@@ -91,9 +95,9 @@ class ClaimWriter:
     """
 
     def __init__(self, geography: Geography, place: Neighbourhood, pages: Sequence[Page], rng: random.Random,
-                 shares: Mapping[str, float] = SHARES):
+                 shares: Mapping[str, float] = SHARES, edges_decide: bool = False):
         self.geography, self.place, self.rng = geography, place, rng
-        self.evidence = Evidence(place, pages)
+        self.evidence = Evidence(place, pages, edges_decide)
         self._shares = tuple(shares), tuple(shares.values())
         self._counts = dict.fromkeys(LABELS, 0)
 

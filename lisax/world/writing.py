@@ -58,14 +58,15 @@ def split_of(index: int, seed: int) -> str:
 def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page: int = 3,
           shares: Mapping[str, float] = SHARES, table_shares: Mapping[str, float] = TABLE_SHARES,
           questions_per_page: int = 1, questions_per_table: int = QUESTIONS_PER_TABLE,
-          aggregations_per_table: int = 0) -> dict:
+          aggregations_per_table: int = 0, edges_decide: bool = False) -> dict:
     """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
 
     `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
     `claims.SHARES` for its default and `claims` for what they are. `table_shares` weighs those of claims over tables
     (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`. Questions are those of `questions`,
     `questions_per_page` of one fact at most, and of `table_questions`; with `aggregations_per_table` also those of `table_aggregations`, so many a table, and
-    every question says its operation. That changes no other question, nor its id.
+    every question says its operation. That changes no other question, nor its id. With `edges_decide` a claim's evidence
+    sets name edges of graphs too, in the place of sentences that say the same; the claims stay as they are.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
     `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is
@@ -93,7 +94,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             counts[name] += 1
 
         for geography, place, written in neighbourhoods(pages, seed):
-            claims = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"), shares)
+            claims = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"), shares,
+                                 edges_decide)
             tables = tables_of(place, written, geography.rng(place.number, "tables"))
             for table in tables:
                 put("tables", table.row())
@@ -127,7 +129,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
         if not counts[name]:  # in a world of a few pages; readers refuse an empty file
             (folder / f"{name}.jsonl").unlink()
     summary = {"name": "world", "version": VERSION, "seed": seed, **sizes, "shares": dict(shares),
-               "table_shares": dict(table_shares), "counts": counts, "labels": labels}
+               "table_shares": dict(table_shares), "edges_decide": edges_decide, "counts": counts, "labels": labels}
     write_json(folder / "world.json", summary)
     return summary
 

@@ -11,6 +11,7 @@ from lisax.records import LABELS, Label
 from lisax.world.claims import COMPARE, JOINT, ONE_HOP, TWO_HOP, ClaimWriter
 from lisax.world.facts import KINDS, SIZE
 from lisax.world.phrases import PROFESSIONS, RELATIONS
+from lisax.world.tables import edges_of
 from lisax.world.writing import neighbourhoods
 
 PAGES = 500  # the last neighbourhood is cut
@@ -78,6 +79,25 @@ def test_oracle_agrees(world):
         # Undecided even by all sentences of the world together.
         everything = [fact for unit in relevant for fact in sentences[unit]]
         assert (decide(claim.form, everything) or Label.NOT_ENOUGH_INFO) == claim.claim.label
+
+
+def test_edges_stand_in_for_sentences_and_change_no_claim():
+    with_edges = 0
+    for geography, place, pages in neighbourhoods(150, seed=3):
+        known = {edge: (fact.subject.title, fact.relation.name, fact.text, fact.number, fact.target and fact.target.title)
+                 for page in pages for fact, edge in edges_of(place, page)}
+        writers = [ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"), edges_decide=edges)
+                   for edges in (False, True)]
+        for page in pages:
+            for plain, more in zip(*(writer.claims(page.entity, 6) for writer in writers), strict=True):
+                of_sentences = [s for s in more.claim.evidence_sets if known.keys().isdisjoint(s)]
+                assert (plain.claim.text, plain.claim.label) == (more.claim.text, more.claim.label)
+                assert of_sentences == list(plain.claim.evidence_sets)
+                of_edges = [s for s in more.claim.evidence_sets if known.keys() >= set(s)]
+                assert all(decide(more.form, [known[edge] for edge in s]) is more.claim.label for s in of_edges)
+                assert bool(of_edges) == bool(of_sentences)
+                with_edges += len(of_edges)
+    assert with_edges > 400
 
 
 def test_facts_never_disagree(world):
