@@ -92,7 +92,8 @@ class Claim:
     """A claim. `evidence_sets`: each a complete set of evidence ids, any one of which suffices.
 
     `kind` names the family of the claim where the source knows it (`one_hop`, `date`, an attack).
-    `candidates` are evidence ids given with the claim (FoolMeTwice, WiCE), in the source's order.
+    `candidates` are evidence ids given with the claim (FoolMeTwice, WiCE), in the source's order. `mixed_sets`: complete
+    sets that name rows or edges, beside those of `evidence_sets`; who reads an index of all learns from them too.
     """
 
     id: str
@@ -102,6 +103,7 @@ class Claim:
     candidates: tuple[str, ...] = ()
     kind: str | None = None
     original_id: int | str | None = None
+    mixed_sets: tuple[tuple[str, ...], ...] = ()
 
     @property
     def gold_ids(self) -> tuple[str, ...]:

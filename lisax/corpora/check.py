@@ -7,6 +7,7 @@ million pages and 185,000 claims take a few hundred MB.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -82,8 +83,10 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
         for claim in read(split, watch):
             path, line = watch.where
             tally["no label" if claim.label is None else str(claim.label)] += 1
-            for unit in (*claim.gold_ids, *claim.candidates):
-                wanted.setdefault(unit, (path, line, f"claim {claim.id!r}", "evidence"))
+            for field, units in (("evidence", (*claim.gold_ids, *claim.candidates)),
+                                 ("mixed_evidence", itertools.chain(*claim.mixed_sets))):
+                for unit in units:
+                    wanted.setdefault(unit, (path, line, f"claim {claim.id!r}", field))
             # BEIR judges a query in several splits; elsewhere it would leak from training.
             if stream_of.setdefault(claim.id, name) != name and dataset.layout != "beir":
                 watch.problem(DataError(f"claim {claim.id!r} is among the {stream_of[claim.id]} too", path=path,

@@ -1,12 +1,14 @@
 """Our own layout, JSON Lines that anyone can write: what the generated world and a user's own data come in.
 
-    claims.{split}.jsonl     {"id", "claim", "label", "evidence": [["Page_3", "Other_0"]], "kind"?, "candidates"?}
+    claims.{split}.jsonl     {"id", "claim", "label", "evidence": [["Page_3", "Other_0"]], "kind"?, "candidates"?,
+                              "mixed_evidence"?: [["Page_3", "Graph#e1"], ["Table#r4"]]}
     pages.jsonl              {"id", "title", "sentences": ["...", ...], "redirects"?: [...]}
     tables.jsonl             {"id", "title", "header", "rows", "caption"?, "page"?}
     graphs.jsonl             {"id", "subject", "edges": [["relation", "object"], ...], "page"?}
     questions.{split}.jsonl  {"id", "question", "answers", "evidence"?, "operation"?, "operands"?}
 
-Each member of a claim's `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. A question's
+Each member of a claim's `evidence` is a complete set of unit ids; sentence n (from 0) of page P is `P_n`. Sets with rows
+`T#r{i}` or edges `G#e{i}`, from which an index of all is learned, are its `mixed_evidence`. A question's `evidence`
 are single ids, each of which holds an answer: cell j of row i of table T is `T#r{i}c{j}`. `operation` is none, max,
 min, count, sum or average, absent where it is not known; `operands` the cells that a count, a sum or an average is of.
 `label` is SUPPORTS, REFUTES or NOT ENOUGH INFO, or absent for claims to be judged. Ids hold no white space. Ids and
@@ -55,13 +57,18 @@ def parse_claim(row: Row) -> Claim:
     claim_id, original = row.id()
     text = row.text("claim")
     label = None if row.value.get("label") is None else row.label(LABEL_NAMES)
-    sets = tuple(row.ids(f"evidence[{i}]", members)
-                 for i, members in enumerate(row.each("evidence", row.get("evidence", list, []), list)))
+    return Claim(claim_id, text, label, _sets(row, "evidence"),
+                 row.ids("candidates", row.get("candidates", list, [])), row.get("kind", str, None),
+                 _own(claim_id, original), _sets(row, "mixed_evidence"))
+
+
+def _sets(row: Row, field: str) -> tuple[tuple[str, ...], ...]:
+    sets = tuple(row.ids(f"{field}[{i}]", members)
+                 for i, members in enumerate(row.each(field, row.get(field, list, []), list)))
     for i, members in enumerate(sets):
         if not members:
-            raise row.error(f"evidence[{i}]", "an evidence set is empty")
-    return Claim(claim_id, text, label, sets, row.ids("candidates", row.get("candidates", list, [])),
-                 row.get("kind", str, None), _own(claim_id, original))
+            raise row.error(f"{field}[{i}]", "an evidence set is empty")
+    return sets
 
 
 def parse_page(row: Row) -> Document:
@@ -125,6 +132,7 @@ def write_claims(path, claims: Iterable[Claim]) -> int:
     return write_json_lines(path, (_present({
         "id": _original(claim), "claim": claim.text, "label": None if claim.label is None else str(claim.label),
         "evidence": claim.evidence_sets, "kind": claim.kind, "candidates": claim.candidates or None,
+        "mixed_evidence": claim.mixed_sets or None,
     }) for claim in claims))
 
 

@@ -37,8 +37,8 @@ GROUPS = (AT_HAND, TABLES, SPLIT, WITHHELD, UNNAMED)  # the best first
 class ClaimChecks:
     """The stages of a run that check claims, in its folder `claims`.
 
-    Models learn from the text of pages and check claims against every index (the hot-swap); where claims of train name
-    rows or edges as evidence, others learn from each further index of the recipe's `learned_from` and check against
+    Models learn from the text of pages and check claims against every index (the hot-swap); where claims of train have
+    `mixed_sets`, others learn from each further index of the recipe's `learned_from` and check against
     that one. Where their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary.
     """
 
@@ -64,16 +64,16 @@ class ClaimChecks:
     @functools.cached_property
     def _teaches_structures(self) -> bool:
         """Whether claims of train name rows or edges: else models would learn that these are never evidence."""
-        claims = self._run.data.claims("train")
-        return any(self._run.is_structure(unit) for claim in claims for unit in claim.gold_ids)
+        return any(claim.mixed_sets for claim in self._run.data.claims("train"))
 
     def pipeline(self, learned: str) -> List5:
         """The run of LisT5 whose models learn from the text of pages, or from an index."""
-        from lisax.pipelines.mixed_list5 import MixedList5, PagesList5
+        from lisax.pipelines.list5 import List5
+        from lisax.pipelines.mixed_list5 import MixedList5
 
         data, folder = self._run.data, self.models_folder(learned)
         if learned == "text":
-            return PagesList5(data, folder, self._started, is_structure=self._run.is_structure)
+            return List5(data, folder, self._started)
         return MixedList5(data, folder, self._started, index=self._run.index_folder(learned, learned),
                           passages=self._run.recipe.claim_passages)
 
@@ -149,12 +149,10 @@ class ClaimChecks:
         return dict(itertools.islice(decided(claims).items(), self._run.recipe.checked_claims))
 
     def group(self, claim: Claim) -> str:
-        """Where the evidence of a claim can be found: its best set, of those that sentences alone make up if there are
-        any, for what a page says a table or graph may say too."""
+        """Where the evidence of a claim can be found: its best set."""
         if claim.id in self._of_tables:
             return TABLES
-        of_pages = [units for units in claim.evidence_sets if not any(map(self._run.is_structure, units))]
-        return min(map(self._group, of_pages or claim.evidence_sets), key=GROUPS.index, default=UNNAMED)
+        return min(map(self._group, claim.evidence_sets or claim.mixed_sets), key=GROUPS.index, default=UNNAMED)
 
     def _group(self, evidence: Iterable[str]) -> str:
         """The group of one set. What is neither a table's, a graph's nor a sentence's id names nothing."""

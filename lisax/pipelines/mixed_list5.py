@@ -1,11 +1,10 @@
-"""LisT5's ranker and labellers on data with tables and graphs: trained on the sentences of its pages, or on the
-sentences, rows and edges of one index."""
+"""LisT5's ranker and labellers, trained on the sentences, rows and edges of one index instead of a corpus's sentences."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from lisax.pipelines.base import TRAIN, VALIDATION
@@ -17,20 +16,6 @@ from lisax.retrieval.runs import write_run
 from lisax.sampling import examples as sampling
 
 DECIDED = (Label.SUPPORTS, Label.REFUTES)
-
-
-class PagesList5(List5):
-    """LisT5 as it is, on data whose claims may name rows and edges as evidence too: what sentences tell teaches."""
-
-    def __init__(self, data, out, recipe, *, is_structure: Callable[[str], bool]):
-        self._is_structure = is_structure
-        super().__init__(data, out, recipe)
-
-    def read_claims(self, split: str) -> Iterator[Claim]:
-        for claim in self.data.claims(split):
-            sets = tuple(units for units in claim.evidence_sets if not any(map(self._is_structure, units)))
-            if sets or not claim.evidence_sets:
-                yield dataclasses.replace(claim, evidence_sets=sets)
 
 
 class MixedList5(List5):
@@ -51,7 +36,9 @@ class MixedList5(List5):
 
     @functools.cached_property
     def claims(self) -> dict[str, dict[str, Claim]]:
-        return {role: decided(claims.values()) for role, claims in self.claims_of_data.items()}
+        return {role: {i: dataclasses.replace(claim, evidence_sets=claim.evidence_sets + claim.mixed_sets)
+                       for i, claim in decided(claims.values()).items()}
+                for role, claims in self.claims_of_data.items()}
 
     def retrieve_candidates(self) -> None:
         roles = (TRAIN, VALIDATION)

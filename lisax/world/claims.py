@@ -57,18 +57,23 @@ class Evidence:
     """Where a neighbourhood's pages and their graphs state each fact."""
 
     def __init__(self, place: Neighbourhood, pages: Sequence[Page], edges_decide: bool = False):
-        self._edges_decide = edges_decide
+        self._edges_decide, self._all_edges = edges_decide, set()
         self._ids: dict[int, list[str]] = {}
         self._edges: dict[int, list[str]] = {}
         for page in pages:
             for fact, edge in edges_of(place, page):
                 self._edges.setdefault(id(fact), []).append(edge)
+                self._all_edges.add(edge)
             for number, (_, facts) in enumerate(page.sentences):
                 for fact in facts:
                     self._ids.setdefault(id(fact), []).append(sentence_id(page.entity.page, number))
 
     def ids(self, fact: Fact) -> list[str]:
         return self._ids.get(id(fact), [])
+
+    def is_mixed(self, units: Sequence[str]) -> bool:
+        """Whether an edge is among them."""
+        return not self._all_edges.isdisjoint(units)
 
     def edges(self, fact: Fact) -> list[str]:
         return self._edges.get(id(fact), [])
@@ -225,7 +230,9 @@ class ClaimWriter:
             sets = ()
         elif not sets:  # stated only on a page past the end of the world
             return None
-        return Stated(Claim("", text, label, tuple(sets), kind=kind), entity, form)
+        of_sentences = tuple(units for units in sets if not self.evidence.is_mixed(units))
+        mixed = tuple(filter(self.evidence.is_mixed, sets))
+        return Stated(Claim("", text, label, of_sentences, kind=kind, mixed_sets=mixed), entity, form)
 
 
 def _steps(facts: Sequence[Fact]) -> tuple[tuple[str, str], ...]:

@@ -65,8 +65,8 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     `claims.SHARES` for its default and `claims` for what they are. `table_shares` weighs those of claims over tables
     (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`. Questions are those of `questions`,
     `questions_per_page` of one fact at most, and of `table_questions`; with `aggregations_per_table` also those of `table_aggregations`, so many a table, and
-    every question says its operation. That changes no other question, nor its id. With `edges_decide` a claim's evidence
-    sets name edges of graphs too, in the place of sentences that say the same; the claims stay as they are.
+    every question says its operation. That changes no other question, nor its id. With `edges_decide` claims
+    have `mixed_evidence` too: sets with edges of graphs in the place of sentences that say the same.
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
     `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is
@@ -145,4 +145,5 @@ def claim_row(stated: Stated, id: str) -> dict:
 
 def plain_row(claim: Claim, id: str) -> dict:
     return {"id": id, "claim": claim.text, "label": str(claim.label),
-            "evidence": [list(s) for s in claim.evidence_sets], "kind": claim.kind}
+            "evidence": [list(s) for s in claim.evidence_sets], "kind": claim.kind,
+            **({"mixed_evidence": [list(s) for s in claim.mixed_sets]} if claim.mixed_sets else {})}

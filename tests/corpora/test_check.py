@@ -77,13 +77,15 @@ def test_tables_and_graphs_hold_evidence_too(tmp_path):
     lines(tmp_path / "tables.jsonl", [{"id": "T", "title": "", "header": ["h"], "rows": [["c"]]}])
     lines(tmp_path / "graphs.jsonl", [{"id": "G", "subject": "s", "edges": []}])
     lines(tmp_path / "claims.dev.jsonl", [
-        {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["P_0", "T#r0c0", "T#r0", "T#c0", "T", "G"]]}])
+        {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["P_0", "T#r0c0", "T#r0", "T#c0", "T", "G"]],
+         "mixed_evidence": [["T#r0"], ["P_0", "G#e7"]]}])
     lines(tmp_path / "questions.dev.jsonl", [{"id": 1, "question": "q", "evidence": ["T#r1"]}])
     summary = check(tmp_path)
     assert summary.counts == {"claims in dev": 1, "questions in dev": 1, "pages": 1, "sentences with text": 1,
                               "tables": 1, "graphs": 1}
-    assert [problem.partition("evidence': ")[2] for problem in summary.problems] == [
-        "evidence 'T#r1' of question '1' is not in the corpus"]
+    assert [problem.partition("field ")[2] for problem in summary.problems] == [
+        "'mixed_evidence': mixed_evidence 'G#e7' of claim '1' is not in the corpus",
+        "'evidence': evidence 'T#r1' of question '1' is not in the corpus"]
 
 
 def test_operands_are_evidence_too(tmp_path):

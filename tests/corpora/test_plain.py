@@ -16,7 +16,8 @@ IDS = st.text(min_size=1, max_size=8).map(titles.page_id).filter(bool)
 TEXTS = st.text(min_size=1).map(titles.one_line).filter(bool)
 SETS = st.lists(st.lists(IDS, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
 CLAIMS = st.builds(Claim, IDS, TEXTS, st.none() | st.sampled_from(Label), SETS,
-                   st.lists(IDS, max_size=3).map(tuple), st.none() | st.text())
+                   st.lists(IDS, max_size=3).map(tuple), st.none() | st.text(),
+                   mixed_sets=SETS)
 CELLS = st.text(max_size=5).map(titles.normal_form)
 
 
@@ -55,10 +56,11 @@ def test_what_is_written_reads_back_equal(tmp_path, kind, records):
 
 def test_the_lines_themselves(tmp_path):
     plain.write_claims(tmp_path / "c", [
-        Claim("1", "c", Label.REFUTES, (("P_3", "O_0"),), kind="date", original_id=1), Claim("x", "d", None)])
+        Claim("1", "c", Label.REFUTES, (("P_3", "O_0"),), kind="date", original_id=1),
+        Claim("x", "d", None, mixed_sets=(("G#e1",),))])
     assert (tmp_path / "c").read_text() == (
         '{"id": 1, "claim": "c", "label": "REFUTES", "evidence": [["P_3", "O_0"]], "kind": "date"}\n'
-        '{"id": "x", "claim": "d", "evidence": []}\n')
+        '{"id": "x", "claim": "d", "evidence": [], "mixed_evidence": [["G#e1"]]}\n')
     plain.write_pages(tmp_path / "p", [
         Document("P", "P (q)", (Sentence("P", 0, "a"), Sentence("P", 2, "c")), ("R",))])
     assert (tmp_path / "p").read_text() == (
@@ -107,6 +109,8 @@ def test_all_texts_are_composed(tmp_path):
     ("graphs", {"id": "G", "subject": "s", "edges": [["r"]]},
      r"field 'edges\[0\]': expected \[relation, object\]"),
     ("questions", {"id": "Q", "question": ""}, "field 'question': the text is empty"),
+    ("claims", {"id": "1", "claim": "c", "mixed_evidence": [["G#e0"], []]},
+     r"field 'mixed_evidence\[1\]': an evidence set is empty"),
 ])
 def test_bad_lines_are_refused(tmp_path, kind, row, said):
     path = tmp_path / "bad.jsonl"
