@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from lisax.records import Claim, Hit, Label
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import write_run
 from lisax.sampling import examples as sampling
+from lisax.sampling.files import hashed_share
 
 DECIDED = (Label.SUPPORTS, Label.REFUTES)
 
@@ -36,9 +38,19 @@ class MixedList5(List5):
 
     @functools.cached_property
     def claims(self) -> dict[str, dict[str, Claim]]:
-        return {role: {i: dataclasses.replace(claim, evidence_sets=claim.evidence_sets + claim.mixed_sets)
-                       for i, claim in decided(claims.values()).items()}
-                for role, claims in self.claims_of_data.items()}
+        """Those of pages and, of those over tables, those that name what decides them; in an order of their ids, so that
+        any first of them are of both."""
+        found = {role: decided(dataclasses.replace(claim, evidence_sets=claim.evidence_sets + claim.mixed_sets)
+                               for claim in claims.values()) for role, claims in self.claims_of_data.items()}
+        found[TRAIN] |= self._of_tables("train")
+        if self.reported_split != "dev":
+            found[VALIDATION] |= dict(itertools.islice(self._of_tables("dev").items(), len(found[VALIDATION])))
+        return {role: dict(sorted(claims.items(), key=lambda item: hashed_share(item[0])))
+                for role, claims in found.items()}
+
+    def _of_tables(self, split: str) -> dict[str, Claim]:
+        claims = self.data.table_claims(split) if split in self.data.table_claim_splits else ()
+        return decided(dataclasses.replace(claim, evidence_sets=claim.mixed_sets) for claim in claims if claim.mixed_sets)
 
     def retrieve_candidates(self) -> None:
         roles = (TRAIN, VALIDATION)

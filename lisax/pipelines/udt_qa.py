@@ -43,7 +43,7 @@ class UdtQa(Pipeline):
     read_recipe = staticmethod(read_recipe)
     # Claims of which more need two pages than in other worlds, one of them perhaps withheld; questions of facts mostly.
     world_settings = {"shares": {"one_hop": 0.5, "two_hop": 0.2, "joint": 0.05, "compare": 0.25}, "questions_per_page": 6,
-                      "questions_per_table": 1, "edges_decide": True}
+                      "questions_per_table": 1, "mixed_evidence": True}
 
     def __init__(self, data, out, recipe, *, until: str | None = None):
         super().__init__(data, out, recipe.expanded(), until=until)

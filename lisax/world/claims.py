@@ -13,12 +13,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.records import LABELS, Claim, Label, sentence_id
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
 from lisax.world.pages import Page, capitalise
-from lisax.world.tables import edges_of
+from lisax.world.tables import WorldTable, edges_of, row_of_cell
 
 ONE_HOP, TWO_HOP, JOINT, COMPARE = "one_hop", "two_hop", "joint", "compare"
 # How often each kind is tried; about 70, 10, 10 and 10 in 100 are kept.
@@ -54,40 +54,49 @@ class Stated:
 
 
 class Evidence:
-    """Where a neighbourhood's pages and their graphs state each fact."""
+    """Where a neighbourhood's pages and their graphs state each fact; and its tables, where they are given."""
 
-    def __init__(self, place: Neighbourhood, pages: Sequence[Page], edges_decide: bool = False):
-        self._edges_decide, self._all_edges = edges_decide, set()
+    def __init__(self, place: Neighbourhood, pages: Sequence[Page], tables: Sequence[WorldTable] | None = None):
+        self._structures: dict[int, list[str]] = {}
         self._ids: dict[int, list[str]] = {}
         self._edges: dict[int, list[str]] = {}
         for page in pages:
             for fact, edge in edges_of(place, page):
                 self._edges.setdefault(id(fact), []).append(edge)
-                self._all_edges.add(edge)
+                if tables is not None:
+                    self._structures.setdefault(id(fact), []).append(edge)
             for number, (_, facts) in enumerate(page.sentences):
                 for fact in facts:
                     self._ids.setdefault(id(fact), []).append(sentence_id(page.entity.page, number))
+        for table in tables or ():
+            for fact, cells in table.cells.items():
+                self._structures.setdefault(fact, []).extend(map(row_of_cell, cells))
 
     def ids(self, fact: Fact) -> list[str]:
         return self._ids.get(id(fact), [])
 
-    def is_mixed(self, units: Sequence[str]) -> bool:
-        """Whether an edge is among them."""
-        return not self._all_edges.isdisjoint(units)
+    def told(self, fact: Fact) -> list[str]:
+        """The sentences that state a fact, and the edges and rows where tables are given."""
+        return [*self.ids(fact), *self._structures.get(id(fact), ())]
 
     def edges(self, fact: Fact) -> list[str]:
         return self._edges.get(id(fact), [])
 
     def sets(self, facts: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
-        """All minimal sets: one sentence for each fact (one sentence may state both), none containing another; with
-        `edges_decide` also one edge in the place of a sentence, where sentences state every fact."""
-        if not all(map(self.ids, facts)):
-            return ()
-        told = ([*self.ids(fact), *(self.edges(fact) if self._edges_decide else ())] for fact in facts)
-        every = {tuple(sorted(set(choice), key=choice.index)) for choice in itertools.product(*told)}
-        minimal = [s for s in every if not any(set(other) < set(s) for other in every)]
-        unique = {frozenset(s): s for s in sorted(minimal)}
-        return tuple(sorted(unique.values()))
+        """All minimal sets: one sentence for each fact (one sentence may state both), none containing another."""
+        return _minimal(map(self.ids, facts))
+
+    def mixed_sets(self, facts: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
+        """As `sets`, those with an edge or a row; none where no tables are given."""
+        sentences = {unit for fact in facts for unit in self.ids(fact)}
+        return tuple(units for units in _minimal(map(self.told, facts)) if not sentences.issuperset(units))
+
+
+def _minimal(told: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    every = {tuple(sorted(set(choice), key=choice.index)) for choice in itertools.product(*told)}
+    minimal = [s for s in every if not any(set(other) < set(s) for other in every)]
+    unique = {frozenset(s): s for s in sorted(minimal)}
+    return tuple(sorted(unique.values()))
 
 
 class ClaimWriter:
@@ -100,9 +109,9 @@ class ClaimWriter:
     """
 
     def __init__(self, geography: Geography, place: Neighbourhood, pages: Sequence[Page], rng: random.Random,
-                 shares: Mapping[str, float] = SHARES, edges_decide: bool = False):
+                 shares: Mapping[str, float] = SHARES, tables: Sequence[WorldTable] | None = None):
         self.geography, self.place, self.rng = geography, place, rng
-        self.evidence = Evidence(place, pages, edges_decide)
+        self.evidence = Evidence(place, pages, tables)
         self._shares = tuple(shares), tuple(shares.values())
         self._counts = dict.fromkeys(LABELS, 0)
 
@@ -166,9 +175,8 @@ class ClaimWriter:
             return None
         words = f"{capitalise(named)}, the {bridge.relation.noun} of {entity.mention}, " \
                 f"{self.rng.choice(fact.relation.claim).replace('{o}', text)}."
-        sets = sorted({s for f in false for s in self.evidence.sets((f,))}) if false else \
-            self.evidence.sets((bridge, fact))
-        return self._stated(entity, words, label, sets, Form(_steps((bridge, fact)), "=", (named, text)), JOINT)
+        deciding = [(f,) for f in false] or [(bridge, fact)]
+        return self._stated(entity, words, label, deciding, Form(_steps((bridge, fact)), "=", (named, text)), JOINT)
 
     def _about(self, entity: Entity, facts: Sequence[Fact], mention: str, label: Label,
                kind: str) -> Stated | None:
@@ -180,7 +188,7 @@ class ClaimWriter:
                 return None
         words = f"{capitalise(mention)} {self.rng.choice(fact.relation.claim).replace('{o}', text)}."
         form = Form(_steps(facts), "=", (text,))
-        return self._stated(entity, words, label, self.evidence.sets(facts), form, kind)
+        return self._stated(entity, words, label, [facts], form, kind)
 
     def _other_object(self, fact: Fact) -> str | None:
         """A false object, half the time the companion's own: it stands in the same pages."""
@@ -222,17 +230,19 @@ class ClaimWriter:
             holds, form = (fact.number > bound) == more, Form(_steps(pair), operator, (bound,))
         label = Label.NOT_ENOUGH_INFO if undecided else Label.SUPPORTS if holds else Label.REFUTES
         words = f"{capitalise(entity.mention)} {phrase}."
-        return self._stated(entity, words, label, self.evidence.sets(pair), form, COMPARE)
+        return self._stated(entity, words, label, [pair], form, COMPARE)
 
-    def _stated(self, entity: Entity, text: str, label: Label, sets: Sequence[tuple[str, ...]], form: Form,
+    def _stated(self, entity: Entity, text: str, label: Label, deciding: Sequence[Sequence[Fact]], form: Form,
                 kind: str) -> Stated | None:
+        """A claim that any of the `deciding` facts, taken together, decide."""
         if label == Label.NOT_ENOUGH_INFO:
-            sets = ()
-        elif not sets:  # stated only on a page past the end of the world
+            return Stated(Claim("", text, label, kind=kind), entity, form)
+        sets, mixed = ({units for facts in deciding for units in find(facts)}
+                       for find in (self.evidence.sets, self.evidence.mixed_sets))
+        if not sets:  # stated only on a page past the end of the world
             return None
-        of_sentences = tuple(units for units in sets if not self.evidence.is_mixed(units))
-        mixed = tuple(filter(self.evidence.is_mixed, sets))
-        return Stated(Claim("", text, label, of_sentences, kind=kind, mixed_sets=mixed), entity, form)
+        return Stated(Claim("", text, label, tuple(sorted(sets)), kind=kind, mixed_sets=tuple(sorted(mixed))), entity,
+                      form)
 
 
 def _steps(facts: Sequence[Fact]) -> tuple[tuple[str, str], ...]:

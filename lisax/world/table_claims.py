@@ -15,7 +15,8 @@ import dataclasses
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from lisax.records import Claim, Label
+from lisax.records import Claim, Label, row_id
+from lisax.world.claims import Evidence
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
 from lisax.world.pages import capitalise
 from lisax.world.tables import LISTS, WorldTable
@@ -34,24 +35,28 @@ COLUMN_PHRASES = {
     "guests": ("counted {o} guests", "counted", "guests"), "hotels": ("had {o} hotels", "had", "hotels"),
     "concerts": ("gave {o} concerts", "gave", "concerts"), "listeners": ("had {o} listeners", "had", "listeners"),
 }
+Sets = tuple[tuple[str, ...], ...]
 _LISTED_BY = frozenset((kind, relation) for kind, relation, _ in LISTS)
 _PLURAL = {"has": "have", "is": "are", "was": "were"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
-    """A text with a place for `{x}`, and what makes it true and false there."""
+    """A text with a place for `{x}`, and what makes it true and false there; `units`: sets of rows (and of what states
+    the same) that decide it, none where it takes the whole table."""
 
     text: str
     true: str
     false: str
+    units: Sets = ()
 
 
 class TableClaimWriter:
-    """Writes the claims of one neighbourhood's tables; `rng` is its own stream."""
+    """Writes the claims of one neighbourhood's tables; `rng` is its own stream. With `evidence` they have mixed sets."""
 
     def __init__(self, geography: Geography, place: Neighbourhood, tables: Sequence[WorldTable], rng: random.Random,
-                 shares: Mapping[str, float] = SHARES):
+                 shares: Mapping[str, float] = SHARES, evidence: Evidence | None = None):
+        self._evidence = evidence
         self._shares = tuple(shares), tuple(shares.values())
         self.geography, self.place, self.rng = geography, place, rng
         self._entities = {entity.title: entity for entity in place.entities}
@@ -77,8 +82,14 @@ class TableClaimWriter:
             if text not in written:
                 self._supported += 1 if supported else -1
                 written[text] = Claim("", text, Label.SUPPORTS if supported else Label.REFUTES, ((table.id,),),
-                                      kind=SIMPLE if kind == LOOKUP else COMPLEX)
+                                      kind=SIMPLE if kind == LOOKUP else COMPLEX, mixed_sets=pair.units)
         return list(written.values())
+
+    def _rows(self, table: WorldTable, *rows: int) -> Sets:
+        return () if self._evidence is None else (tuple(row_id(table.id, row) for row in dict.fromkeys(rows)),)
+
+    def _told(self, *facts: Fact) -> Sets:
+        return () if self._evidence is None else self._evidence.sets(facts) + self._evidence.mixed_sets(facts)
 
     # --- Series: numbers by year, all from the same draw --------------------------------------
 
@@ -89,7 +100,7 @@ class TableClaimWriter:
     def _series_lookup(self, table: WorldTable) -> Pair:
         i, j = self.rng.randrange(len(table.rows)), self.rng.randrange(1, len(table.header))
         return Pair(f"{table.owner.mention} {self._cell_phrase(table, i, j, '{x}')}", table.rows[i][j],
-                    self._other_number(table, i, j))
+                    self._other_number(table, i, j), self._rows(table, i))
 
     def _series_conjunction(self, table: WorldTable) -> Pair:
         cells = [(i, j) for i in range(len(table.rows)) for j in range(1, len(table.header))]
@@ -97,7 +108,7 @@ class TableClaimWriter:
         halves = [self._cell_phrase(table, i, j, "{x}"), self._cell_phrase(table, k, m, table.rows[k][m])]
         self.rng.shuffle(halves)
         return Pair(f"{table.owner.mention} {halves[0]} and {halves[1]}", table.rows[i][j],
-                    self._other_number(table, i, j))
+                    self._other_number(table, i, j), self._rows(table, i, k))
 
     def _series_superlative(self, table: WorldTable) -> Pair | None:
         j, verb, noun = self._compared_column(table)
@@ -118,7 +129,8 @@ class TableClaimWriter:
             return None
         more = numbers[first] > numbers[second]
         return Pair(f"{table.owner.mention} {verb} {{x}} {noun} in {table.rows[first][0]} than in "
-                    f"{table.rows[second][0]}", self._word(more, noun, "more"), self._word(not more, noun, "more"))
+                    f"{table.rows[second][0]}", self._word(more, noun, "more"), self._word(not more, noun, "more"),
+                    self._rows(table, first, second))
 
     def _series_count(self, table: WorldTable) -> Pair:
         j, verb, noun = self._compared_column(table)
@@ -169,7 +181,8 @@ class TableClaimWriter:
         if not facts:
             return None
         fact = self.rng.choice(facts)
-        return Pair(f"{fact.subject.mention} {self._phrase(fact, '{x}')}", fact.text, self._other_object(fact))
+        return Pair(f"{fact.subject.mention} {self._phrase(fact, '{x}')}", fact.text, self._other_object(fact),
+                    self._told(fact))
 
     def _list_conjunction(self, table: WorldTable) -> Pair | None:
         rows = [facts for facts in self._own_facts(table) if len(facts) > 1]
@@ -178,7 +191,8 @@ class TableClaimWriter:
         asked, other = self.rng.sample(self.rng.choice(rows), 2)
         halves = [self._phrase(asked, "{x}"), self._phrase(other, other.text)]
         self.rng.shuffle(halves)
-        return Pair(f"{asked.subject.mention} {halves[0]} and {halves[1]}", asked.text, self._other_object(asked))
+        return Pair(f"{asked.subject.mention} {halves[0]} and {halves[1]}", asked.text, self._other_object(asked),
+                    self._told(asked, other))
 
     def _list_superlative(self, table: WorldTable) -> Pair | None:
         facts = self._compared_facts(table)
@@ -199,7 +213,7 @@ class TableClaimWriter:
         relation = first.relation
         more, less = (phrase.replace("{o}", second.subject.mention) for phrase in (relation.more, relation.less))
         phrases = (more, less) if first.number > second.number else (less, more)
-        return Pair(f"{first.subject.mention} {{x}}", *phrases)
+        return Pair(f"{first.subject.mention} {{x}}", *phrases, self._told(first, second))
 
     def _list_count(self, table: WorldTable) -> Pair:
         facts = self._compared_facts(table)

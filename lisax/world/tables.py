@@ -11,7 +11,7 @@ import dataclasses
 import random
 from collections.abc import Iterator, Sequence
 
-from lisax.records import edge_id
+from lisax.records import edge_id, row_id, split_cell_id
 from lisax.world.facts import FAMILIES, Entity, Fact, Neighbourhood, format_number
 from lisax.world.pages import Page
 from lisax.world.phrases import WORK_ERA
@@ -117,6 +117,11 @@ def _series(owner: Entity, series: Series, rng: random.Random) -> WorldTable:
     header = ["year", *(name for name, *_ in series.columns)]
     return WorldTable(f"{owner.page}:{series.caption.lower()}", owner, header, rows,
                       f"{series.caption} of {owner.title}", {}, series)
+
+
+def row_of_cell(cell: str) -> str:
+    table, row, _ = split_cell_id(cell)
+    return row_id(table, row)
 
 
 def edges_of(place: Neighbourhood, page: Page) -> Iterator[tuple[Fact, str]]:

@@ -58,15 +58,16 @@ def split_of(index: int, seed: int) -> str:
 def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page: int = 3,
           shares: Mapping[str, float] = SHARES, table_shares: Mapping[str, float] = TABLE_SHARES,
           questions_per_page: int = 1, questions_per_table: int = QUESTIONS_PER_TABLE,
-          aggregations_per_table: int = 0, edges_decide: bool = False) -> dict:
+          aggregations_per_table: int = 0, mixed_evidence: bool = False) -> dict:
     """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
 
     `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
     `claims.SHARES` for its default and `claims` for what they are. `table_shares` weighs those of claims over tables
     (`lookup`, `superlative`, `count`, `compare`, `conjunction`); see `table_claims`. Questions are those of `questions`,
     `questions_per_page` of one fact at most, and of `table_questions`; with `aggregations_per_table` also those of `table_aggregations`, so many a table, and
-    every question says its operation. That changes no other question, nor its id. With `edges_decide` claims
-    have `mixed_evidence` too: sets with edges of graphs in the place of sentences that say the same.
+    every question says its operation. That changes no other question, nor its id. With
+    `mixed_evidence` claims have that too: sets with edges and rows that say what sentences say, or what a table's claim
+    is decided by (but for superlatives and counts, which take the whole table).
 
     Files: `pages`, `tables`, `graphs`, `claims.{train,dev,test}`, `questions.{train,dev,test}` and
     `table_claims.{train,dev,test}`, all `.jsonl`, each replaced only when all of them are complete; what is
@@ -94,14 +95,14 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
             counts[name] += 1
 
         for geography, place, written in neighbourhoods(pages, seed):
-            claims = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"), shares,
-                                 edges_decide)
             tables = tables_of(place, written, geography.rng(place.number, "tables"))
+            claims = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"), shares,
+                                 tables if mixed_evidence else None)
             for table in tables:
                 put("tables", table.row())
             question_rng = geography.rng(place.number, "questions")
             table_claims = TableClaimWriter(geography, place, tables, geography.rng(place.number, "table claims"),
-                                            table_shares)
+                                            table_shares, claims.evidence if mixed_evidence else None)
             table_questions = TableQuestionWriter(place, tables, claims.evidence,
                                                   geography.rng(place.number, "table questions"))
             aggregations = TableAggregationWriter(place, geography.rng(place.number, "table aggregations"))
@@ -129,7 +130,7 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
         if not counts[name]:  # in a world of a few pages; readers refuse an empty file
             (folder / f"{name}.jsonl").unlink()
     summary = {"name": "world", "version": VERSION, "seed": seed, **sizes, "shares": dict(shares),
-               "table_shares": dict(table_shares), "edges_decide": edges_decide, "counts": counts, "labels": labels}
+               "table_shares": dict(table_shares), "mixed_evidence": mixed_evidence, "counts": counts, "labels": labels}
     write_json(folder / "world.json", summary)
     return summary
 

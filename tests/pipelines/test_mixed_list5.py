@@ -19,7 +19,7 @@ from lisax.sampling import examples
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mixed")
-    world.write(folder / "world", 150, edges_decide=True)
+    world.write(folder / "world", 150, mixed_evidence=True)
     recipe = QuestionRecipe(train={"reader": "experiments/udt_qa/span_reader_micro.gin"}, method="bm25", passages=5,
                             withheld_pages=0.4, claims="experiments/list5/demo.gin", indexes=("text", "raw"),
                             learned_from=("text", "raw"))
@@ -37,14 +37,17 @@ def test_edges_are_evidence_and_what_is_withheld_is_not(run, tmp_path, monkeypat
     pipeline.retrieve_candidates()
     pipeline.train_rankers()
     made = list(examples.read(pipeline.examples_file("rank", TRAIN)))
-    claims = {claim.id: claim for claim in run.data.claims("train")}
+    over_tables = {claim.id: claim for claim in run.data.table_claims("train")}
+    claims = {claim.id: claim for claim in run.data.claims("train")} | over_tables
     relevant = {(example.claim_id, passage) for example in made if example.label for passage in example.sentences}
     for claim_id, passage in relevant:
         sets = claims[claim_id].evidence_sets + claims[claim_id].mixed_sets
         assert any(passage.id in units for units in sets)
         assert run.is_structure(passage.id) or run.is_kept(passage.id.rpartition("_")[0])
-    edges = [passage for _, passage in relevant if run.is_structure(passage.id)]
-    assert edges and all(", " in passage.text and passage.title for passage in edges) and len(edges) < len(relevant)
+    parts = [passage for _, passage in relevant if run.is_structure(passage.id)]
+    assert all(", " in passage.text and passage.title for passage in parts)
+    assert {"#e" in passage.id for passage in parts} == {True, False} and len(parts) < len(relevant)
+    assert not over_tables.keys().isdisjoint(i for i, _ in relevant) and dict(relevant).keys() - over_tables.keys()
     assert {claims[example.claim_id].label for example in made} == {Label.SUPPORTS, Label.REFUTES}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import json
 import math
 import re
@@ -91,6 +92,26 @@ def test_an_oracle_agrees_on_series(claims, tables):
         assert (claim.kind == "simple") == bool(kind == "one" and LOOKUP.fullmatch(claim.text))
         seen[claim.kind, claim.label] += 1
     assert len(seen) == 4 and min(seen.values()) > 50
+
+
+def test_rows_that_a_claim_names_decide_it_and_change_no_claim(dataset, tables, tmp_path):
+    lisax.world.write(tmp_path, 2500, seed=5, claims_per_page=1, mixed_evidence=True)
+    mixed = open_folder(tmp_path)
+    decided = 0
+    for split in ("train", "dev", "test"):
+        for plain, claim in zip(dataset.table_claims(split), mixed.table_claims(split), strict=True):
+            assert dataclasses.replace(claim, mixed_sets=()) == plain
+            table = tables[claim.evidence_sets[0][0]]
+            if (truth := series_truth(claim.text, table)) is not None and claim.mixed_sets:
+                ((*units,),) = claim.mixed_sets
+                rows = {f"{table.id}#r{i}": row for i, row in enumerate(table.rows)}
+                alone = dataclasses.replace(table, rows=tuple(rows[unit] for unit in units))
+                assert series_truth(claim.text, alone) == truth
+                decided += 1
+            elif truth is None and claim.mixed_sets:
+                units = {unit for of in claim.mixed_sets for unit in of}
+                assert any(unit.startswith(f"{table.id}#r") for unit in units)
+    assert decided > 50
 
 
 def test_an_oracle_agrees_on_lists(claims, tables):

@@ -12,7 +12,7 @@ from lisax.records import LABELS, Label
 from lisax.world.claims import COMPARE, JOINT, ONE_HOP, TWO_HOP, ClaimWriter
 from lisax.world.facts import KINDS, SIZE
 from lisax.world.phrases import PROFESSIONS, RELATIONS
-from lisax.world.tables import edges_of
+from lisax.world.tables import edges_of, tables_of
 from lisax.world.writing import neighbourhoods
 
 PAGES = 500  # the last neighbourhood is cut
@@ -82,22 +82,34 @@ def test_oracle_agrees(world):
         assert (decide(claim.form, everything) or Label.NOT_ENOUGH_INFO) == claim.claim.label
 
 
-def test_edges_stand_in_for_sentences_and_change_no_claim():
-    with_edges = 0
+def test_edges_and_rows_stand_in_for_sentences_and_change_no_claim():
+    rows, alone = 0, 0
     for geography, place, pages in neighbourhoods(150, seed=3):
-        known = {edge: (fact.subject.title, fact.relation.name, fact.text, fact.number, fact.target and fact.target.title)
-                 for page in pages for fact, edge in edges_of(place, page)}
-        writers = [ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"), edges_decide=edges)
-                   for edges in (False, True)]
+        tables = tables_of(place, pages, geography.rng(place.number, "tables"))
+        known = collections.defaultdict(list)
+        for facts in place.facts:
+            for fact in facts.values():
+                stated = (fact.subject.title, fact.relation.name, fact.text, fact.number, fact.target and fact.target.title)
+                for table in tables:
+                    for cell in table.cells.get(id(fact), ()):
+                        known[cell.rpartition("c")[0]].append(stated)
+        for page in pages:
+            for fact, edge in edges_of(place, page):
+                known[edge].append((fact.subject.title, fact.relation.name, fact.text, fact.number,
+                                    fact.target and fact.target.title))
+        writers = [ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"), tables=given)
+                   for given in (None, tables)]
         for page in pages:
             for plain, more in zip(*(writer.claims(page.entity, 6) for writer in writers), strict=True):
                 assert dataclasses.replace(more.claim, mixed_sets=()) == plain.claim
                 assert all(not known.keys().isdisjoint(s) for s in more.claim.mixed_sets)
-                of_edges = [s for s in more.claim.mixed_sets if known.keys() >= set(s)]
-                assert all(decide(more.form, [known[edge] for edge in s]) is more.claim.label for s in of_edges)
-                assert bool(of_edges) == bool(more.claim.evidence_sets)
-                with_edges += len(of_edges)
-    assert with_edges > 400
+                of_structures = [s for s in more.claim.mixed_sets if known.keys() >= set(s)]
+                assert all(decide(more.form, [stated for unit in s for stated in known[unit]]) is more.claim.label
+                           for s in of_structures)
+                assert bool(of_structures) == bool(more.claim.evidence_sets)
+                rows += sum("#r" in unit for s in of_structures for unit in s)
+                alone += len(of_structures)
+    assert alone > 400 and rows > 100
 
 
 def test_facts_never_disagree(world):
