@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import itertools
 import json
 import re
@@ -36,7 +37,8 @@ _UNWANTED = re.compile(r"[^\w .()-]+")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Corpus:
-    """`id` names it in addresses and files. `components` are its index's; `notes` what was odd about an upload."""
+    """`id` names it in addresses and files. `components` are its index's; `notes` what was odd about an upload, `digest`
+    that of what was uploaded."""
 
     id: str
     name: str
@@ -44,6 +46,7 @@ class Corpus:
     components: frozenset[str]
     uploaded: bool = False
     notes: tuple[str, ...] = ()
+    digest: str | None = None
 
     @property
     def has_table_texts(self) -> bool:
@@ -102,11 +105,16 @@ class Library:
         return self._corpora.get(corpus_id)
 
     def add(self, name: str, files: Sequence[tuple[str, bytes]]) -> Corpus:
-        """A corpus of the tables in uploaded files (name, content); all of them or, with a `LisaxError`, none."""
+        """A corpus of the tables in uploaded files (name, content); all of them or, with a `LisaxError`, none.
+
+        The same files under the same name are the corpus that they made before: a form is easily sent twice."""
         from lisax.retrieval import table_text, tables
 
         name = titles.one_line(name)[:self.limits.name_characters] or "Uploaded tables"
         with self._lock, tempfile.TemporaryDirectory(prefix=".upload-", dir=self.folder) as scratch:
+            digest = _digest(name, files)
+            if (same := next((corpus for corpus in self if corpus.digest == digest), None)) is not None:
+                return same
             if sum(corpus.uploaded for corpus in self) >= self.limits.corpora:
                 raise LisaxError(f"There are {self.limits.corpora} uploaded corpora already: remove one first.")
             made = Path(scratch) / "corpus"
@@ -130,7 +138,7 @@ class Library:
             table_text.build_index(found, made / "index")
             tables.build_index(found, made / "index", tables.Strategy.ENTITY_CHAR_23)
             notes = [_with_names(note, names) for note in watch.warnings]
-            write_json(made / CARD, {"name": name, "tables": len(found), "notes": notes})
+            write_json(made / CARD, {"name": name, "tables": len(found), "notes": notes, "digest": digest})
             corpus_id = _free_id(f"{_slug(name)}-{secrets.token_hex(3)}", self._corpora)
             made.rename(self.folder / corpus_id)
             corpus = _uploaded(self.folder / corpus_id)
@@ -204,9 +212,14 @@ def _uploaded(folder: Path) -> Corpus:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
         components = frozenset(read_components(folder / "index"))
         return Corpus(folder.name, str(card["name"]), folder / "index", components, uploaded=True,
-                      notes=tuple(map(str, card["notes"])))
+                      notes=tuple(map(str, card["notes"])), digest=card.get("digest"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the uploaded corpus is damaged ({error}); remove its folder", path=folder) from None
+
+
+def _digest(name: str, files: Iterable[tuple[str, bytes]]) -> str:
+    parts = [name, *(f"{file} {hashlib.sha256(content).hexdigest()}" for file, content in files)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _shown_name(file: str, most: int) -> str:

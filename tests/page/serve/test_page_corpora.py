@@ -59,6 +59,15 @@ def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made
     assert browser.fill("/corpora/index/remove").status_code == 400
 
 
+def test_a_form_that_is_sent_twice_makes_one_corpus(browser, page):
+    before = len(list(page.library))
+    for name, content in (("A", b"n,m\n1,2\n"), ("A", b"n,m\n1,2\n"), ("A", b"n,m\n1,3\n"), ("B", b"n,m\n1,2\n")):
+        assert browser.fill("/corpora", name=name, files=[("files", ("t.csv", content))]).status_code < 400
+    assert len(list(page.library)) == before + 3
+    for corpus in list(page.library)[before:]:
+        browser.fill(f"/corpora/{corpus.id}/remove")
+
+
 def test_a_corpus_that_something_was_said_of_is_not_removed_by_a_slip(browser, page):
     browser.fill("/corpora", name="Lakes", files=[("files", ("lakes.csv", b"lake,depth\nMira,40\n"))])
     corpus = list(page.library)[-1].id
