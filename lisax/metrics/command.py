@@ -98,9 +98,10 @@ def _ranking(args: argparse.Namespace) -> dict:
     gold = read_qrels(args.qrels) if args.qrels else read_gold(args.gold)
     run = read_run(args.run)
     _check_queries(run, gold, args.run, args.qrels or args.gold)
-    measure = ranking.trec_measures if args.qrels else ranking.sentence_selection
     with _naming(args.qrels or args.gold):
-        return {"ranking": measure(gold, run)}
+        if args.qrels:  # LisT5's measures and CLTR's
+            return {"ranking": ranking.trec_measures(gold, run) | ranking.table_measures(gold, run)}
+        return {"ranking": ranking.sentence_selection(gold, run)}
 
 
 def _tables(args: argparse.Namespace) -> dict:

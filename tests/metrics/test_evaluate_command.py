@@ -62,6 +62,7 @@ def test_ranking(files, capsys):
     evaluate("ranking", "--qrels", files("qrels", "7 0 A_0 1", "7 0 B_4 1"), "--run", run, "--json")
     figures = json.loads(capsys.readouterr().out)["ranking"]
     assert figures["recall@1"] == 0.5 and figures["precision@5"] == pytest.approx(0.4)
+    assert figures["success@1"] == 1 and figures["ndcg@5"] == figures["ndcg@20"] == pytest.approx(0.9197, abs=1e-4)
 
 
 def test_troubles_name_the_file(files):
