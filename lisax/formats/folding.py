@@ -26,4 +26,7 @@ def _folded(character: str) -> str:
     if parts[0].isascii() and parts[0].isalnum():
         return "".join("/" if part == "⁄" else part for part in parts if not unicodedata.combining(part)).lower()
     # A mark on its own, left by lower() or by text that is not composed.
-    return "" if unicodedata.category(character) == "Mn" and "COMBINING" in unicodedata.name(character, "") else character
+    if unicodedata.category(character) == "Mn" and "COMBINING" in unicodedata.name(character, ""):
+        return ""
+    plain = character.upper().lower()  # the micro sign's capital is that of a mu, a final sigma's that of a sigma
+    return plain if len(plain) == 1 else character
