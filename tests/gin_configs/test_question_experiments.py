@@ -48,5 +48,5 @@ def test_a_users_data_is_used_whole():
     """What the world's recipe withholds and leaves out is the world's."""
     recipe, world = (read_recipe([FOLDER / f"{name}.gin"]) for name in ("scratch", "world"))
     assert (recipe.withheld_pages, recipe.report_claims, recipe.checked_claims) == (0.0, None, None)
-    assert (world.withheld_pages, world.report_claims, world.checked_claims) == (0.3, 1000, 1500)
+    assert (world.withheld_pages, world.report_claims, world.checked_claims) == (0.3, 1000, 2500)
     assert world.train == recipe.train and world.passages == recipe.passages
