@@ -118,8 +118,8 @@ def _open(path: Path) -> tuple[str, Model]:
 class Engine:
     """`ask(corpus, kind, text)` is the heavy part and for one thread; looking up tables and sentences is for any."""
 
-    def __init__(self, models: Models, depths: Depths = Depths(), aggregate: str = "any"):
-        self.models, self.depths, self.aggregate = models, depths, aggregate
+    def __init__(self, models: Models, depths: Depths = Depths(), aggregate: str = "any", temporal: bool = False):
+        self.models, self.depths, self.aggregate, self.temporal = models, depths, aggregate, temporal
         self._opened: dict[tuple[str, str], Any] = {}
 
     def check(self, corpora: Iterable[Corpus]) -> None:
@@ -252,6 +252,8 @@ class Engine:
                                        spot=default_spotter(getattr(evidence.index, "titles", None)).spot)
         (verdict,) = inference.verify(self.models[LABELLER], [claim], {claim.id: hits}, evidence.lookup,
                                       aggregate=self.aggregate)
+        if self.temporal:
+            (verdict,) = inference.judge_dates([verdict], {claim.id: claim}, evidence.lookup)
         row = _verdict(source, verdict, [hit.id for hit in hits])
         return row if ranker is not None else row | {"scores": []}  # ranks of retrieval are no probabilities
 
@@ -331,4 +333,5 @@ class Engine:
 
 def _verdict(source: str, verdict, candidates: list[str]) -> dict[str, Any]:
     return {"source": source, "label": str(verdict.label), "probabilities": list(verdict.probabilities),
-            "evidence": list(verdict.evidence), "scores": list(verdict.evidence_scores), "candidates": candidates}
+            "evidence": list(verdict.evidence), "scores": list(verdict.evidence_scores), "candidates": candidates,
+            **({"temporal": verdict.temporal} if verdict.temporal else {})}

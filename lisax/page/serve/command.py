@@ -41,6 +41,8 @@ def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", type=int, default=5, help="tables or answers shown (default: 5)")
     parser.add_argument("--aggregate", choices=["max", "sum", "first", "any"], default="any",
                         help="how a pointwise labeller's labels of single sentences become one (default: any)")
+    parser.add_argument("--temporal", action="store_true", help="let the dates of a claim and its evidence decide where "
+                        "they can, as `lisax verify --temporal` does; the page says which did")
 
 
 def serve_main(args: argparse.Namespace) -> int:
@@ -118,7 +120,8 @@ def open_page(args: argparse.Namespace, port: int, token: str | None) -> Page:
     from lisax.page.serve.training import Training
 
     library = Library(args.index, args.state / "corpora", LIMITS)
-    engine = Engine(Models.open(args.bundle), Depths(pool=args.pool, keep=args.keep), args.aggregate)
+    engine = Engine(Models.open(args.bundle), Depths(pool=args.pool, keep=args.keep), args.aggregate,
+                    args.temporal)
     engine.check(library)
     return Page(engine, library, Store(args.state, LIMITS.answers_kept), Training(args.state / "training"),
                 Rules(_secret(args.state), port, token, frozenset(name.lower() for name in args.name), LIMITS))

@@ -81,7 +81,8 @@ class Evidence:
 @dataclasses.dataclass(frozen=True, slots=True)
 class VerdictShown:
     """`evidence` has the strongest first where it has scores, and is as retrieved where not. `changed`: how much of it
-    is left out, as the corpus no longer has it as it was."""
+    is left out, as the corpus no longer has it as it was. `dates`: why dates decided it, and `verifier` what the
+    verifier's label was; both are None where they did not."""
 
     source: str
     label: Label
@@ -89,6 +90,8 @@ class VerdictShown:
     evidence: list[Evidence]
     changed: int
     said: Feedback | None
+    dates: str | None = None
+    verifier: Label | None = None
 
     @property
     def is_scored(self) -> bool:
@@ -182,11 +185,12 @@ def is_as_it_was(said: Feedback, corpus: Corpus, engine: Engine) -> bool:
 def verdicts(answer: Answer, corpus: Corpus, engine: Engine, said: list[Feedback]) -> list[VerdictShown]:
     shown = []
     for row in answer.result["verdicts"]:
-        evidence = _evidence(row, corpus, engine)
+        evidence, dates = _evidence(row, corpus, engine), row.get("temporal") or {}
         shown.append(VerdictShown(
             row["source"], Label(row["label"]), list(zip(LABELS, row["probabilities"])), evidence,
             len(row["evidence"]) - len(evidence),
-            next((one for one in said if one.kind == "verdict" and one.unit == row["source"]), None)))
+            next((one for one in said if one.kind == "verdict" and one.unit == row["source"]), None),
+            dates.get("reason"), Label(dates["verifier_label"]) if dates else None))
     return shown
 
 

@@ -24,8 +24,8 @@ from lisax.pipelines import inference
 from lisax.pipelines.mixed_evidence import MixedEvidence
 from lisax.pipelines.reader import Reader
 from lisax.pipelines.retriever import Retriever, retrieve
-from lisax.records import Claim, LisaxError
-from lisax.retrieval import mixed
+from lisax.records import Claim, Graph, LisaxError
+from lisax.retrieval import mixed, passages
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
@@ -92,6 +92,20 @@ def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(bro
     assert "By text, tables and graphs:" in found and len(row["evidence"]) == 5
     assert all(place(unit) in found and evidence.lookup(unit).text in found for unit in row["evidence"])
     assert {place(unit).partition(":")[0] for unit in row["evidence"]} == {"text", "table (raw)", "graph (raw)"}
+
+
+def test_dates_decide_where_they_can_and_the_page_says_so(made, tmp_path):
+    graph = Graph("Tarn:graph", "Tarn", (("founded", "1850"), ("river", "Orm")))
+    mixed.build_index({Source.GRAPH: passages.of_graph(graph)}, tmp_path / "index")
+    page = open_page(tmp_path / "state", tmp_path / "index", Models({role: made[role] for role in (RANKER, LABELLER)}))
+    for temporal in (True, False):
+        page.engine.temporal = temporal
+        found = words(shown(Browser(page).ask("Tarn was founded in 1900.", "claim")))
+        (row,) = page.store.last_answers(1)[0].result["verdicts"]
+        said = f"By dates: {row['temporal']['reason']}. The verifier alone:" if temporal else "By dates:"
+        assert (said in found) is temporal and ("temporal" in row) is temporal
+        assert not temporal or row["label"] == row["temporal"]["label"] == "REFUTES"
+    page.close()
 
 
 def test_what_is_said_of_such_a_verdict_is_kept_and_can_be_trained_on(browser, page, tmp_path):
