@@ -27,7 +27,8 @@ class Ruling:
     @property
     def reason(self) -> str:
         found = " and ".join(f"'{fact.predicate} … {fact.words}' ({fact.days})" for fact in self.facts)
-        return f"the evidence's {found} {'fits' if self.label is Label.SUPPORTS else 'contradicts'} " \
+        one = "s" if len(self.facts) == 1 else ""
+        return f"the evidence's {found} {'fit' if self.label is Label.SUPPORTS else 'contradict'}{one} " \
                f"the claim's '{self.predicate} … {self.words}' ({self.days})"
 
     def row(self) -> dict[str, Any]:

@@ -54,6 +54,13 @@ def test_edges_decide_as_sentences_do(claim, label, raw):
     assert (ruling and ruling.label) == label
 
 
+def test_the_reason_names_both_dates():
+    said = judge("Ada Brook was born after Ida Moe.", [edge("Ada Brook", "birth year", "1884"),
+                                                       edge("Ida Moe", "birth year", "1890", raw=True)]).reason
+    assert said == ("the evidence's 'birth … 1884' (1884) and 'birth … 1890' (1890) contradict the claim's "
+                    "'born … after Ida Moe' (1 January 1891 or later)")
+
+
 def test_an_edge_and_a_sentence_that_disagree_decide_nothing():
     said = Passage("Ada_Brook_0", "Ada Brook", "Ada Brook was born in 1885.")
     assert judge("Ada Brook was born in 1884.", [edge("Ada Brook", "birth year", "1884"), said]) is None
