@@ -18,7 +18,7 @@ from lisax.pipelines.question_recipe import QuestionRecipe
 from lisax.pipelines.stages import Stopped
 from lisax.pipelines.udt_qa import UdtQa
 from lisax.pipelines.udt_qa_report import _claims_table
-from lisax.records import Claim, DataError, Label, LisaxError, Table
+from lisax.records import Claim, DataError, Label, LisaxError, Table, Verdict
 
 
 class Words:
@@ -112,6 +112,16 @@ def test_claims_are_checked_against_every_index(run, monkeypatch):
     with pytest.raises(Stopped):
         run.stages.until = "claims.text.raw"
         run.claim_checks.run()  # done before, up to the stage asked for
+
+
+def test_accuracy_is_told_before_and_after_dates():
+    claims = [Claim(i, "c", Label.SUPPORTS) for i in "abc"]
+    verdicts = {"a": Verdict("a", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"}),
+                "b": Verdict("b", Label.REFUTES, (0.0, 1.0, 0.0), (), (), {"verifier_label": "SUPPORTS"}),
+                "c": Verdict("c", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"})}
+    found = mixed_claims._accuracy(claims, verdicts)
+    assert found == {"accuracy": pytest.approx(1 / 3), "accuracy_with_dates": pytest.approx(2 / 3), "claims": 3}
+    assert mixed_claims._accuracy(claims[:1], {"a": Verdict("a", Label.SUPPORTS, (1.0, 0.0, 0.0))})["accuracy"] == 1
 
 
 def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path, monkeypatch):
