@@ -24,8 +24,8 @@ from lisax.formats.vocabulary import REQUIRED_WORDS
 from lisax.pipelines import fusion, pool_scores
 from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.pipelines.cltr_aggregation import AGGREGATING, STAGE, AggregationStages
-from lisax.pipelines.cltr_recipe import AGGREGATION, COLUMNS, PARTS, ROWS, read_recipe
-from lisax.pipelines.pool_scores import PoolScores
+from lisax.pipelines.cltr_recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, read_recipe
+from lisax.pipelines.pool_scores import PoolScores, ScoredTable
 from lisax.pipelines.stages import counting, say
 from lisax.pipelines.table_answers import TableAnswerer, TableScores
 from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Table, is_cell, split_cell_id
@@ -34,6 +34,7 @@ from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.retrieval.table_store import TableStore
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling import files, part_examples, part_negatives
+from lisax.sampling.own_questions import own_questions
 
 TRAIN_SPLITS = ("train", "e2e_train")
 REPORT_SPLITS = ("e2e_test", "e2e_dev", "test", "dev")  # the first that there is
@@ -44,7 +45,8 @@ NO_CELL = "questions whose answer is no cell of a table"
 NO_TABLE = "questions about tables that the corpus does not have"
 ROWS_OF_A_TABLE = 50  # that a vocabulary is trained on
 CELLS, TABLES = "cells", "tables"
-TASKS = {PARTS: "cltr_parts", ROWS: "cltr_rows", COLUMNS: "cltr_columns", AGGREGATION: "cltr_aggregation"}
+TASKS = {PARTS: "cltr_parts", ROWS: "cltr_rows", COLUMNS: "cltr_columns", AGGREGATION: "cltr_aggregation",
+         OWN: "cltr_parts"}
 
 
 def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) -> dict[str, Question]:
@@ -87,7 +89,8 @@ class Cltr(Pipeline):
         names = ["index", "retrieve"]
         if recipe.train:
             names += ["world", "vocabulary", "warm_up"] if recipe.warm_up else ["vocabulary"]
-            names += ["examples", *(f"train.{model}" for model in recipe.train)]
+            names += ["own", "train.own"] if OWN in recipe.train else []
+            names += ["examples", *(f"train.{model}" for model in recipe.train if model != OWN)]
         if recipe.scorers:
             names += [f"rerank.{role}" for role in self.scored_roles] + ["answer"]
         if recipe.aggregates:
@@ -212,6 +215,24 @@ class Cltr(Pipeline):
     def answerer(self) -> TableAnswerer:
         return TableAnswerer.open(self.index_folder, *(self.model_dir(model) for model in self.recipe.scorers))
 
+    @functools.cached_property
+    def fusion_weights(self) -> np.ndarray:
+        """Of best cells beside BM25, fitted on held-out questions."""
+        held = _by_query(pool_scores.table_run(self.scores(VALIDATION), MAX))
+        return fusion.fit(self.claims[VALIDATION].values(), held, read_run(self.run_file(BM25, VALIDATION)))
+
+    def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
+        """`pool_scores.pruning_curve` by the order that is kept: best cells', and theirs with BM25."""
+        def fused(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
+            cells, lexical = ([Hit("", table.id, 0, getattr(table, name)) for table in tables]
+                              for name in (of, "retrieval"))
+            return fusion.features(cells, lexical) @ self.fusion_weights
+
+        found = {MAX: pool_scores.pruning_curve(self.scores(), limits)}
+        if FUSED in self.orders:
+            found[FUSED] = pool_scores.pruning_curve(self.scores(), limits, worth=fused)
+        return found
+
     def shown(self, pool: PoolScores) -> list[TableScores]:
         """The first tables of a question by their best cells."""
         return [TableScores(self.lookup(table), retrieval, np.array(rows, np.float32), np.array(columns, np.float32))
@@ -241,9 +262,11 @@ class Cltr(Pipeline):
             self.write_world()
             self.build_vocabulary()
             self.warm_up()
+            self.learn_own_tables()
             self.write_examples()
             for model in self.recipe.train:
-                self._train(model)
+                if model != OWN:
+                    self._train(model)
 
     def build_index(self) -> None:
         recipe, folder = self.recipe, self.index_folder
@@ -260,7 +283,8 @@ class Cltr(Pipeline):
         """Section 4.2: the pool of every question, and what is right."""
         recipe = self.recipe
         roles = [role for role in ROLES if role == REPORT or (role in self.scored_roles)
-                 or (recipe.train and recipe.negative_tables)] + self.aggregation.retrieved_roles
+                 or (recipe.train and self._negatives)]
+        roles += self.aggregation.retrieved_roles
 
         def work() -> None:
             index = table_text.open_index(self.index_folder)
@@ -301,28 +325,65 @@ class Cltr(Pipeline):
         for question in questions:
             yield question.text
 
+    def learn_own_tables(self) -> None:
+        """A model that others may start from, on questions made of the tables themselves."""
+        recipe, folder = self.recipe, self.out / OWN
+        if OWN not in recipe.train:
+            return
+
+        def work() -> None:
+            asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
+            found: dict[str, list[str]] = {}
+            for hit in table_text.retrieve(table_text.open_index(self.index_folder).search, asked, part_negatives.WINDOW):
+                found.setdefault(hit.query_id, []).append(hit.id)
+            held = int(recipe.validation_share * len(asked)) or 1
+            self._write_parts(folder, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
+
+        self.stages.run(OWN, work, outputs=[*self._part_files(folder).values()], after=["index"],
+                        settings={"tables": [recipe.negative_tables, recipe.negative_columns, recipe.negative_parts],
+                                  "questions": recipe.own_questions, "share": recipe.validation_share,
+                                  "seed": recipe.seed})
+        self._train(OWN)
+
     def write_examples(self) -> None:
         """Every row and every column of the gold tables, and of retrieved ones where the recipe says so."""
         recipe = self.recipe
-        outputs = {(kind, role): self.out / "examples" / part_examples.file_name(kind, role)
-                   for kind in PartKind for role in (TRAIN, VALIDATION)}
         headers = self.aggregation.example_files.values()
 
         def work() -> None:
             self.aggregation.write_examples()
-            for (kind, role), path in outputs.items():
-                negatives = recipe.negative_tables if kind is PartKind.ROW else 0
-                run = self._pools(role) if negatives else {}
-                questions = [(question, [hit.id for hit in run.get(question.id, ())])
-                             for question in self.learned(role)]
-                count = part_examples.write(path, part_negatives.examples(
-                    questions, kind, self.lookup, gold_tables=recipe.gold_tables, negative_tables=negatives,
-                    negative_parts=recipe.negative_parts, seed=recipe.seed))
-                say(f"  {count:,} {kind}s for {role}")
+            roles = (TRAIN, VALIDATION)
+            pools = {query: [hit.id for hit in hits] for role in roles
+                     for query, hits in (self._pools(role) if self._negatives else {}).items()}
+            self._write_parts(self.out, {role: self.learned(role) for role in roles}, pools)
 
-        self.stages.run("examples", work, outputs=[*outputs.values(), *headers], after=["retrieve"],
-                        settings={"tables": [recipe.gold_tables, recipe.negative_tables, recipe.negative_parts],
-                                  "seed": recipe.seed, **({"headers": True} if headers else {})})
+        settings = {"tables": [recipe.gold_tables, recipe.negative_tables, recipe.negative_parts], "seed": recipe.seed,
+                    **({"columns": recipe.negative_columns} if recipe.negative_columns else {}),
+                    **({"headers": True} if headers else {})}
+        self.stages.run("examples", work, outputs=[*self._part_files(self.out).values(), *headers], after=["retrieve"],
+                        settings=settings)
+
+    @property
+    def _negatives(self) -> dict[PartKind, int]:
+        """Retrieved tables that teach what is wrong, by what they teach of; empty: none."""
+        found = {PartKind.ROW: self.recipe.negative_tables, PartKind.COLUMN: self.recipe.negative_columns}
+        return found if any(found.values()) else {}
+
+    @staticmethod
+    def _part_files(folder: Path) -> dict[tuple[PartKind, str], Path]:
+        return {(kind, role): folder / "examples" / part_examples.file_name(kind, role)
+                for kind in PartKind for role in (TRAIN, VALIDATION)}
+
+    def _write_parts(self, folder: Path, questions: Mapping[str, Sequence[Question]],
+                     pools: Mapping[str, Sequence[str]]) -> None:
+        """The rows and columns that questions by role teach; `pools` are the tables that are retrieved for them."""
+        recipe = self.recipe
+        for (kind, role), path in self._part_files(folder).items():
+            count = part_examples.write(path, part_negatives.examples(
+                [(question, pools.get(question.id, ())) for question in questions[role]], kind, self.lookup,
+                gold_tables=recipe.gold_tables, negative_tables=self._negatives.get(kind, 0),
+                negative_parts=recipe.negative_parts, seed=recipe.seed))
+            say(f"  {count:,} {kind}s for {role}")
 
     def learned(self, role: str) -> list[Question]:
         """Those that a cell answers, then those that something made of several does."""
@@ -333,7 +394,8 @@ class Cltr(Pipeline):
         return {query: hits for one in roles for query, hits in read_run(self.run_file(BM25, one)).items()}
 
     def _train(self, model: str) -> None:
-        self.train_model(model, TASKS[model], ["examples", "vocabulary"],
+        examples, data = (OWN, self.out / OWN) if model == OWN else ("examples", self.out)
+        self.train_model(model, TASKS[model], [examples, "vocabulary"], data=data,
                          lengths={"inputs": self.recipe.max_tokens, "targets": self.recipe.target_tokens})
 
     def rerank(self) -> None:
@@ -364,10 +426,10 @@ class Cltr(Pipeline):
         for order in (MAX, MEAN):
             write_run(self.run_file(order), pool_scores.table_run(scored, order), order)
         if FUSED in self.orders:
-            held = _by_query(pool_scores.table_run(self.scores(VALIDATION), MAX))
-            weights = fusion.fit(self.claims[VALIDATION].values(), held, read_run(self.run_file(BM25, VALIDATION)))
-            say("  log-odds of relevance: {:.2f} of the best cell's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
-            write_run(self.run_file(FUSED), fusion.fuse(read_run(self.run_file(MAX)), lexical, weights), FUSED)
+            say("  log-odds of relevance: {:.2f} of the best cell's, {:+.2f} of BM25's share, {:+.2f}".format(
+                *self.fusion_weights))
+            write_run(self.run_file(FUSED), fusion.fuse(read_run(self.run_file(MAX)), lexical, self.fusion_weights),
+                      FUSED)
         for order in self.orders:
             write_run(self.run_file(f"answers.{order}"), pool_scores.answer_run(scored, read_run(self.run_file(order))), order)
         write_run(self.run_file("gold_table"), pool_scores.gold_run(scored), "gold_table")

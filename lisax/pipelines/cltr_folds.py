@@ -1,7 +1,8 @@
 """Cross-validation of CLTR (section 4.2): every question is answered by models that learned from the other folds.
 
-The index, the vocabulary and the warm-up are made once, from what the first fold may see and the tables; each fold is a
-run of its own in `folds/N`. Figures are over all questions together, with mean and deviation over folds beside them.
+The index, the vocabulary, the warm-up and what the tables themselves teach are made once, from what the first fold may
+see and the tables; each fold is a run of its own in `folds/N`. Figures are over all questions together, with mean and
+deviation over folds beside them.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from lisax.corpora import Dataset
 from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.page.report import Report
 from lisax.pipelines import cltr_report, reporting
-from lisax.pipelines.base import REPORT, TRAIN, WARM_UP
+from lisax.pipelines.base import REPORT, TRAIN, WARM_UP, is_of_warm_up
 from lisax.pipelines.cltr import CELLS, TABLES, Cltr, by_id
-from lisax.pipelines.cltr_recipe import CltrRecipe
+from lisax.pipelines.cltr_recipe import OWN, CltrRecipe
 from lisax.pipelines.stages import say
 from lisax.records import LisaxError, Question
 from lisax.retrieval.runs import read_qrels, read_run
@@ -65,11 +66,19 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
     common.write_world()
     common.build_vocabulary()
     common.warm_up()
-    warmed = f"{WARM_UP}/"
-    initial = {model: str(out / WARM_UP / "models" / start.removeprefix(warmed)) if start.startswith(warmed) else start
-               for model, start in recipe.initial.items()}
-    own = dataclasses.replace(dealt, vocabulary=str(common.vocabulary_file), warm_up=None, initial=initial)
-    made_from = common.stages.digest(WARM_UP if recipe.warm_up else "vocabulary")
+    common.learn_own_tables()
+
+    def place(start: str) -> str:
+        if start == OWN and OWN in recipe.train:
+            return str(common.model_dir(OWN))
+        return str(common.warm_up_model(start)) if is_of_warm_up(start) else start
+
+    own = dataclasses.replace(
+        dealt, vocabulary=str(common.vocabulary_file), warm_up=None,
+        train={model: gin_file for model, gin_file in recipe.train.items() if model != OWN},
+        initial={model: place(start) for model, start in recipe.initial.items() if model != OWN})
+    made_from = common.stages.digest(
+        f"train.{OWN}" if OWN in recipe.train else WARM_UP if recipe.warm_up else "vocabulary")
     runs = []
     for number, fold in enumerate(dealt_out):
         say(f"fold {number + 1} of {folds}")

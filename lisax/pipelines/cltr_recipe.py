@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from lisax.records import LisaxError
 from lisax.retrieval.table_text import B, K1, POOL
 
-PARTS, ROWS, COLUMNS, AGGREGATION = "parts", "rows", "columns", "aggregation"
-MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION)
+PARTS, ROWS, COLUMNS, AGGREGATION, OWN = "parts", "rows", "columns", "aggregation", "own"
+MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION, OWN)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,9 +18,10 @@ class CltrRecipe:
     """The defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
 
     `train` maps a model to its gin file: `parts` scores rows and columns alike, `rows` and `columns` are the paper's
-    two, `aggregation` beside them is the optional head for operations (`aggregation.py`). `models` are trained already
-    (checkpoints or bundles) and only used, as in zero-shot transfer. `initial` and `warm_up` are those of `Recipe` in
-    recipe.py.
+    two, `aggregation` beside them is the optional head for operations (`aggregation.py`), and `own` is what they may start
+    from: a model that learns from questions made of the collection's own tables (`sampling/own_questions.py`).
+    `models` are trained already (checkpoints or bundles) and only used, as in zero-shot transfer. `initial` and
+    `warm_up` are those of `Recipe` in recipe.py.
     """
 
     train: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -42,11 +43,13 @@ class CltrRecipe:
     report_questions: int | None = None
     validation_share: float = 0.05  # of the training questions, held out to choose checkpoints by
     # Of a question's gold tables how many teach. The paper's model sees no other table; rows of `negative_tables` of
-    # BM25's pool can be added, and no columns: the right column of a wrong table looks like that of the right one.
+    # BM25's pool can be added, and columns of `negative_columns`, where tables differ in their headers.
     # Negative parts of a table that are kept, of each kind; None: all, as in the paper.
     gold_tables: int = 1
     negative_tables: int = 0
+    negative_columns: int = 0
     negative_parts: int | None = None
+    own_questions: int = 30_000  # made of the collection's tables, where a model `own` is trained
     # Tables are ranked by their cells and BM25 together, weighed on the held-out questions; the paper's by cells.
     fuse_bm25: bool = False
     # The probability from which on a row is among those that are counted, added up …; None: fitted on held-out
@@ -64,17 +67,19 @@ class CltrRecipe:
                 raise LisaxError(f"CltrRecipe.{field} names {', '.join(sorted(unknown))}; models are "
                                  f"{', '.join(MODELS)}")
         given = {*self.train, *self.models}
-        if given and PARTS not in given and given - {AGGREGATION} != {ROWS, COLUMNS}:
+        if given and PARTS not in given and given - {AGGREGATION, OWN} != {ROWS, COLUMNS}:
             raise LisaxError(f"CltrRecipe: a model for {', '.join(given)} alone finds no cell: give 'parts', or both "
                              "'rows' and 'columns'")
         if both := set(self.train) & set(self.models):
             raise LisaxError(f"CltrRecipe: '{min(both)}' is to be trained and is given as well")
+        if OWN in self.models:
+            raise LisaxError("CltrRecipe.models names 'own', which others start from: name it in CltrRecipe.initial")
         if not 0 < self.validation_share < 1:
             raise LisaxError(f"CltrRecipe.validation_share must lie between 0 and 1, found {self.validation_share}")
         if self.aggregation_threshold is not None and not 0 <= self.aggregation_threshold <= 1:
             raise LisaxError("CltrRecipe.aggregation_threshold must lie between 0 and 1, found "
                              f"{self.aggregation_threshold}")
-        for field in ("pool", "gold_tables"):
+        for field in ("pool", "gold_tables", "own_questions"):
             if getattr(self, field) < 1:
                 raise LisaxError(f"CltrRecipe.{field} must be at least 1, found {getattr(self, field)}")
 

@@ -9,7 +9,7 @@ from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.page import charts, heatmap
 from lisax.page.published import CLTR_ANSWERS, CLTR_RETRIEVAL
 from lisax.page.report import Report, ResultRow, ResultTable
-from lisax.pipelines import pool_scores, reporting
+from lisax.pipelines import reporting
 from lisax.pipelines.base import REPORT
 from lisax.pipelines.cltr import BM25, CELLS, FUSED, MAX, MEAN, TABLES, Cltr
 from lisax.pipelines.table_answers import TableScores
@@ -53,7 +53,7 @@ def figures(run: Cltr) -> dict:
         names = {order: f"answers.{order}" for order in run.orders} | {"gold_table": "gold_table"}
         found["answers"] = {name: answer_measures(cells, read_run(run.run_file(file))) for name, file in names.items()}
         limits = [limit for limit in LIMITS if limit <= run.recipe.pool]
-        found["pruning"] = pool_scores.pruning_curve(run.scores(), limits)
+        found["pruning"] = run.pruning(limits)
     if run.recipe.aggregates:
         found["aggregation"] = run.aggregation.figures()
     return found
@@ -116,13 +116,14 @@ def _padded(row: ResultRow, columns: int) -> ResultRow:
 
 
 def _pruning(found: Mapping) -> dict:
-    curves = found.get("pruning")
-    if not curves:
-        return {}
     names = {"pool": "fewer tables of the pool", "reach": "rows of fewer tables, by their columns",
              "exact": "while a table has a chance"}
-    points = {names[name]: [(point["cost"], point["same"]) for point in found] for name, found in curves.items()}
-    return {"What can be spared": charts.lines(
-        points, "share of the tokens read", "same first five tables, %",
-        "Questions whose first five tables stay what they are, by the share of the whole pool's tokens read.",
-        as_percent=True)}
+    made = {}
+    for order, curves in found.get("pruning", {}).items():
+        points = {names[name]: [(point["cost"], point["same"]) for point in curve] for name, curve in curves.items()}
+        if points:
+            made[f"What can be spared: {NAMES[order]}"] = charts.lines(
+                points, "share of the tokens read", "same first five tables, %",
+                "Questions whose first five tables stay what they are, by the share of the whole pool's tokens read.",
+                as_percent=True)
+    return made

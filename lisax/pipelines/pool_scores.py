@@ -8,6 +8,7 @@ table, ranked; and rows and columns of the first tables, for heatmaps.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -142,49 +143,63 @@ def gold_run(scored: Iterable[PoolScores]) -> Iterator[Hit]:
             yield Hit(pool.id, cell, rank, score)
 
 
-def pruning_curve(scored: Iterable[PoolScores], limits: Sequence[int], top: int = KEPT_TOP) -> dict[str, list[dict]]:
+def by_cells(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
+    """float [tables]: what a pool's tables are worth by their best cells (`of` "max") or at most ("bound")."""
+    return np.array([getattr(table, of) for table in tables])
+
+
+def pruning_curve(scored: Iterable[PoolScores], limits: Sequence[int], top: int = KEPT_TOP,
+                  worth: Callable[[Sequence[ScoredTable], str], np.ndarray] = by_cells) -> dict[str, list[dict]]:
     """What is lost and spared by scoring less, {"limit", "same", "cost"} a point: `same` is the share of questions
-    whose first `top` tables stay what they are, `cost` the share of the tokens still read.
+    whose first `top` tables by what they are `worth` stay what they are, `cost` the share of the tokens still read.
 
     `pool`: only the first so many tables of the pool; `reach`: columns of all, rows of the so many most promising;
     `exact`: rows as long as a table may still enter the top, where nothing is lost.
     """
-    scored = [pool for pool in scored if pool.tables]
-    whole = [sum(sum(table.tokens) for table in pool.tables) for pool in scored]
-    tops = [_top(pool.tables, top) for pool in scored]
-
-    def point(limit: int | None, read: list[tuple[Sequence[ScoredTable], int]]) -> dict:
-        same = [_top(tables, top) == best for (tables, _), best in zip(read, tops)]
-        return {"limit": limit, "same": float(np.mean(same)), "cost": sum(cost for _, cost in read) / sum(whole)}
-
-    if not scored:
+    pools = [_Pool(pool.tables, worth(pool.tables, "max"), worth(pool.tables, "bound")) for pool in scored
+             if pool.tables]
+    if not pools:
         return {}
-    return {"pool": [point(limit, [_first(pool.tables, limit) for pool in scored]) for limit in limits],
-            "reach": [point(limit, [_promising(pool.tables, limit) for pool in scored]) for limit in limits],
-            "exact": [point(None, [_possible(pool.tables, top) for pool in scored])]}
+    whole = sum(pool.cost(range(len(pool.tables)), range(len(pool.tables))) for pool in pools)
+    tops = [pool.first(range(len(pool.tables)), top) for pool in pools]
+
+    def point(limit: int | None, read: list[tuple[Sequence[int], Sequence[int]]]) -> dict:
+        """Of (tables whose columns, tables whose rows are read) of each pool."""
+        same = [pool.first(rows, top) == best for pool, (_, rows), best in zip(pools, read, tops)]
+        cost = sum(pool.cost(columns, rows) for pool, (columns, rows) in zip(pools, read))
+        return {"limit": limit, "same": float(np.mean(same)), "cost": cost / whole}
+
+    everything = [range(len(pool.tables)) for pool in pools]
+    return {"pool": [point(limit, [(some[:limit], some[:limit]) for some in everything]) for limit in limits],
+            "reach": [point(limit, [(some, pool.promising[:limit]) for some, pool in zip(everything, pools)])
+                      for limit in limits],
+            "exact": [point(None, [(some, pool.possible(top)) for some, pool in zip(everything, pools)])]}
 
 
-def _top(tables: Sequence[ScoredTable], top: int) -> list[str]:
-    return [table.id for table in sorted(tables, key=lambda table: -table.max)[:top]]
+@dataclasses.dataclass(frozen=True)
+class _Pool:
+    """Tables, known by their places in the pool, what they are worth and what they could be at most."""
 
+    tables: Sequence[ScoredTable]
+    values: np.ndarray
+    bounds: np.ndarray
 
-def _first(tables: Sequence[ScoredTable], limit: int) -> tuple[Sequence[ScoredTable], int]:
-    return tables[:limit], sum(sum(table.tokens) for table in tables[:limit])
+    @functools.cached_property
+    def promising(self) -> list[int]:
+        return np.argsort(-self.bounds, kind="stable").tolist()
 
+    def first(self, some: Iterable[int], top: int) -> list[int]:
+        return sorted(some, key=lambda i: (-self.values[i], i))[:top]
 
-def _promising(tables: Sequence[ScoredTable], limit: int) -> tuple[Sequence[ScoredTable], int]:
-    reached = {table.id for table in sorted(tables, key=lambda table: -table.bound)[:limit]}
-    read = [table for table in tables if table.id in reached]
-    return read, sum(table.tokens[1] for table in tables) + sum(table.tokens[0] for table in read)
+    def cost(self, columns: Iterable[int], rows: Iterable[int]) -> int:
+        """Tokens that reading these tables' columns and those ones' rows takes."""
+        return sum(self.tables[i].tokens[1] for i in columns) + sum(self.tables[i].tokens[0] for i in rows)
 
-
-def _possible(tables: Sequence[ScoredTable], top: int) -> tuple[Sequence[ScoredTable], int]:
-    """Table by table, the most promising first, until no other can enter the top."""
-    read: list[ScoredTable] = []
-    for table in sorted(tables, key=lambda table: -table.bound):
-        if len(read) >= top and table.bound < sorted((one.max for one in read), reverse=True)[top - 1]:
-            break
-        read.append(table)
-    cost = sum(table.tokens[1] for table in tables) + sum(table.tokens[0] for table in read)
-    names = {table.id for table in read}
-    return [table for table in tables if table.id in names], cost
+    def possible(self, top: int) -> list[int]:
+        """Table by table, the most promising first, until no other can enter the top."""
+        best: list[float] = []
+        for read, i in enumerate(self.promising):
+            if read >= top and self.bounds[i] < best[-1]:
+                return self.promising[:read]
+            best = sorted([*best, self.values[i]], reverse=True)[:top]
+        return self.promising

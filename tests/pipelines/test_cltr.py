@@ -25,7 +25,10 @@ from lisax.sampling import operation_examples, part_examples
 
 RECIPE = """
 include 'experiments/cltr/world_micro.gin'
-CltrRecipe.train = {{'parts': '{folder}/parts.gin'}}
+CltrRecipe.train = {{'own': '{folder}/parts.gin', 'parts': '{folder}/parts.gin'}}
+CltrRecipe.initial = {{'parts': 'own'}}
+CltrRecipe.own_questions = 40
+CltrRecipe.negative_columns = 1
 CltrRecipe.vocabulary_size = 600
 CltrRecipe.train_questions = 30
 CltrRecipe.validation_questions = 8
@@ -89,7 +92,7 @@ def test_answers_are_the_best_cells_of_the_tables_in_their_order(finished):
 def test_the_page_has_the_papers_two_tables_and_the_curve(finished):
     page = (finished[0] / "out" / "report.html").read_text(encoding="utf-8")
     assert "Table retrieval" in page and "E2E_GNQ: MTR, pairwise" in page and "gold table given" in page
-    assert "What can be spared" in page and "best cell with BM25" in page
+    assert "What can be spared: best cell with BM25" in page and "best cell with BM25" in page
     maps = (finished[0] / "out" / "heatmaps.html").read_text(encoding="utf-8")
     assert maps.count("<section>") == 10 and 'id="q9t0-r0c0"' in maps
 
@@ -263,6 +266,21 @@ def test_data_without_questions(tmp_path):
         Cltr(open_folder(tmp_path), tmp_path / "out", CltrRecipe())
 
 
+def test_tables_teach_by_questions_made_of_them(finished):
+    out = finished[0] / "out"
+    rows = list(part_examples.read(out / "own" / "examples" / "parts_rows.train.jsonl"))
+    tables = {table.id: table for table in open_folder(finished[0] / "world").tables()}
+    assert {row.claim_id[:3] for row in rows} == {"own"} and len({row.claim_id for row in rows}) == 28  # 30 % are held out
+    for kind in ("rows", "columns"):
+        parts = list(part_examples.read(out / "own" / "examples" / f"parts_{kind}.train.jsonl"))
+        gold = {part.claim_id: part.unit_id.partition("#")[0] for part in parts if part.label}
+        assert any(part.unit_id.partition("#")[0] != gold[part.claim_id] for part in parts)
+    assert all(row.unit_id.partition("#")[0] in tables for row in rows)
+    assert f"INITIAL_CHECKPOINT_PATH = '{out.resolve()}/models/own" in (out / "models" / "parts" / "config.gin").read_text()
+    with pytest.raises(LisaxError, match="names 'own', which others start from"):
+        CltrRecipe(models={"own": "x", "parts": "y"})
+
+
 def table(name: str, retrieval: float, best: float, bound: float) -> ScoredTable:
     return ScoredTable(name, retrieval, best, best / 2, bound, f"{name}#r0c0", "x", (80, 20))
 
@@ -278,3 +296,7 @@ def test_what_can_be_spared():
     # After c and a, d may still have .55.
     assert curve["exact"] == [{"limit": None, "same": 1.0, "cost": .8}]
     assert pruning_curve([PoolScores("q", ())], [1]) == {}
+    # By what BM25 says, with little from cells: the pool's first two, which a bound tells at once.
+    curve = pruning_curve([pool], [1, 2], top=2, worth=lambda tables, of: np.array(
+        [table.retrieval + getattr(table, of) / 10 for table in tables]))
+    assert [point["same"] for point in curve["pool"]] == [0, 1] and curve["exact"][0]["cost"] == .6
