@@ -49,7 +49,7 @@ class CltrRecipe:
     negative_tables: int = 0
     negative_columns: int = 0
     negative_parts: int | None = None
-    own_questions: int = 30_000  # made of the collection's tables, where a model `own` is trained
+    own_questions: int = 15_000  # made of the collection's tables, where a model `own` is trained
     # Tables are ranked by their cells and BM25 together, weighed on the held-out questions; the paper's by cells.
     fuse_bm25: bool = False
     # The probability from which on a row is among those that are counted, added up …; None: fitted on held-out
