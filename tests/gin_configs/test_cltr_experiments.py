@@ -2,13 +2,14 @@
 
 import pytest
 
-from lisax.pipelines.cltr_recipe import MODELS, read_recipe
+from lisax.pipelines.cltr_recipe import MODELS, OWN, read_recipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.optimizers import AdamW
 
 FOLDER = GIN_CONFIGS / "experiments" / "cltr"
-LARGE = [f"{model}_{size}" for model in MODELS for size in ("base", "large")]
-MICRO = ["parts_micro", "rows_micro", "columns_micro", "aggregation_micro", "parts_world_micro"]
+LARGE = [f"{model}_{size}" for model in MODELS if model != OWN
+         for size in ("base", "large")]
+MICRO = ["parts_micro", "rows_micro", "columns_micro", "aggregation_micro", "parts_world_micro", "own_micro"]
 RECIPES = ["paper_large", "scratch", "scratch_aggregation", "transfer", "warm_up", "world", "world_aggregation",
            "world_micro"]
 
