@@ -100,7 +100,7 @@ def measure(answerer: TableAnswerer, plain, questions: list[str], pool: int, loo
         if number:
             for name, value in zip(seconds, (whole - started, end - whole, spent)):
                 seconds[name].append(value)
-    same = np.mean([[scores.table.id for scores in sorted(full, key=lambda scores: -scores.score())[:5]]
+    same = np.mean([[scores.table.id for scores in sorted(full, key=lambda scores: -scores.value)[:5]]
                     == [scores.table.id for scores in best] for full, best in zip(ranked, pruned)])
     medians = {name: statistics.median(values) for name, values in seconds.items() if any(values)}
     return {"tables": sum(map(len, pools)), "parts": sum(map(len, examples)), "cells": cells, "same top 5": float(same),

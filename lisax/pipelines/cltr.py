@@ -32,6 +32,7 @@ from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Ta
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.retrieval.table_store import TableStore
+from lisax.runtime.checkpoints import add_to_card, resolve_checkpoint
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling import files, part_examples, part_negatives
 from lisax.sampling.own_questions import own_questions
@@ -218,15 +219,15 @@ class Cltr(Pipeline):
     @functools.cached_property
     def fusion_weights(self) -> np.ndarray:
         """Of best cells beside BM25, fitted on held-out questions."""
-        held = _by_query(pool_scores.table_run(self.scores(VALIDATION), MAX))
-        return fusion.fit(self.claims[VALIDATION].values(), held, read_run(self.run_file(BM25, VALIDATION)))
+        held = list(self.scores(VALIDATION))
+        ranked, lexical = (_by_query(pool_scores.table_run(held, order)) for order in (MAX, "retrieval"))
+        return fusion.fit(self.claims[VALIDATION].values(), ranked, lexical)
 
     def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
         """`pool_scores.pruning_curve` by the order that is kept: best cells', and theirs with BM25."""
         def fused(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
-            cells, lexical = ([Hit("", table.id, 0, getattr(table, name)) for table in tables]
-                              for name in (of, "retrieval"))
-            return fusion.features(cells, lexical) @ self.fusion_weights
+            cells, lexical = (np.array([getattr(table, name) for table in tables]) for name in (of, "retrieval"))
+            return fusion.features_of(cells, lexical, lexical.max()) @ self.fusion_weights
 
         found = {MAX: pool_scores.pruning_curve(self.scores(), limits)}
         if FUSED in self.orders:
@@ -422,14 +423,17 @@ class Cltr(Pipeline):
 
     def _answer(self) -> None:
         scored = list(self.scores())
-        lexical = read_run(self.run_file(BM25))
         for order in (MAX, MEAN):
             write_run(self.run_file(order), pool_scores.table_run(scored, order), order)
         if FUSED in self.orders:
             say("  log-odds of relevance: {:.2f} of the best cell's, {:+.2f} of BM25's share, {:+.2f}".format(
                 *self.fusion_weights))
+            lexical = _by_query(pool_scores.table_run(scored, "retrieval"))  # of tables that hold anything
             write_run(self.run_file(FUSED), fusion.fuse(read_run(self.run_file(MAX)), lexical, self.fusion_weights),
                       FUSED)
+            if self.fusion_weights[0] > 0:  # else cells count for nothing, and those who ask are better off without
+                add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])),
+                            {"fusion": self.fusion_weights.tolist()})
         for order in self.orders:
             write_run(self.run_file(f"answers.{order}"), pool_scores.answer_run(scored, read_run(self.run_file(order))), order)
         write_run(self.run_file("gold_table"), pool_scores.gold_run(scored), "gold_table")

@@ -6,6 +6,7 @@ From scratch and on few claims a ranker knows things that BM25 does not and forg
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +18,28 @@ RIDGE = 1e-3
 
 
 def features(ranked: Sequence[Hit], lexical: Sequence[Hit]) -> np.ndarray:
-    """float64 [hits, 3] of a claim's ranked sentences: log-odds of the ranker's probability, BM25's score as a share
-    of the claim's best (0 for what BM25 did not return), and 1."""
+    """`features_of` a claim's ranked sentences: their probabilities and BM25's scores, 0 for what it did not return."""
     found = {hit.id: hit.score for hit in lexical}
-    best = max(found.values(), default=0.0) or 1.0
-    probability = np.clip([hit.score for hit in ranked], 1e-6, 1 - 1e-6)
-    shares = [found.get(hit.id, 0.0) / best for hit in ranked]
-    return np.stack([np.log(probability) - np.log1p(-probability), shares, np.ones(len(ranked))], axis=1)
+    return features_of(np.array([hit.score for hit in ranked]), np.array([found.get(hit.id, 0.0) for hit in ranked]),
+                       max(found.values(), default=0.0))
+
+
+def features_of(probabilities: np.ndarray, lexical: np.ndarray, best: float) -> np.ndarray:
+    """float64 [hits, 3]: log-odds of the ranker's probability, BM25's score as a share of the claim's `best`, and 1."""
+    probability = np.clip(probabilities, 1e-6, 1 - 1e-6, dtype=float)
+    log_odds = np.log(probability) - np.log1p(-probability)
+    return np.stack([log_odds, lexical / (best or 1.0), np.ones(len(lexical))], axis=1)
+
+
+def weights_of(card: Mapping[str, Any]) -> np.ndarray | None:
+    """The weights that a run left in its ranker's `model.json`, None where it has not; ValueError where they are not
+    three numbers, or the ranker counts for nothing."""
+    if card.get("fusion") is None:
+        return None
+    weights = np.array(card["fusion"], float)
+    if weights.shape != (3,) or not np.isfinite(weights).all() or weights[0] <= 0:
+        raise ValueError(f"`fusion` must be three numbers, the first positive, found {card['fusion']!r:.80}")
+    return weights
 
 
 def fit(claims: Iterable[Claim], ranked: Run, lexical: Run) -> np.ndarray:
@@ -48,9 +64,14 @@ def fit(claims: Iterable[Claim], ranked: Run, lexical: Run) -> np.ndarray:
 def fuse(ranked: Run, lexical: Run, weights: np.ndarray) -> Iterator[Hit]:
     """The ranked sentences in the order of their fused probability, which is their score."""
     for query, hits in ranked.items():
-        scores = _sigmoid(features(hits, lexical.get(query, ())) @ weights)
+        scores = probability(features(hits, lexical.get(query, ())), weights)
         for rank, i in enumerate(np.argsort(-scores, kind="stable"), start=1):
             yield Hit(query, hits[i].id, rank, float(scores[i]))
+
+
+def probability(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """float64 [hits], of relevance by both."""
+    return _sigmoid(features @ weights)
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:

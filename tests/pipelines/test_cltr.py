@@ -114,8 +114,25 @@ def test_the_same_answers_through_an_index_and_a_bundle(finished):
     answerer = TableAnswerer.open(out / "index", folder / "bundle")
     questions = {question.id: question for question in open_folder(folder / "world").questions("test")}
     pool = next(read_scores(out / "predictions" / "scores.test.jsonl"))
+    answerer.weights = None
     found = answerer.answer(questions[pool.id].text, pool=6, keep=3)
     assert [scores.score() for scores in found] == pytest.approx([table.max for table in pool.ordered("max")[:3]], abs=1e-5)
+
+
+def test_weights_of_a_run_go_with_its_model(finished):
+    folder, _ = finished
+    out = folder / "out"
+    run = Cltr(open_folder(folder / "world"), out, read_recipe([str(folder / "recipe.gin")]))
+    run.fusion_weights = np.array([0.7, 2.0, -1.0])  # what two steps have taught may count for nothing
+    run._answer()
+    assert main(["export", "--checkpoint", str(out / "models" / "parts"), "--out", str(folder / "weighed")]) == 0
+    answerer = TableAnswerer.open(out / "index", folder / "weighed")
+    assert answerer.weights.tolist() == [0.7, 2.0, -1.0]
+    questions = {question.id: question for question in open_folder(folder / "world").questions("test")}
+    for query, hits in read_run(out / "runs" / "fused.test.trec").items():
+        found = answerer.answer(questions[query].text, pool=6, keep=3)
+        assert [(scores.table.id, scores.relevance) for scores in found] == [
+            (hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in hits[:3]]
 
 
 def test_transfer_needs_no_training(finished, capsys):

@@ -18,7 +18,7 @@ from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.pipelines.part_scorer import PartScorer
 from lisax.pipelines.table_answers import TableAnswerer, TableScores, bound
 from lisax.pipelines.text_model import TextModel
-from lisax.records import LisaxError, Table
+from lisax.records import DataError, LisaxError, Table
 from lisax.retrieval import table_text
 from lisax.retrieval.table_store import TableStore
 from lisax.sampling.part_examples import parts_of
@@ -121,8 +121,10 @@ def index(tmp_path_factory, vocabulary):
     return folder
 
 
-def answerer(index, vocabulary) -> TableAnswerer:
-    return TableAnswerer(table_text.open_index(index), TableStore.open(index), PartScorer(model_of(vocabulary)))
+def answerer(index, vocabulary, fusion=None) -> TableAnswerer:
+    model = model_of(vocabulary)
+    model.card["fusion"] = fusion
+    return TableAnswerer(table_text.open_index(index), TableStore.open(index), PartScorer(model))
 
 
 @pytest.mark.parametrize("reduce", ["max", "mean"])
@@ -137,6 +139,32 @@ def test_pruning_changes_no_answer_and_spares_rows(index, vocabulary, reduce, mo
             np.testing.assert_array_equal(one.cells, other.cells)
     if reduce == "max":
         assert pruned._rows.model._scorer.scored < whole._rows.model._scorer.scored
+
+
+@pytest.mark.parametrize("weights", [(.5, 3.0, -2.0), (2.0, .1, 0.0), (.01, 9.0, -1.0)])
+def test_best_cells_with_bm25_where_a_run_weighed_them(index, vocabulary, weights, monkeypatch):
+    monkeypatch.setattr("lisax.pipelines.table_answers.ROWS_AT_A_TIME", 20)
+    whole, pruned = (answerer(index, vocabulary, list(weights)) for _ in range(2))
+    for question in ("which town", "in Tarn which year", "river"):
+        pool = whole.pool(question, 41)
+        ranked = sorted(whole.rank(question, pool), key=lambda scores: -scores.value)
+        for scores in ranked:
+            odds = weights @ np.array([np.log(scores.score() / (1 - scores.score())), scores.retrieval / pool[0][1], 1])
+            assert scores.value == scores.relevance == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-4)
+        found = pruned.answer(question, 41, 5)
+        assert [scores.table.id for scores in found] == [scores.table.id for scores in ranked[:5]]
+        assert [scores.value for scores in found] == pytest.approx([scores.value for scores in ranked[:5]])
+        mean = whole.answer(question, 41, 5, reduce="mean")  # the weights are of best cells
+        assert all(scores.relevance is None for scores in mean)
+    if weights[1] > 1:
+        assert pruned._rows.model._scorer.scored < whole._rows.model._scorer.scored / 2
+    assert answerer(index, vocabulary, list(weights)).answer("nothing", 41) == []
+
+
+@pytest.mark.parametrize("wrong", [[1.0, 2.0], [0.0, 1.0, 1.0], "x", [1.0, "y", 2.0], [1.0, float("nan"), 0.0]])
+def test_wrong_weights_are_refused(index, vocabulary, wrong):
+    with pytest.raises(DataError, match="model.json of the model of rows"):
+        answerer(index, vocabulary, wrong)
 
 
 def test_reach_bounds_the_tables_whose_rows_are_read(index, vocabulary):

@@ -192,7 +192,7 @@ class Engine:
             return {"answers": self._read(corpus, question)}
         found = self.answerer(corpus).answer(question, self.depths.pool, self.depths.keep)
         return {"tables": [{"id": scores.table.id, "retrieval": scores.retrieval, "rows": scores.rows.tolist(),
-                            "columns": scores.columns.tolist(),
+                            "columns": scores.columns.tolist(), "relevance": scores.relevance,
                             "digest": self.digest(corpus, TABLES, scores.table.id)} for scores in found]}
 
     def _read(self, corpus: Corpus, question: str) -> list[dict[str, Any]]:

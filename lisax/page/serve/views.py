@@ -32,12 +32,13 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RankedTable:
-    """A table of an answer. `name` begins the ids of its elements; `best` is (row, column) of its best cell; `around`
-    is how the page begins that it stands on."""
+    """A table of an answer. `name` begins the ids of its elements; `score` is its best cell's, `best` that one's (row,
+    column); `relevance` what it is ranked by; `around` is how the page begins that it stands on."""
 
     name: str
     table: Table
     score: float
+    relevance: float
     retrieval: float
     best: tuple[int, int] | None
     map: Markup
@@ -122,10 +123,11 @@ def ranked_tables(answer: Answer, corpus: Corpus, engine: Engine, said: list[Fee
         table = store.get(row["id"])
         is_as_it_was = engine.is_as_it_was(corpus, TABLES, row["id"], answer.result)
         if table is not None and is_as_it_was and _shape(table) == (len(row["rows"]), len(row["columns"])):
-            scores = TableScores(table, row["retrieval"], np.float32(row["rows"]), np.float32(row["columns"]))
+            scores = TableScores(table, row["retrieval"], np.float32(row["rows"]), np.float32(row["columns"]),
+                                 row.get("relevance"))
             found.append((f"t{number}", scores))
     tops = heatmaps.Tops.of([scores for _, scores in found])
-    return [RankedTable(name, scores.table, scores.score(), scores.retrieval, heatmaps.best_cell(scores),
+    return [RankedTable(name, scores.table, scores.score(), scores.value, scores.retrieval, heatmaps.best_cell(scores),
                         heatmaps.heatmap(scores, name, tops),
                         [one for one in said if _table_of(one) == scores.table.id],
                         _around(scores.table, corpus, engine))
