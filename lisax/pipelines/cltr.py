@@ -431,9 +431,9 @@ class Cltr(Pipeline):
             lexical = _by_query(pool_scores.table_run(scored, "retrieval"))  # of tables that hold anything
             write_run(self.run_file(FUSED), fusion.fuse(read_run(self.run_file(MAX)), lexical, self.fusion_weights),
                       FUSED)
-            if self.fusion_weights[0] > 0:  # else cells count for nothing, and those who ask are better off without
-                add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])),
-                            {"fusion": self.fusion_weights.tolist()})
+            # Where cells count for nothing, who asks of cells is better off without weights.
+            weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
+            add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])), {"fusion": weights})
         for order in self.orders:
             write_run(self.run_file(f"answers.{order}"), pool_scores.answer_run(scored, read_run(self.run_file(order))), order)
         write_run(self.run_file("gold_table"), pool_scores.gold_run(scored), "gold_table")

@@ -23,7 +23,7 @@ from lisax.formats.families import Family
 from lisax.page.serve.answering import LABELLER, PARTS, RANKER, TABLE_VERIFIER
 from lisax.page.serve.export import Export
 from lisax.records import LisaxError, atomic_write, write_json
-from lisax.runtime.checkpoints import VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, add_to_card, read_card, resolve_checkpoint
 
 CARD = "training.json"
 NAME, DATASET = "feedback", "dataset.json"
@@ -181,6 +181,8 @@ class Training:
             commands.append(["export", "--checkpoint", str(folder / "model"), "--out", str(self.bundle(run))])
         try:
             for command in commands:
+                if command[0] == "export":
+                    _keep_weights(Path(run.base), folder / "model")
                 code = self._call(folder, command)
                 if self._stopping or code == INTERRUPTED:
                     self._note(run, STOPPED, "It was stopped; it can go on from its last checkpoint.")
@@ -189,7 +191,7 @@ class Training:
                     self._note(run, FAILED, f"`lisax {command[0]}` ended with status {code}.")
                     return
             self._note(run, DONE)
-        except OSError as error:
+        except (OSError, LisaxError) as error:
             self._note(run, FAILED, str(error))
 
     def _call(self, folder: Path, command: list[str]) -> int:
@@ -226,6 +228,12 @@ def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: i
                                    if name != "dropout_rate"),
             checkpoint=str(checkpoint), model=str(folder / "model"), steps=steps, period=max(1, steps // 50),
             rate=0.0003 if family.ranks else 0.001))
+
+
+def _keep_weights(base: Path, model: Path) -> None:
+    """What weighed the old model's scores beside BM25 weighs the new one's: nothing better is known of them."""
+    if (base / MODEL_JSON).is_file() and (weights := read_card(base).get("fusion")) is not None:
+        add_to_card(resolve_checkpoint(model), {"fusion": weights})
 
 
 def is_trainable(model: Any) -> bool:

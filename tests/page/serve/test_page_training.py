@@ -20,6 +20,7 @@ from lisax.page.serve.answering import LABELLER, PARTS
 from lisax.page.serve.export import Export
 from lisax.page.serve.training import DONE, FAILED, RUNNING, STOPPED, Run, Training
 from lisax.records import Claim, Label, LisaxError, Question
+from lisax.runtime.checkpoints import add_to_card, read_card
 
 # What stands in for `lisax`: it notes its arguments, and ends when it is told to, after it has saved; but a second
 # Ctrl-C ends it at once.
@@ -181,6 +182,7 @@ def test_nothing_is_begun_without_something_to_learn(stand_in, checkpoint):
 @pytest.mark.slow
 def test_a_labeller_learns_from_feedback(tmp_path):
     bundle = label_bundle(tmp_path, 4)
+    add_to_card(bundle, {"fusion": [0.5, 3.0, -1.0]})
     documents = {page.id: page for page in pages(tables(2))}
     claims = {name: Claim(name, f"{page.title} was born in 1800 .", Label.REFUTES, ((page.sentences[1].id,),),
                           tuple(sentence.id for sentence in page.sentences)) for name, page in documents.items()}
@@ -195,3 +197,4 @@ def test_a_labeller_learns_from_feedback(tmp_path):
     before, after = (lisax.load(str(path)).verify("Mara Velin was born in 1800 .", ["Mara Velin was born in 1912 ."])
                      for path in (bundle, trainings.bundle(run)))
     assert after[Label.REFUTES] > before[Label.REFUTES]
+    assert read_card(trainings.bundle(run))["fusion"] == [0.5, 3.0, -1.0]
