@@ -1,13 +1,15 @@
 """Scoring pools of tables by rows and columns on CPU: against the plain loop, and what pruning spares.
 
-    .venv/bin/python -m benchmarks.parts [--data WTQ] [--questions 4] [--pool 300] [--loop 200] [--rounds 3] [--tokens 512]
+    .venv/bin/python -m benchmarks.parts [--data WTQ] [--questions 4] [--pool 300] [--loop 200]
+        [--rounds 3] [--tokens 512]
     .venv/bin/python -m benchmarks.parts --data WTQ --model MODEL_DIR --index INDEX [--questions 100]
 
 Questions a second and cells a second of a pool of `--pool` tables, by `TableAnswerer.rank` (everything) and by
 `TableAnswerer.answer` (pruned). The plain loop is what a user writes first: one part a call, encoded anew and padded to
-the model's length (`--tokens`: 512 is the paper's, 128 that of the micro recipe); `--loop` parts of each question's pool are timed and the rest reckoned from them. Without `--data`
-a generated world's tables are scored; without `--model` by a micro model with random weights, whose time does not
-depend on them (how much pruning spares does: give a trained one). Sides take turns; figures are medians over rounds.
+the model's length (`--tokens`: 512 is the paper's, 128 that of the micro recipe); `--loop` parts of each question's
+pool are timed and the rest reckoned from them. Without `--data` a generated world's tables are scored; without
+`--model` by a micro model with random weights, whose time does not depend on them (how much pruning spares does: give a
+trained one). Sides take turns; figures are medians over rounds.
 """
 
 from __future__ import annotations
@@ -68,8 +70,8 @@ def plain_loop(model: TextModel, config, weights):
     placed = jax.device_put(weights)
 
     def one(example: PartExample) -> float:
-        text = encode(example, Family.TABLE_PARTS, max_tokens=model.max_tokens, count_tokens=model.vocabulary.count).inputs
-        ids = [*model.vocabulary.encode(text), EOS_ID]
+        text = encode(example, Family.TABLE_PARTS, max_tokens=model.max_tokens, count_tokens=model.vocabulary.count)
+        ids = [*model.vocabulary.encode(text.inputs), EOS_ID]
         batch = np.zeros((1, model.max_tokens), np.int32)
         batch[0, :len(ids)] = ids
         logits = np.asarray(score(placed, batch))[0]

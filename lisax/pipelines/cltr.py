@@ -334,8 +334,8 @@ class Cltr(Pipeline):
 
         def work() -> None:
             asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
-            found: dict[str, list[str]] = {}
-            for hit in table_text.retrieve(table_text.open_index(self.index_folder).search, asked, part_negatives.WINDOW):
+            index, found = table_text.open_index(self.index_folder), dict[str, list[str]]()
+            for hit in table_text.retrieve(index.search, asked, part_negatives.WINDOW):
                 found.setdefault(hit.query_id, []).append(hit.id)
             held = int(recipe.validation_share * len(asked)) or 1
             self._write_parts(folder, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
@@ -435,7 +435,8 @@ class Cltr(Pipeline):
             weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
             add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])), {"fusion": weights})
         for order in self.orders:
-            write_run(self.run_file(f"answers.{order}"), pool_scores.answer_run(scored, read_run(self.run_file(order))), order)
+            answers = pool_scores.answer_run(scored, read_run(self.run_file(order)))
+            write_run(self.run_file(f"answers.{order}"), answers, order)
         write_run(self.run_file("gold_table"), pool_scores.gold_run(scored), "gold_table")
 
 

@@ -18,8 +18,8 @@ class CltrRecipe:
     """The defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
 
     `train` maps a model to its gin file: `parts` scores rows and columns alike, `rows` and `columns` are the paper's
-    two, `aggregation` beside them is the optional head for operations (`aggregation.py`), and `own` is what they may start
-    from: a model that learns from questions made of the collection's own tables (`sampling/own_questions.py`).
+    two, `aggregation` beside them is the optional head for operations (`aggregation.py`), and `own` is what they may
+    start from: a model that learns from questions made of the collection's own tables (`sampling/own_questions.py`).
     `models` are trained already (checkpoints or bundles) and only used, as in zero-shot transfer. `initial` and
     `warm_up` are those of `Recipe` in recipe.py.
     """
