@@ -293,7 +293,7 @@ def test_tables_teach_by_questions_made_of_them(finished):
         gold = {part.claim_id: part.unit_id.partition("#")[0] for part in parts if part.label}
         assert any(part.unit_id.partition("#")[0] != gold[part.claim_id] for part in parts)
     assert all(row.unit_id.partition("#")[0] in tables for row in rows)
-    assert f"INITIAL_CHECKPOINT_PATH = '{out.resolve()}/models/own" in (out / "models" / "parts" / "config.gin").read_text()
+    assert f"'{out.resolve()}/models/own'" in (out / "models" / "parts" / "config.gin").read_text()  # where it began
     with pytest.raises(LisaxError, match="names 'own', which others start from"):
         CltrRecipe(models={"own": "x", "parts": "y"})
 
