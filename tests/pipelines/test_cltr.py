@@ -252,6 +252,8 @@ def test_cross_validation_asks_every_question_once(finished):
     asked = [set(read_qrels(out / "folds" / str(i) / "runs" / "tables.test.qrels")) for i in range(2)]
     assert not asked[0] & asked[1] and found["questions"] == 10 == len(asked[0] | asked[1])
     assert found["mean"]["hit@1"] == pytest.approx(sum(fold["answers"]["fused"]["hit@1"] for fold in found["folds"]) / 2)
+    assert (out / "models" / "own").exists() and not (out / "folds" / "0" / "own").exists()  # once for all folds
+    assert f"'{out.resolve()}/models/own'" in (out / "folds" / "1" / "models" / "parts" / "config.gin").read_text()
     assert not (out / "folds" / "0" / "index").exists() and "2-fold" in (out / "report.html").read_text()
 
 
