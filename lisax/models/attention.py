@@ -76,7 +76,7 @@ class Dense(nn.Module):
 
 
 class RelativePositionBias(nn.Module):
-    """Bias [1, heads, length, keys], one for all layers of a stack; [1, heads, 1, keys] of one query position."""
+    """Bias [1, heads, length, keys] of a stack's layers, or of one; [1, heads, 1, keys] of one query position."""
 
     config: T5Config
     bidirectional: bool

@@ -19,6 +19,10 @@ LOGICAL_AXES = {
 }
 
 
+# Where a stacked parameter has its layers.
+LAYERS_AXIS = 1
+
+
 def logical_axes(path: Sequence[str]) -> tuple[str, ...] | None:
     """Names of a parameter's dimensions; None where none of them is ever split."""
     axes = LOGICAL_AXES.get(tuple(path[-2:]))
@@ -30,3 +34,13 @@ def logical_axes(path: Sequence[str]) -> tuple[str, ...] | None:
 def is_stacked(path: Sequence[str]) -> bool:
     """Whether a parameter holds all layers of a stack (`scan_layers`), as its second dimension."""
     return any(pair in (("encoder", "encoder"), ("decoder", "decoder")) for pair in zip(path, path[1:]))
+
+
+def factored_axes(path: Sequence[str]) -> tuple[int, int] | None:
+    """(row, column) axes of a layer's or of stacked layers' matrices by T5X's `standard_logical_factor_rules`: the
+    embedding is the row. None of parameters whose second moment T5X keeps whole: scales and relative biases."""
+    axes = logical_axes(path)
+    if axes is None or "embed" not in axes:
+        return None
+    row = axes.index("embed")
+    return row, next(axis for axis, name in enumerate(axes) if name not in ("embed", "layers"))

@@ -1,7 +1,8 @@
 """T5 1.0 and 1.1 (Raffel et al. 2020; Shazeer 2020), every size, as T5X parametrises it.
 
-The parameter tree is T5X's: kernels are two-dimensional with heads joined, there are no biases, and
-one relative position bias is shared by the layers of a stack. Dimensions in comments as in `attention.py`.
+The parameter tree is T5X's: kernels are two-dimensional with heads joined, there are no biases, and one relative
+position bias is shared by the layers of a stack (`t5x.examples.t5`) or each layer has one
+(`t5x.examples.scalable_t5`). Dimensions in comments as in `attention.py`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ class T5Config:
     dropout_rate: float = 0.0
     # T5 1.0 reads logits from the scaled embedding; 1.1 has its own matrix.
     logits_via_embedding: bool = False
+    # Each layer has a relative position bias of its own (umT5, and all that T5X's scalable_t5 trains); T5's layers share
+    # one a stack.
+    relative_bias_per_layer: bool = False
     # Softmax logits in float32 whatever `dtype` is.
     float32_attention_logits: bool = False
     # Fresh models only: "t5" is T5's own initialisation; with "matching" half of the encoder's heads begin
@@ -139,11 +143,11 @@ def _residual(config: T5Config, x: Array, y: Array, dropout: bool) -> Array:
     return constrain(x + _dropout(config, y, dropout), "batch", "length", "embed")
 
 
-def _run_layers(config: T5Config, layers: Sequence[nn.Module] | nn.Module, count: int, x: Array, *shared: Array,
-                dropout: bool) -> Array:
+def _run_layers(config: T5Config, layers: Sequence[nn.Module] | nn.Module, count: int, x: Array,
+                *shared: Array | None, dropout: bool) -> Array:
     """x through all layers, or `count` times through the one whose parameters a scan stacks."""
 
-    def run(layer: nn.Module, x: Array, *shared: Array) -> Array:
+    def run(layer: nn.Module, x: Array, *shared: Array | None) -> Array:
         return layer(constrain(x, "batch", "length", "embed"), *shared, dropout=dropout)
 
     if config.remat != "none":
@@ -161,8 +165,11 @@ class EncoderLayer(nn.Module):
     config: T5Config
 
     @nn.compact
-    def __call__(self, x: Array, mask: Array, bias: Array, *, dropout: bool) -> Array:
+    def __call__(self, x: Array, mask: Array, bias: Array | None, *, dropout: bool) -> Array:
+        """`bias` is that of the stack; None where each layer has its own."""
         config = self.config
+        if config.relative_bias_per_layer:
+            bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(x.shape[1], x.shape[1])
         y = LayerNorm(config.dtype, name="pre_attention_layer_norm")(x)
         y = Attention(config, config.attention_init == "matching", name="attention")(y, y, mask, bias, dropout=dropout)
         x = _residual(config, x, y, dropout)
@@ -171,13 +178,24 @@ class EncoderLayer(nn.Module):
         return _residual(config, x, y, dropout)
 
 
+def _decoder_bias(relpos_bias: RelativePositionBias, x: Array, self_mask: Array, position: Array | None) -> Array:
+    """The bias of x's positions, or of the one `position` of all beams in x, to the keys of `self_mask`."""
+    beams = 1 if position is None else x.shape[1]
+    steps = self_mask.shape[-1] // beams
+    return jnp.repeat(relpos_bias(steps, steps, position), beams, axis=-1)
+
+
 class DecoderLayer(nn.Module):
     config: T5Config
 
     @nn.compact
-    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, bias: Array, *,
-                 dropout: bool) -> Array:
+    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, bias: Array | None,
+                 position: Array | None, *, dropout: bool) -> Array:
+        """`bias` is that of the stack; None where each layer has its own. `position` as in `Decoder`."""
         config = self.config
+        if config.relative_bias_per_layer:
+            own = RelativePositionBias(config, bidirectional=False, name="relpos_bias")
+            bias = _decoder_bias(own, x, self_mask, position)
         y = LayerNorm(config.dtype, name="pre_self_attention_layer_norm")(x)
         y = Attention(config, cache=PAST, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
         x = _residual(config, x, y, dropout)
@@ -198,7 +216,9 @@ class Encoder(nn.Module):
         """x [batch, length, emb], mask [batch, 1, length, length] -> [batch, length, emb]."""
         config = self.config
         length = x.shape[1]
-        bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(length, length)
+        bias = None
+        if not config.relative_bias_per_layer:
+            bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(length, length)
         x = _dropout(config, x.astype(config.dtype), dropout)
         count = config.num_encoder_layers
         layers = (EncoderLayer(config, name="encoder") if config.scan_layers else
@@ -212,7 +232,8 @@ class Decoder(nn.Module):
 
     def setup(self):
         config = self.config
-        self.relpos_bias = RelativePositionBias(config, bidirectional=False)
+        if not config.relative_bias_per_layer:
+            self.relpos_bias = RelativePositionBias(config, bidirectional=False)
         if config.scan_layers:
             self.decoder = DecoderLayer(config)
         else:
@@ -231,13 +252,13 @@ class Decoder(nn.Module):
         Where `position` is given, x [batch, beams, emb] are tokens of that position only, and the keys are those of all
         beams of each step."""
         config = self.config
-        beams = 1 if position is None else x.shape[1]
-        steps = self_mask.shape[-1] // beams
-        bias = jnp.repeat(self.relpos_bias(steps, steps, position), beams, axis=-1)
+        bias = None
+        if not config.relative_bias_per_layer:
+            bias = _decoder_bias(self.relpos_bias, x, self_mask, position)
         x = self.input_dropout(x.astype(config.dtype), deterministic=not dropout)
         layers = self.decoder if config.scan_layers else self.layers
         x = _run_layers(config, layers, config.num_decoder_layers, x, encoded, self_mask, cross_mask, bias,
-                        dropout=dropout)
+                        position, dropout=dropout)
         return self.output_dropout(self.decoder_norm(x), deterministic=not dropout)
 
     def logits(self, hidden: Array, embedding: Array, pieces: Array | None) -> Array:

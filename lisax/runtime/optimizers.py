@@ -2,14 +2,14 @@
 
 An optimizer has `init(parameters) -> slots` and `update(...) -> (parameters, slots)`. Slots are a tree like
 the parameters' whose leaves are dicts of arrays, so that a checkpoint names them as T5X does:
-`encoder/layers_0/attention/query/kernel/v_row`. A parameter that stacks the layers of a scan is updated as the
-separate layers would be; its slots have the layers as their second dimension too.
+`encoder/layers_0/attention/query/kernel/v_row`. Of a parameter that stacks the layers of a scan, each layer is updated
+by itself; Adafactor's slots of it are shaped as T5X's logical factor rules shape them (`stacked_slots`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import jax
@@ -18,7 +18,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from lisax.models.axes import is_stacked
+from lisax.models.axes import LAYERS_AXIS, factored_axes, is_stacked
 
 Tree = Any
 
@@ -57,18 +57,23 @@ class Adafactor:
                count: Array) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
         decay = 1.0 - (jnp.asarray(count - self.step_offset, jnp.float32) + 1.0) ** -self.decay_rate
-        return _unzip(_map_parameters(lambda p, g, s: self._update_one(g, s, p, learning_rate, decay),
+        return _unzip(_map_parameters(lambda path, p, g, s: self._update_one(path, g, s, p, learning_rate, decay),
                                       parameters, gradients, slots))
 
-    def _axes(self, shape: tuple[int, ...]) -> tuple[int, int] | None:
-        """(smaller, larger) axis of the two largest, or None where the second moment is kept whole."""
+    def _factored_axes(self, path: Sequence[str], shape: tuple[int, ...]) -> tuple[int, int] | None:
+        """The axes that `v_row` and `v_col` keep, or None where the second moment is kept whole.
+
+        Of a matrix the smaller and the larger, if both are large; of stacked matrices, whatever their size, those that
+        T5X calls row and column."""
         if not self.factored or len(shape) < 2:
             return None
+        if is_stacked(path):
+            return factored_axes(path)
         smaller, larger = (int(axis) for axis in np.argsort(shape, kind="stable")[-2:])
         return (smaller, larger) if shape[smaller] >= self.min_dim_size_to_factor else None
 
-    def _init_one(self, parameter: Array) -> dict[str, Array]:
-        shape, axes = parameter.shape, self._axes(parameter.shape)
+    def _init_one(self, path: Sequence[str], parameter: Array) -> dict[str, Array]:
+        shape, axes = parameter.shape, self._factored_axes(path, parameter.shape)
         shapes = {"m": shape if self.beta1 is not None else (1,), "v": (1,), "v_row": (1,), "v_col": (1,)}
         if axes is None:
             shapes["v"] = shape
@@ -76,27 +81,28 @@ class Adafactor:
             shapes["v_row"], shapes["v_col"] = (tuple(np.delete(shape, axis)) for axis in reversed(axes))
         return {name: jnp.zeros(shape, jnp.float32) for name, shape in shapes.items()}
 
-    def _update_one(self, gradient: Array, slot: dict[str, Array], parameter: Array, learning_rate: Array,
-                    decay: Array) -> tuple[Array, dict[str, Array]]:
+    def _update_one(self, path: Sequence[str], gradient: Array, slot: dict[str, Array], parameter: Array,
+                    learning_rate: Array, decay: Array) -> tuple[Array, dict[str, Array]]:
         gradient, new = gradient.astype(jnp.float32), dict(slot)
         squared = jnp.square(gradient) + self.epsilon1
-        axes = self._axes(parameter.shape)
+        axes = self._factored_axes(path, parameter.shape)
+        of_one = tuple(axis for axis in range(parameter.ndim) if axis != LAYERS_AXIS or not is_stacked(path))
         if axes is None:
             new["v"] = decay * slot["v"] + (1.0 - decay) * squared
             update = gradient * jax.lax.rsqrt(new["v"])
         else:
-            smaller, larger = axes
-            new["v_row"] = decay * slot["v_row"] + (1.0 - decay) * jnp.mean(squared, axis=larger)
-            new["v_col"] = decay * slot["v_col"] + (1.0 - decay) * jnp.mean(squared, axis=smaller)
-            kept = smaller - (larger < smaller)  # where `smaller` stands once `larger` is averaged away
-            row = new["v_row"] / jnp.mean(new["v_row"], axis=kept, keepdims=True)
-            update = gradient * (jnp.expand_dims(jax.lax.rsqrt(row), larger)
-                                 * jnp.expand_dims(jax.lax.rsqrt(new["v_col"]), smaller))
+            row, column = axes
+            new["v_row"] = decay * slot["v_row"] + (1.0 - decay) * jnp.mean(squared, axis=column)
+            new["v_col"] = decay * slot["v_col"] + (1.0 - decay) * jnp.mean(squared, axis=row)
+            kept = row - (column < row)  # where `row` stands once `column` is averaged away
+            rows = new["v_row"] / jnp.mean(new["v_row"], axis=kept, keepdims=True)
+            update = gradient * (jnp.expand_dims(jax.lax.rsqrt(rows), column)
+                                 * jnp.expand_dims(jax.lax.rsqrt(new["v_col"]), row))
         if self.clipping_threshold is not None:
-            update /= jnp.maximum(1.0, _root_mean_square(update) / self.clipping_threshold)
+            update /= jnp.maximum(1.0, _root_mean_square(update, of_one) / self.clipping_threshold)
         scale = learning_rate
         if self.multiply_by_parameter_scale:
-            scale = scale * jnp.maximum(_root_mean_square(parameter), self.epsilon2)
+            scale = scale * jnp.maximum(_root_mean_square(parameter, of_one), self.epsilon2)
         update = scale * update
         if self.beta1 is not None:
             update = new["m"] = self.beta1 * slot["m"] + (1.0 - self.beta1) * update
@@ -115,14 +121,14 @@ class AdamW:
     global_norm_clip_threshold: float | None = 1.0
 
     def init(self, parameters: Tree) -> Tree:
-        return _map_parameters(lambda p: {"mu": jnp.zeros_like(p), "nu": jnp.zeros_like(p)}, parameters)
+        return _map_parameters(lambda _, p: {"mu": jnp.zeros_like(p), "nu": jnp.zeros_like(p)}, parameters)
 
     def update(self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array,
                count: Array) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
         adam = optax.scale_by_adam(self.beta1, self.beta2, self.epsilon)
 
-        def update_one(parameter, gradient, slot):
+        def update_one(_, parameter, gradient, slot):
             state = optax.ScaleByAdamState(count=count, mu=slot["mu"], nu=slot["nu"])
             direction, state = adam.update(gradient, state)
             step = learning_rate * (direction + self.weight_decay * parameter)
@@ -140,14 +146,14 @@ class Adagrad:
     global_norm_clip_threshold: float | None = None
 
     def init(self, parameters: Tree) -> Tree:
-        return _map_parameters(lambda p: {"v": jnp.full_like(p, self.initial_accumulator_value)}, parameters)
+        return _map_parameters(lambda _, p: {"v": jnp.full_like(p, self.initial_accumulator_value)}, parameters)
 
     def update(self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array,
                count: Array) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
         adagrad = optax.scale_by_rss(self.initial_accumulator_value, self.epsilon)
 
-        def update_one(parameter, gradient, slot):
+        def update_one(_, parameter, gradient, slot):
             direction, state = adagrad.update(gradient, optax.ScaleByRssState(slot["v"]))
             return parameter - learning_rate * direction, {"v": state.sum_of_squares}
 
@@ -155,14 +161,9 @@ class Adagrad:
 
 
 def _map_parameters(function: Callable, parameters: Tree, *trees: Tree) -> Tree:
-    """`function(parameter, ...)` over trees like the parameters', whose leaves may be trees; layer by layer where
-    a parameter stacks layers."""
-
-    def of_one(path: Any, parameter: Array, *others: Any) -> Any:
-        stacked = is_stacked([entry.key for entry in path])
-        return (jax.vmap(function, in_axes=1, out_axes=1) if stacked else function)(parameter, *others)
-
-    return jax.tree_util.tree_map_with_path(of_one, parameters, *trees)
+    """`function(path, parameter, ...)` over trees like the parameters', whose leaves may be trees."""
+    return jax.tree_util.tree_map_with_path(
+        lambda path, *leaves: function([entry.key for entry in path], *leaves), parameters, *trees)
 
 
 def _unzip(pairs: Tree) -> tuple[Tree, Tree]:
@@ -179,5 +180,5 @@ def _clip_by_global_norm(gradients: Tree, threshold: float | None) -> Tree:
     return jax.tree.map(lambda gradient: gradient * scale, gradients)
 
 
-def _root_mean_square(x: Array) -> Array:
-    return jnp.sqrt(jnp.mean(jnp.square(x)))
+def _root_mean_square(x: Array, axes: tuple[int, ...]) -> Array:
+    return jnp.sqrt(jnp.mean(jnp.square(x), axis=axes, keepdims=True))

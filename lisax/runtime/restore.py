@@ -7,8 +7,10 @@ that names parameters and not a failure inside a model.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +19,15 @@ import numpy as np
 
 from lisax.models.stacking import stack, unstack
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, native_checkpoints, nested,
-                                       remove_incomplete, state_tree)
+from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, flatten, native_checkpoints,
+                                       nested, remove_incomplete, state_tree)
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.opening import open_checkpoint
-from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, shapes_of, unreadable
+from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, shapes_of, unreadable, with_bias_of_each_layer
 from lisax.runtime.interop.t5x_orbax import index_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.shapes import check_parameters, check_same, differences
+from lisax.runtime.stacked_slots import stack_slots
 
 # Other parameters are those of a model that is built on a T5.
 T5_PARTS = {"token_embedder", "encoder", "decoder"}
@@ -94,7 +97,8 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
     Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model
-    that is built on a T5, or on its encoder, starts from a plain one, the parameters are those that both have."""
+    that is built on a T5, or on its encoder, starts from a plain one, the parameters are those that both have. A model
+    with a relative bias a layer may start from one whose layers share theirs."""
     from lisax.runtime.step import TrainState
 
     checkpoint = open_checkpoint(folder)
@@ -105,14 +109,21 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
             checkpoint, parameters=tuple(piece for piece in checkpoint.parameters if _part(piece) in shared))
     step = np.int32(checkpoint.step or 0)
     stacks = "encoder" in expected.parameters["encoder"]  # the model scans its layers
+    if _bias_per_layer(flatten(expected.parameters)) and not _bias_per_layer(shapes_of(checkpoint.parameters)):
+        checkpoint = dataclasses.replace(checkpoint, parameters=with_bias_of_each_layer(checkpoint.parameters),
+                                         slots=with_bias_of_each_layer(checkpoint.slots))
     index = index_of(folder) if checkpoint.kind is Kind.ORBAX else {}
     parts = set(map(_part, checkpoint.parameters))
     found = {name: tree for name, tree in index.get("target", {}).items() if name in parts}
     as_is = bool(index) and differences(expected.parameters, found) == ""
+    shapes, slots = shape_tree(checkpoint.parameters), index.get("state", {}).get("param_states", {})
     if not as_is:
-        unrolled = jax.eval_shape(unstack, expected.parameters) if stacks else expected.parameters
-        check_parameters(unrolled, shape_tree(checkpoint.parameters), folder)
-    slots = index.get("state", {}).get("param_states", {}) if as_is else shape_tree(checkpoint.slots)
+        separate = jax.eval_shape(unstack, expected.parameters) if stacks else expected.parameters
+        check_parameters(separate, shapes, folder)
+        slots = shape_tree(checkpoint.slots)
+    stacked_slots = functools.partial(stack_slots, factored=_factored(expected.slots))
+    if stacks and not as_is and checkpoint.slots:
+        slots = jax.eval_shape(stacked_slots, slots, shapes)
     fits = optimizer is not False and differences(expected.slots, slots) == ""
     if optimizer and not fits:
         check_same(expected.slots, slots, folder, "optimizer slots",
@@ -122,9 +133,21 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
         return TrainState(step, parameters, slots), fits
     if stacks:
         parameters = stack(nested(dict(checkpoint.read(checkpoint.parameters))))
-        return TrainState(step, partitioner.place_state(parameters), None), False
+        slots = stacked_slots(nested(dict(checkpoint.read(checkpoint.slots))), shapes) if fits else None
+        state = partitioner.place_state(TrainState(step, parameters, slots))
+        return state, fits
     return TrainState(step, _placed(checkpoint, checkpoint.parameters, partitioner),
                       _placed(checkpoint, checkpoint.slots, partitioner) if fits else None), fits
+
+
+def _bias_per_layer(names: Iterable[str]) -> bool:
+    """Whether each layer has a relative position bias, by the parameters' names, stacked or not."""
+    return any(re.search(r"(encoder|decoder)/(layers_0|\1)/relpos_bias/", name) for name in names)
+
+
+def _factored(slots: Any) -> bool:
+    """Whether Adafactor keeps means in place of whole second moments of stacked matrices."""
+    return any(name.endswith("/v_row") and len(leaf.shape) == 2 for name, leaf in flatten(slots).items())
 
 
 def _part(piece: Piece) -> str:

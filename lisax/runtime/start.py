@@ -13,6 +13,7 @@ import jax.numpy as jnp
 
 from lisax.models.architectures import describe
 from lisax.models.t5 import initialize
+from lisax.records import atomic_write, write_json
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, MODEL_JSON, VOCABULARY_NAME, checkpoint_folder, complete_steps,
                                        native_checkpoints, read_model_json, remove_incomplete)
@@ -41,7 +42,7 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
     expected = jax.eval_shape(functools.partial(_initial, config))
     state = restore_own(config.model_dir, expected, partitioner, say)
     if state is not None:
-        card = read_model_json(checkpoint_folder(config.model_dir, int(state.step)))
+        card = _own_card(config, checkpoint_folder(config.model_dir, int(state.step)), say)
         training = card["training"]
         new = _card(config, training["first_step"], training["slots_first_step"])
         for name in ("data", "random_seed"):
@@ -73,6 +74,26 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
     state = partitioner.place_state(TrainState(jnp.int32(step), state.parameters, slots))
     say(f"starts at step {step} from {folder}, with {'its' if with_slots else 'fresh'} optimizer state")
     return Start(state, _total(config, step), _card(config, step, slots_first_step))
+
+
+def _own_card(config: TrainConfig, folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """`model.json` of the run's checkpoint. One that T5X wrote has none: it is made of the configuration, whose
+    parameters the checkpoint was seen to have, and put beside it, so that every verb can read it.
+
+    T5X's second moments decay by the step since 0; where its data was is not known, so ours begins."""
+    foreign = not (folder / MODEL_JSON).is_file()
+    hosts.wait_for_all("looked for model.json")
+    if foreign:
+        step = int(folder.name.rpartition("_")[2])
+        if hosts.is_first():
+            for name, content in side_files(config).items():
+                if not (folder / name).exists():
+                    with atomic_write(folder / name, "wb") as file:
+                        file.write(content)
+            write_json(folder / MODEL_JSON, {**_card(config, step, 0), "step": step})
+        say(f"{folder} has no {MODEL_JSON}, as T5X leaves it: written from the configuration; the data begins anew")
+    hosts.wait_for_all("wrote model.json")
+    return read_model_json(folder)
 
 
 def _initial(config: TrainConfig) -> TrainState:

@@ -24,7 +24,8 @@ def infer(shapes: Mapping[str, Shape], folder: object) -> T5Config:
         return found
 
     vocab_size, emb_dim = shape("token_embedder/embedding", 2)
-    heads = shape("encoder/relpos_bias/rel_embedding", 2)[0]
+    per_layer = "encoder/layers_0/relpos_bias/rel_embedding" in shapes
+    heads = shape(f"encoder/{'layers_0/' if per_layer else ''}relpos_bias/rel_embedding", 2)[0]
     width = shape("encoder/layers_0/attention/query/kernel", 2)[1]
     gated = "encoder/layers_0/mlp/wi_0/kernel" in shapes
     if heads < 1 or width % heads:
@@ -34,7 +35,7 @@ def infer(shapes: Mapping[str, Shape], folder: object) -> T5Config:
         num_encoder_layers=_layers(shapes, "encoder"), num_decoder_layers=_layers(shapes, "decoder"),
         mlp_dim=shape("encoder/layers_0/mlp/wo/kernel", 2)[0],
         mlp_activations=("gelu", "linear") if gated else ("relu",),
-        logits_via_embedding="decoder/logits_dense/kernel" not in shapes)
+        logits_via_embedding="decoder/logits_dense/kernel" not in shapes, relative_bias_per_layer=per_layer)
 
 
 def _layers(shapes: Mapping[str, Shape], stack: str) -> int:

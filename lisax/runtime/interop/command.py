@@ -28,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       "architecture is not to be found from the source; repeatable")
     take.add_argument("--gin_bindings", action="append", default=[], metavar="NAME=value")
     give.add_argument("--format", required=True, choices=[Kind.NATIVE, Kind.ORBAX, Kind.HUGGINGFACE])
+    give.add_argument("--layers", choices=("separate", "stacked"), help="T5X's layouts: an array for each layer, as "
+                      "t5x.examples.t5 has them, or one for all layers of a stack, as t5x.examples.scalable_t5 does "
+                      "(default: as the source has them, where T5X has such a model)")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -40,7 +43,7 @@ def main(args: argparse.Namespace) -> int:
         print(convert.import_checkpoint(args.source, args.out, vocabulary=args.vocabulary, gin_files=args.gin_file,
                                         bindings=args.gin_bindings))
     else:
-        print(convert.export_checkpoint(args.source, args.out, Kind(args.format)))
+        print(convert.export_checkpoint(args.source, args.out, Kind(args.format), args.layers))
     return 0
 
 

@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from lisax.models.architectures import Model, describe
+from lisax.models.stacking import stack
 from lisax.records import LisaxError, write_json
-from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME
+from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME, flatten, nested
 from lisax.runtime.data import digest
 from lisax.runtime.interop.architecture import infer, parameter_shapes
 from lisax.runtime.interop.huggingface import write_huggingface
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.opening import open_checkpoint
-from lisax.runtime.interop.pieces import Checkpoint, shapes_of
+from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, shapes_of, whole
 from lisax.runtime.interop.t5x_native import write_native
 from lisax.runtime.interop.t5x_orbax import write_orbax
 from lisax.runtime.restore import shape_tree
 from lisax.runtime.shapes import check_parameters
+from lisax.runtime.stacked_slots import stack_slots
 
 # T5's vocabularies have 100 sentinels above their pieces.
 EXTRA_IDS = 100
@@ -41,9 +43,25 @@ def import_checkpoint(source: str | os.PathLike, out: str | os.PathLike, *, voca
     return _write_steps(out, checkpoint, card, write_orbax)
 
 
-def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: Kind) -> Path:
-    """Writes the checkpoint as `kind`: T5X's layouts to `out/checkpoint_{step}`, Hugging Face's to `out` itself."""
+def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: Kind,
+                      layers: str | None = None) -> Path:
+    """Writes the checkpoint as `kind`: T5X's layouts to `out/checkpoint_{step}`, Hugging Face's to `out` itself.
+
+    `layers` of T5X's layouts: "separate", as `t5x.examples.t5` has them; "stacked", as `t5x.examples.scalable_t5` does
+    with `scan_layers`, for models with a relative bias a layer; None: as the source has them, where T5X has such a
+    model."""
     checkpoint, architecture = opened(source)
+    if layers is not None:
+        stacks = layers == "stacked"
+    else:
+        stacks = checkpoint.scanned and kind is not Kind.HUGGINGFACE and architecture.t5.relative_bias_per_layer
+    if stacks and kind is Kind.HUGGINGFACE:
+        raise LisaxError("Hugging Face's layout has a name for each layer: leave out --layers stacked")
+    if stacks and not architecture.t5.relative_bias_per_layer:
+        raise LisaxError(f"{checkpoint.folder} has one relative bias for all layers of a stack, and T5X has no model of "
+                         "stacked layers that share one: use --layers separate")
+    if stacks:
+        checkpoint, architecture = _stacked(checkpoint), architecture.replaced(scan_layers=True)
     card = card_of(checkpoint, architecture)
     if kind is Kind.HUGGINGFACE:
         if architecture.t5 is not architecture:
@@ -68,8 +86,21 @@ def opened(source: str | os.PathLike, gin_files: Sequence[str] = (),
             architecture = gin.get_configurable("T5Config")()
     else:
         architecture = checkpoint.architecture or infer(shapes_of(checkpoint.parameters), checkpoint.folder)
-    check_parameters(parameter_shapes(architecture), shape_tree(checkpoint.parameters), checkpoint.folder)
-    return checkpoint, architecture
+    # Pieces have a name for each layer, whatever the file has.
+    separate = architecture.replaced(scan_layers=False)
+    check_parameters(parameter_shapes(separate), shape_tree(checkpoint.parameters), checkpoint.folder)
+    return checkpoint, separate
+
+
+def _stacked(checkpoint: Checkpoint) -> Checkpoint:
+    """The checkpoint with the layers of a stack in one array, all of it in memory."""
+    parameters = nested(dict(checkpoint.read(checkpoint.parameters)))
+    slots = stack_slots(nested(dict(checkpoint.read(checkpoint.slots))), parameters) if checkpoint.slots else {}
+
+    def pieces(tree: dict[str, Any]) -> tuple[Piece, ...]:
+        return tuple(whole(name, Stored(array.shape, lambda array=array: array)) for name, array in flatten(tree).items())
+
+    return dataclasses.replace(checkpoint, parameters=pieces(stack(parameters)), slots=pieces(slots))
 
 
 def card_of(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""Hugging Face T5 folders: `config.json` and safetensors, T5 1.0 and 1.1, whole or in shards.
+"""Hugging Face T5 folders: `config.json` and safetensors, T5 1.0 and 1.1, mT5 and umT5, whole or in shards.
 
 Their matrices are the transposes of ours. `transformers` scales hidden states before tied logits (T5 1.0) and
 not before those of a matrix of their own (1.1); its files may also mix these, and then the matrix is made here.
+umT5, whose layers have a relative position bias each, is written as its authors wrote it, with `tie_word_embeddings`
+false; transformers 5 reads that as true and scales its logits.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ SHARED, HEAD = "shared.weight", "lm_head.weight"
 # Copies of the embedding, and a matrix that old files have and no model reads.
 UNUSED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
           "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight")
+RELATIVE_BIAS = "0.SelfAttention.relative_attention_bias.weight"
 # Ours for their `feed_forward_proj`; their "gelu" alone is the exact one, which T5 does not use.
 ACTIVATIONS = {"relu": ("relu",), "gelu_new": ("gelu",), "silu": ("silu",), "gated-gelu": ("gelu", "linear"),
                "gated-gelu_new": ("gelu", "linear"), "gated-relu": ("relu", "linear"),
@@ -49,8 +52,10 @@ def hf_name(name: str) -> tuple[str, bool]:
     if block == f"{stack}_norm":
         return f"{stack}.final_layer_norm.weight", False
     if block == "relpos_bias":
-        return f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight", True
+        return f"{stack}.block.0.layer.{RELATIVE_BIAS}", True
     prefix = f"{stack}.block.{block.removeprefix('layers_')}.layer."
+    if rest[0] == "relpos_bias":
+        return prefix + RELATIVE_BIAS, True
     if len(rest) == 2:
         return f"{prefix}{_BLOCKS[stack]['/'.join(rest)]}.weight", False
     matrix = rest[1] if rest[0] == "mlp" else rest[1][0]  # query, key, value, out: q, k, v, o
@@ -132,8 +137,8 @@ def read_config(described: Mapping[str, Any], *, tied: bool, path: Path) -> T5Co
                             path=path, field=name)
         return value
 
-    if described.get("model_type") not in ("t5", "mt5"):
-        raise DataError(f"only T5 is read ('t5', 'mt5'), found {described.get('model_type')!r}", path=path,
+    if described.get("model_type") not in ("t5", "mt5", "umt5"):
+        raise DataError(f"only T5 is read ('t5', 'mt5', 'umt5'), found {described.get('model_type')!r}", path=path,
                         field="model_type")
     for name, value in (("relative_attention_num_buckets", RELATIVE_BUCKETS), ("layer_norm_epsilon", 1e-6),
                         ("relative_attention_max_distance", RELATIVE_MAX_DISTANCE)):
@@ -148,7 +153,8 @@ def read_config(described: Mapping[str, Any], *, tied: bool, path: Path) -> T5Co
         vocab_size=field("vocab_size", int, 32128), emb_dim=field("d_model", int, 512),
         num_heads=field("num_heads", int, 8), head_dim=field("d_kv", int, 64), mlp_dim=field("d_ff", int, 2048),
         num_encoder_layers=layers, num_decoder_layers=field("num_decoder_layers", int, layers),
-        mlp_activations=ACTIVATIONS[activation], logits_via_embedding=tied)
+        mlp_activations=ACTIVATIONS[activation], logits_via_embedding=tied,
+        relative_bias_per_layer=described["model_type"] == "umt5")
 
 
 # --- Writing ---------------------------------------------------------------------------------
@@ -169,8 +175,10 @@ def write_huggingface(folder: Path, checkpoint: Checkpoint, architecture: T5Conf
     write_arrays(folder, dict(theirs(*item) for item in shapes_of(checkpoint.parameters).items()),
                  (theirs(*item) for item in checkpoint.read(checkpoint.parameters)), **options)
     tied = architecture.logits_via_embedding
+    kind = "umt5" if architecture.relative_bias_per_layer else "t5"
     write_json(folder / HF_CONFIG, {
-        "architectures": ["T5ForConditionalGeneration"], "model_type": "t5", "is_encoder_decoder": True,
+        "architectures": [f"{'UMT5' if kind == 'umt5' else 'T5'}ForConditionalGeneration"], "model_type": kind,
+        "is_encoder_decoder": True,
         "vocab_size": architecture.vocab_size, "d_model": architecture.emb_dim, "d_kv": architecture.head_dim,
         "d_ff": architecture.mlp_dim, "num_heads": architecture.num_heads,
         "num_layers": architecture.num_encoder_layers, "num_decoder_layers": architecture.num_decoder_layers,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -94,3 +95,23 @@ def unreadable(folder: str | os.PathLike, error: Exception, name: str | None = N
 
 def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+def with_bias_of_each_layer(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """The pieces where a relative position bias that a stack's layers share, or a slot of it, is that of each of them.
+
+    The model computes the same."""
+    pieces = tuple(pieces)
+    layers = sorted({match[0] for name in shapes_of(pieces)
+                     if (match := re.match(r"(?:.+/)?(?:encoder|decoder)/layers_\d+", name))})
+
+    def of_each(piece: Piece) -> Piece:
+        match = re.fullmatch(r"(.*(?:encoder|decoder)/)(relpos_bias/.+)", next(iter(piece.shapes)))
+        if match is None:
+            return piece
+        (name, shape), = piece.shapes.items()
+        names = [f"{layer}/{match[2]}" for layer in layers if layer.rpartition("layers_")[0] == match[1]]
+        return dataclasses.replace(piece, shapes=dict.fromkeys(names, shape),
+                                   convert=lambda array: dict.fromkeys(names, piece.convert(array)[name]))
+
+    return tuple(map(of_each, pieces))

@@ -15,8 +15,8 @@ import numpy as np
 from lisax.records import LisaxError, atomic_write
 from lisax.runtime.checkpoints import nested
 from lisax.runtime.interop.kinds import NATIVE_INDEX, Kind
-from lisax.runtime.interop.pieces import Checkpoint, Stored, unreadable, whole
-from lisax.runtime.interop.scanned import unrolled
+from lisax.runtime.interop.pieces import Checkpoint, Stored, unreadable
+from lisax.runtime.interop.scanned import unrolled, unrolled_slots
 from lisax.runtime.interop.zarr_arrays import file_store, inside, read, write
 
 VERSION = 3
@@ -40,12 +40,12 @@ def open_native(folder: Path) -> Checkpoint:
     optimizer = index.get("optimizer")
     if not isinstance(optimizer, dict) or not isinstance(optimizer.get("target"), dict):
         raise LisaxError(f"{path} has no parameters ('optimizer/target')")
-    parameters, scanned = unrolled(_stored(folder, optimizer["target"]), folder)
+    stored = _stored(folder, optimizer["target"])
+    parameters, scanned = unrolled(stored, folder)
     state = optimizer.get("state")
     state = state if isinstance(state, dict) else {}
-    slots = {} if scanned else _stored(folder, state.get("param_states") or {})
-    return Checkpoint(Kind.NATIVE, folder, _step(state.get("step"), path), parameters,
-                      tuple(whole(*item) for item in slots.items()), scanned=scanned)
+    slots = unrolled_slots(_stored(folder, state.get("param_states") or {}), stored, folder)
+    return Checkpoint(Kind.NATIVE, folder, _step(state.get("step"), path), parameters, slots, scanned=scanned)
 
 
 def _step(step: Any, path: Path) -> int | None:

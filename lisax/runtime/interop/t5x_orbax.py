@@ -11,8 +11,8 @@ import numpy as np
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import nested
 from lisax.runtime.interop.kinds import STATE_NAME, Kind
-from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, unreadable, whole
-from lisax.runtime.interop.scanned import unrolled
+from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, unreadable
+from lisax.runtime.interop.scanned import unrolled, unrolled_slots
 from lisax.runtime.interop.zarr_arrays import file_store, inside, read
 
 MIN_CONCURRENT_BYTES = 2**20
@@ -48,17 +48,17 @@ def open_orbax(folder: Path) -> Checkpoint:
         return {"/".join(path): Stored(tuple(leaf.shape), lambda where=kvstore(prefix + path): read(where, driver))
                 for path, leaf in _leaves(part)}
 
-    parameters, scanned = unrolled(stored(tree["target"], ("target",)), folder)
+    arrays = stored(tree["target"], ("target",))
+    parameters, scanned = unrolled(arrays, folder)
     state = tree.get("state") or {}
-    slots = {} if scanned else stored(state.get("param_states") or {}, ("state", "param_states"))
+    slots = unrolled_slots(stored(state.get("param_states") or {}, ("state", "param_states")), arrays, folder)
     step = None
     if "step" in state:
         try:
             step = int(read(kvstore(("state", "step")), driver))
         except Exception as error:
             raise unreadable(folder, error, "state/step") from error
-    return Checkpoint(Kind.ORBAX, folder, step, parameters, tuple(whole(*item) for item in slots.items()),
-                      scanned=scanned)
+    return Checkpoint(Kind.ORBAX, folder, step, parameters, slots, scanned=scanned)
 
 
 def _leaves(tree: Any, path: tuple[str, ...] = ()):

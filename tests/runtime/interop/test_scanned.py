@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from flax.serialization import msgpack_restore
 
 sys.path.insert(0, str(Path(__file__).parent))
 from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots_of
@@ -14,6 +16,8 @@ from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots
 from lisax import cli
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import flatten
+from lisax.runtime.interop import convert
+from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.t5x_native import write_native
 from lisax.runtime.interop.t5x_orbax import write_orbax
@@ -47,7 +51,15 @@ def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write):
     (tmp_path / "checkpoint_7").mkdir()
     write(tmp_path / "checkpoint_7", in_memory(stacked, slots_of(stacked)))
     checkpoint = open_checkpoint(tmp_path)
-    assert checkpoint.scanned and checkpoint.slots == () and checkpoint.step == 7
+    assert checkpoint.scanned and checkpoint.step == 7
+    if heads is None:
+        slots = slots_of(parameters)
+        found = dict(checkpoint.read(checkpoint.slots))
+        assert found.keys() == slots.keys()
+        for name, array in slots.items():
+            np.testing.assert_array_equal(found[name], array, err_msg=name)
+    else:
+        assert checkpoint.slots == ()
     found = flatten(load_parameters(tmp_path))
     assert found.keys() == parameters.keys()
     for name, array in parameters.items():
@@ -61,21 +73,28 @@ def _written(folder, parameters):
     return folder
 
 
-@pytest.mark.parametrize("alike", [True, False])
-def test_relative_bias_of_each_layer(tmp_path, alike):
-    parameters = random_parameters(T5_1_1)
+@pytest.mark.parametrize("layers", [None, "separate"])
+def test_relative_bias_of_each_layer(tmp_path, layers):
+    """As T5X's scalable_t5 has it: its tree comes back as it was, or with a name for each layer."""
+    config = dataclasses.replace(T5_1_1, relative_bias_per_layer=True)
+    parameters = random_parameters(config)
     stacked = _stacked(parameters, 1)
-    bias = stacked.pop("encoder/relpos_bias/rel_embedding")
-    layers = np.stack([bias] * 3, 1)
-    if not alike:
-        layers[0, 1, 0] += 1
-    stacked["encoder/encoder/relpos_bias/rel_embedding"] = layers
-    _written(tmp_path, stacked)
-    if alike:
-        np.testing.assert_array_equal(load_parameters(tmp_path)["encoder"]["relpos_bias"]["rel_embedding"], bias)
-    else:
-        with pytest.raises(LisaxError, match="differs from layer to layer, as in umT5"):
-            load_parameters(tmp_path)
+    assert stacked["encoder/encoder/relpos_bias/rel_embedding"].shape == (2, 3, 32)
+    source = _written(tmp_path, stacked)
+    assert convert.opened(source)[1] == dataclasses.replace(config, mlp_activations=("gelu", "linear"))
+    written = convert.export_checkpoint(source, tmp_path / "out", Kind.NATIVE, layers)
+    index = flatten(msgpack_restore((written / "checkpoint").read_bytes())["optimizer"]["target"])
+    assert {name.removesuffix("/kvstore/path").removesuffix("/driver") for name in index} >= (
+        stacked if layers is None else parameters).keys()
+    for name, array in parameters.items():
+        np.testing.assert_array_equal(flatten(load_parameters(written))[name], array, err_msg=name)
+
+
+def test_t5x_stacks_no_layers_that_share_their_bias(tmp_path):
+    _written(tmp_path, _stacked(random_parameters(T5_1_1), 1))
+    with pytest.raises(LisaxError, match="use --layers separate"):
+        convert.export_checkpoint(tmp_path, tmp_path / "out", Kind.NATIVE, "stacked")
+    assert not (tmp_path / "out").exists()
 
 
 def test_layers_that_cannot_be_told(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -53,3 +54,31 @@ def test_we_read_theirs(tmp_path, activation, own_matrix, scaled, shard):
     assert config.logits_via_embedding == (scaled and not own_matrix)
     np.testing.assert_allclose(logits(config, load_parameters(tmp_path), batch), _their_logits(model, batch),
                                atol=1e-4)
+
+
+UMT5 = dataclasses.replace(T5_1_1, relative_bias_per_layer=True)
+
+
+def test_they_read_our_umt5(tmp_path):
+    parameters, batch = random_parameters(UMT5), batch_of(UMT5.vocab_size)
+    write_huggingface(tmp_path, in_memory(parameters), UMT5)
+    model, report = transformers.UMT5ForConditionalGeneration.from_pretrained(tmp_path, output_loading_info=True)
+    assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    model.config.tie_word_embeddings = False  # as the file says; transformers 5 does not believe it
+    np.testing.assert_allclose(_their_logits(model, batch), logits(UMT5, parameters, batch), atol=1e-4)
+
+
+def test_we_read_their_umt5(tmp_path):
+    torch.manual_seed(0)
+    described = transformers.UMT5Config(vocab_size=96, d_model=24, d_kv=8, d_ff=40, num_layers=3, num_decoder_layers=2,
+                                        num_heads=2)
+    model = transformers.UMT5ForConditionalGeneration(described)
+    model.lm_head.weight = torch.nn.Parameter(torch.randn(96, 24))
+    for name, parameter in model.named_parameters():
+        if "relative_attention_bias" in name:  # drawn alike otherwise small, and then a mistake is too
+            parameter.data.normal_()
+    model.save_pretrained(tmp_path)
+    checkpoint = open_checkpoint(tmp_path)
+    assert checkpoint.architecture == UMT5
+    batch = batch_of(96)
+    np.testing.assert_allclose(logits(UMT5, load_parameters(tmp_path), batch), _their_logits(model, batch), atol=1e-4)
