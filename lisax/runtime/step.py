@@ -24,14 +24,20 @@ class TrainState(NamedTuple):
 
 
 def make_train_step(model: Model, loss: Loss, optimizer: Optimizer, learning_rate: Callable, *, seed: int,
-                    microbatches: int, slots_first_step: int, partitioner: Partitioner) -> Callable:
+                    microbatches: int, slots_first_step: int, partitioner: Partitioner,
+                    normalize_each: bool = False) -> Callable:
     """The compiled (state, batch) -> (state, metrics). The state given is donated: do not use it again.
+
+    `microbatches` and `normalize_each` are `Trainer.num_microbatches` and `Trainer.normalize_each_microbatch`.
 
     Dropout depends on (seed, step) alone, so that a resumed run repeats it. Metrics are the objective's sums with
     `learning_rate` and `gradient_norm`."""
     objective = objective_of(model)
 
     def gradients_and_sums(parameters, batch, normalizer, key):
+        if normalizer is None:
+            normalizer = loss.normalizer(objective.weights(model, batch))
+
         def normalized_loss(parameters):
             sums = objective(model, parameters, batch, loss, key)
             return sums["loss"] / normalizer, sums
@@ -42,7 +48,7 @@ def make_train_step(model: Model, loss: Loss, optimizer: Optimizer, learning_rat
 
     def train_step(state: TrainState, batch: Batch) -> tuple[TrainState, dict[str, Array]]:
         key = jax.random.fold_in(jax.random.key(seed), state.step) if model.t5.dropout_rate else None
-        normalizer = loss.normalizer(objective.weights(model, batch))
+        normalizer = None if normalize_each else loss.normalizer(objective.weights(model, batch))
         with partitioner.constraints():
             if microbatches == 1:
                 gradients, metrics = gradients_and_sums(state.parameters, batch, normalizer, key)
@@ -62,10 +68,9 @@ def make_train_step(model: Model, loss: Loss, optimizer: Optimizer, learning_rat
 
 
 def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbatches, partitioner):
-    """Sums of gradients and metrics over `microbatches` slices; each takes its rows from every device."""
+    """Sums of gradients and metrics over `microbatches` slices of consecutive rows, as T5X has them."""
     slices = {name: jax.lax.with_sharding_constraint(
-        jnp.swapaxes(array.reshape(-1, microbatches, *array.shape[1:]), 0, 1), partitioner.microbatches)
-        for name, array in batch.items()}
+        array.reshape(microbatches, -1, *array.shape[1:]), partitioner.microbatches) for name, array in batch.items()}
 
     def body(total, indexed):
         i, part = indexed

@@ -68,6 +68,7 @@ def train(config: TrainConfig) -> TrainResult:
     train_step = make_train_step(
         config.model, config.loss, config.optimizer, config.trainer.learning_rate_fn,
         seed=config.random_seed or 0, microbatches=microbatches,
+        normalize_each=config.trainer.normalize_each_microbatch,
         slots_first_step=card["training"]["slots_first_step"], partitioner=partitioner)
     evaluator = _Evaluator(config, partitioner)
     source = config.train_data if callable(config.train_data) else data.train_source(config.train_data)

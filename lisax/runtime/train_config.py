@@ -20,9 +20,14 @@ from lisax.runtime.schedules import Schedule
 
 @dataclasses.dataclass(frozen=True)
 class Trainer:
-    """How a step is taken. `num_microbatches` slices of a batch have their gradients summed."""
+    """How a step is taken. `num_microbatches` slices of a batch have their gradients summed.
+
+    The sum is the gradient of the whole batch. With `normalize_each_microbatch` it is T5X's: each slice's loss is
+    divided by its own LOSS_NORMALIZING_FACTOR, that of its own target tokens where that is NUM_REAL_TARGET_TOKENS, so
+    that slices with few tokens weigh more and the sum is that of so many means."""
 
     num_microbatches: int | None = None
+    normalize_each_microbatch: bool = False
     learning_rate_fn: Callable = Schedule(factors="constant", base_learning_rate=1e-3)
 
 

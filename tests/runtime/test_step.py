@@ -61,3 +61,26 @@ def test_microbatches_equal_the_full_batch():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     for name, value in whole_metrics.items():
         assert float(parts_metrics[name]) == pytest.approx(float(value), rel=1e-5), name
+
+
+def test_microbatches_normalized_each_are_t5x_s():
+    """The gradient is the sum of those of consecutive slices, each a mean over its own target tokens."""
+    model, rows, parts = dataclasses.replace(MODEL, dropout_rate=0.0), 8, 4
+    optimizer, parameters = AdamW(epsilon=1.0, global_norm_clip_threshold=None), initialize(model)
+    batch = batch_of(3, rows=rows)
+    batch["decoder_loss_weights"][:3, 1:] = 0  # the slices' numbers of tokens differ
+
+    def gradients(batch, **options):
+        """Adam's first moment after a step is a tenth of the gradient."""
+        step = make_train_step(model, Loss(), optimizer, lambda _: jnp.float32(1.0), seed=0, slots_first_step=0,
+                               partitioner=Partitioner.over_all_devices(), **options)
+        state = TrainState(jnp.int32(0), jax.tree.map(jnp.copy, parameters), optimizer.init(parameters))
+        return [slot["mu"] for slot in jax.tree.leaves(step(state, batch)[0].slots, is_leaf=lambda x: "mu" in x)]
+
+    found = gradients(batch, microbatches=parts, normalize_each=True)
+    size = rows // parts
+    slices = [{name: array[i:i + size] for name, array in batch.items()} for i in range(0, rows, size)]
+    expected = [sum(leaves) for leaves in zip(*(gradients(part, microbatches=1) for part in slices))]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7)
+    assert any(not np.allclose(a, parts * b, rtol=1e-2) for a, b in zip(found, gradients(batch, microbatches=parts)))
