@@ -1,8 +1,8 @@
 """A stand-in for T5X's two scripts: its modules' names and arguments without what they do.
 
-`python t5x_stand_in.py SEARCH,PATHS '{NAME: ["train" or "infer", GIN_FILES, BINDINGS], …}'` reads gin as T5X's
-gin_utils does and prints, as JSON by name, the arguments with which gin would call T5X: objects become
-{"is": NAME, argument: value}.
+`python t5x_stand_in.py SEARCH,PATHS '{NAME: ["train", "infer" or "evaluate", GIN_FILES, BINDINGS], …}'` reads gin as
+T5X's gin_utils does and prints, as JSON by name, the arguments with which gin would call T5X: objects become
+{"is": NAME, argument: value}. Of what gin refuses it prints {"refused": why}.
 The argument lists are those of T5X's documentation; what T5X adds in later versions is not known here.
 """
 
@@ -43,6 +43,8 @@ ARGUMENTS = {
         "train": "model train_dataset_cfg train_eval_dataset_cfg infer_eval_dataset_cfg checkpoint_cfg partitioner "
                  "trainer_cls model_dir total_steps relative_steps eval_steps eval_period random_seed "
                  "use_hardware_rng use_orbax summarize_config_fn",
+        "evaluate": "model dataset_cfg restore_checkpoint_cfg partitioner output_dir inference_evaluator_cls "
+                    "summarize_config_fn fallback_init_rng",
         "infer": "mode model dataset_cfg restore_checkpoint_cfg partitioner output_dir checkpoint_period shard_id "
                  "num_shards use_orbax checkpoint_ds_iter"},
 }
@@ -80,14 +82,17 @@ def plain(value):
 def main() -> None:
     search_paths, runs = sys.argv[1:]
     install()
-    scripts = {verb: gin.configurable(getattr(sys.modules["__main__"], verb)) for verb in ("train", "infer")}
+    scripts = {verb: gin.configurable(getattr(sys.modules["__main__"], verb)) for verb in ("train", "infer", "evaluate")}
     for path in search_paths.split(","):
         gin.add_config_file_search_path(path)
     called = {}
     for name, (verb, files, bindings) in json.loads(runs).items():
         gin.clear_config()
-        gin.parse_config_files_and_bindings(files, bindings)
-        called[name] = scripts[verb]()
+        try:
+            gin.parse_config_files_and_bindings(files, bindings)
+            called[name] = scripts[verb]()
+        except (ValueError, TypeError, RuntimeError) as error:
+            called[name] = {"refused": str(error)}
     print(json.dumps(called, default=plain))
 
 

@@ -3,9 +3,11 @@
 Without T5X only gin's side is checked, against the stand-in beside this file; with T5X installed, it trains and scores.
 """
 
+import fnmatch
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,10 +31,16 @@ LENGTHS = "{'inputs': 64, 'targets': 2}"
 TRAIN = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = 'given'"]
 INFER = ["CHECKPOINT_PATH = 'm'", "INFER_OUTPUT_DIR = 'out'", "MIXTURE_OR_TASK_NAME = 'list5_rank'",
          "MIXTURE_OR_TASK_MODULE = 'tasks'", f"TASK_FEATURE_LENGTHS = {LENGTHS}", "infer.mode = 'score'"]
-RUNS = {name: ("train", [f"experiments/list5/{name}.gin"], TRAIN) for name in EXPERIMENTS} | {
+EVAL = ["CHECKPOINT_PATH = 'm'", "EVAL_OUTPUT_DIR = 'out'", "MIXTURE_OR_TASK_NAME = 'list5_rank'",
+        "MIXTURE_OR_TASK_MODULE = 'tasks'"]
+# Every experiment there is, by its path.
+ALL = {str(path.relative_to(GIN_CONFIGS)): ("train", [str(path.relative_to(GIN_CONFIGS))], TRAIN)
+       for path in sorted(GIN_CONFIGS.glob("experiments/*/*.gin"))}
+RUNS = ALL | {name: ("train", [f"experiments/list5/{name}.gin"], TRAIN) for name in EXPERIMENTS} | {
     "schedule": ("train", ["experiments/list5/rank_xl.gin"],
                  [*TRAIN, "train.summarize_config_fn = @create_learning_rate_scheduler()"]),
-    "infer": ("infer", ["models/t5_1_1_small.gin", "runs/infer.gin"], INFER)}
+    "infer": ("infer", ["models/t5_1_1_small.gin", "runs/infer.gin"], INFER),
+    "eval": ("evaluate", ["models/t5_1_1_small.gin", "runs/eval.gin"], EVAL)}
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +96,35 @@ def test_inference_is_the_same_under_t5x(under_t5x):
         same(theirs["dataset_cfg"], ours.dataset, DATA)
         same(theirs["restore_checkpoint_cfg"], ours.restore, ("path", "mode"))
     assert theirs["restore_checkpoint_cfg"]["dtype"] == "float32"
+
+
+def test_evaluation_is_the_same_under_t5x(under_t5x):
+    theirs = under_t5x["eval"]
+    with configured("eval", ["models/t5_1_1_small.gin", "runs/eval.gin"], EVAL) as ours:
+        same(theirs, ours, ("output_dir",))
+        same(theirs["model"]["module"]["config"], ours.model, ARCHITECTURE)
+        same(theirs["dataset_cfg"], ours.dataset, DATA)
+        same(theirs["restore_checkpoint_cfg"], ours.restore, ("path", "mode"))
+    assert theirs["restore_checkpoint_cfg"]["dtype"] == "float32"
+
+
+def test_the_experiments_that_run_under_t5x_are_those_it_says(under_t5x):
+    head = (GIN_CONFIGS / "t5x" / "runs" / "train.gin").read_text().partition("from __gin__")[0]
+    said = set()
+    for pattern in re.findall(r"experiments/(?:list5|deseption)/[^\s,]*?[{*][^\s]*\.gin", head.partition("# All others")[0]):
+        said |= {name for name in ALL if any(fnmatch.fnmatch(name, each) for each in _expanded(pattern))}
+    runs = {name for name in ALL if "refused" not in under_t5x[name]
+            # What others include is no experiment by itself.
+            and not Path(name).stem.startswith(("paper_common", "questions_common", "pairs_common"))}
+    assert runs == said and len(said) > 9
+
+
+def _expanded(pattern):
+    """{a,b} as the shell has it."""
+    if not (braces := re.search(r"\{([^}]*)\}", pattern)):
+        return [pattern]
+    return [each for word in braces[1].split(",")
+            for each in _expanded(pattern[:braces.start()] + word + pattern[braces.end():])]
 
 
 @pytest.fixture

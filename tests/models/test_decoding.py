@@ -42,9 +42,9 @@ def decode(parameters, tokens, numbers=None, length=LENGTH, **settings):
     return np.asarray(found.tokens), np.asarray(found.scores)
 
 
-@pytest.mark.parametrize("via_embedding", [True, False])
-def test_steps_with_a_cache_give_the_logits_of_the_whole_decoder(via_embedding):
-    config = dataclasses.replace(TINY, logits_via_embedding=via_embedding)
+@pytest.mark.parametrize("changes", [{"logits_via_embedding": True}, {}, {"relative_bias_per_layer": True}])
+def test_steps_with_a_cache_give_the_logits_of_the_whole_decoder(changes):
+    config = dataclasses.replace(TINY, **changes)
     variables, model, tokens = {"params": initialize(config, seed=2)}, Transformer(config), inputs()
     # Two beams with pasts of their own, over distances beyond the exact buckets.
     targets = np.random.default_rng(1).integers(1, 96, (6, 2, 40)).astype(np.int32)
