@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -20,9 +22,21 @@ from lisax import cli
 from lisax.formats import presets
 from lisax.formats.families import Family, encode
 from lisax.formats.vocabulary import train_vocabulary
+from lisax.models.architectures import describe
+from lisax.models.dual_encoder import DualEncoderConfig
+from lisax.models.evidence_pointer import PointerConfig
+from lisax.models.reader import ReaderConfig, SpanReaderConfig
+from lisax.models.stacking import unstack
+from lisax.models.t5 import T5Config, initialize
+from lisax.models.table_fusion import FusionConfig
 from lisax.pipelines.text_model import TextModel
-from lisax.runtime.checkpoints import CheckpointConfig, RestoreCheckpointConfig, flatten, read_card
+from lisax.runtime.checkpoints import (CheckpointConfig, CheckpointWriter, RestoreCheckpointConfig,
+                                       SaveCheckpointConfig, flatten, read_card)
+from lisax.runtime.interop.convert import opened
+from lisax.runtime.interop.pieces import shapes_of
+from lisax.runtime.optimizers import Adafactor
 from lisax.runtime.restore import load_parameters
+from lisax.runtime.step import TrainState
 from lisax.runtime.train import train
 from lisax.runtime.train_log import read_train_log
 from lisax.sampling import examples
@@ -149,3 +163,22 @@ def test_layers_with_a_bias_each_start_from_a_model_that_shares_it(tmp_path, cap
     first = [next(row["loss"] for row in read_train_log(tmp_path / name) if row["kind"] == "train")
              for name in ("own", "going")]
     assert first[0] == pytest.approx(first[1], rel=1e-5)
+
+
+T5 = T5Config(vocab_size=24, emb_dim=16, num_heads=2, num_encoder_layers=3, num_decoder_layers=2, head_dim=8, mlp_dim=32)
+
+
+@pytest.mark.parametrize("model", [FusionConfig(T5, "joint", 2), PointerConfig(T5), DualEncoderConfig(T5),
+                                   ReaderConfig(T5, passages=2), SpanReaderConfig(T5, passages=2)],
+                         ids=lambda model: type(model).__name__)
+def test_models_built_on_a_t5_come_out_too(tmp_path, model):
+    scanned = model.replaced(scan_layers=True)
+    parameters, optimizer = initialize(scanned, 1), Adafactor()
+    with CheckpointWriter(tmp_path, SaveCheckpointConfig(), {"architecture": describe(scanned)}, {}) as writer:
+        writer.save(TrainState(jnp.int32(0), parameters, optimizer.init(parameters)), {})
+    checkpoint, architecture = opened(tmp_path)
+    assert architecture == model and checkpoint.scanned
+    expected = jax.eval_shape(optimizer.init, unstack(parameters))
+    assert shapes_of(checkpoint.slots) == {name: leaf.shape for name, leaf in flatten(expected).items()}
+    for name, array in checkpoint.read(checkpoint.parameters):
+        np.testing.assert_array_equal(array, flatten(unstack(parameters))[name])
