@@ -25,6 +25,8 @@ from lisax.runtime.train_log import Meter, Progress, TrainLog, means
 
 __all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_batches", "train"]
 
+TERMINATED = 128 + signal.SIGTERM  # the exit status of a run that SIGTERM stopped: what comes after it must not begin
+
 
 @dataclasses.dataclass(frozen=True)
 class TrainResult:
@@ -45,8 +47,8 @@ class TrainResult:
 def train(config: TrainConfig) -> TrainResult:
     """Trains, or continues, until the last step; evaluates, logs and saves on the way.
 
-    SIGTERM and Ctrl-C save first and then raise SystemExit(0) and KeyboardInterrupt; the same call again
-    continues, with the same losses as if it had never stopped. A second Ctrl-C does not wait."""
+    SIGTERM and Ctrl-C save first and then raise SystemExit(143), a shell's status of what SIGTERM ended, and
+    KeyboardInterrupt; the same call again continues, with the same losses as if it had never stopped. A second Ctrl-C does not wait."""
     started = time.perf_counter()
     partitioner = config.partitioner.over(jax.devices())
     check(config, partitioner)
@@ -131,7 +133,7 @@ def train(config: TrainConfig) -> TrainResult:
                 writer.wait()
                 progress.say(f"stopped by {stopper.asked.name} and saved at step {step} of {total} in "
                              f"{model_dir}: the same command continues from there")
-                raise SystemExit(0) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
+                raise SystemExit(TERMINATED) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
     finally:
         log.close()
     return _result(config, state, started, metrics)

@@ -78,7 +78,7 @@ def test_sigterm_to_one_process_saves_and_ends_both(tmp_path):
     _wait_for_steps(tmp_path / "m", 3, processes)
     processes[1].send_signal(signal.SIGTERM)
     ends = _ends(processes)
-    assert [code for code, _ in ends] == [0, 0], ends
+    assert [code for code, _ in ends] == [143, 143], ends
     assert "stopped by SIGTERM and saved at step" in ends[0][1]
     assert complete_steps(tmp_path / "m")
 
