@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import errno
 import json
 import os
 import re
@@ -328,6 +329,22 @@ def get_strings(row: dict, field: str, *, path, line: int) -> tuple[str, ...]:
     return tuple(values)
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike) -> Iterator[None]:
+    """A disk that is full while `path` is written is told with it: the system's own error names no file."""
+    try:
+        yield
+    except OSError as error:
+        # numpy's own has no number and says how many items of an array were to be written, and were.
+        if error.filename is None and (error.errno in FULL or " requested and " in str(error)):
+            why = error.strerror or str(error)
+            raise LisaxError(f"{path} could not be written: {why}. Make room, and run the same command again") from error
+        raise
+
+
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
     """Opens a neighbour of `path` for writing and renames it onto `path` only on success."""
@@ -339,10 +356,11 @@ def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
         umask = os.umask(0)
         os.umask(umask)
         os.fchmod(handle, 0o666 & ~umask)
-        with os.fdopen(handle, mode, **({} if "b" in mode else {"encoding": "utf-8", "newline": "\n"})) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        with naming(path):
+            with os.fdopen(handle, mode, **({} if "b" in mode else {"encoding": "utf-8", "newline": "\n"})) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

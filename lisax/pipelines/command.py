@@ -152,9 +152,11 @@ def _cltr(args: argparse.Namespace) -> int:
         raise LisaxError("--until names a stage of one run: leave it out with --folds")
     from lisax.corpora import open_folder
     from lisax.pipelines.cltr_folds import cross_validate
+    from lisax.runtime.run_lock import alone_in
 
-    made = Cltr.read_recipe(gin_files, bindings, _search_paths(args))
-    print(cross_validate(open_folder(data), args.out, made, args.folds))
+    made, dataset = Cltr.read_recipe(gin_files, bindings, _search_paths(args)), open_folder(data)
+    with alone_in(args.out):
+        print(cross_validate(dataset, args.out, made, args.folds))
     return 0
 
 
@@ -170,15 +172,18 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
     """Runs a pipeline's stages; `finish` writes its report and gives the tables for a terminal."""
     from lisax.corpora import open_folder
     from lisax.pipelines.stages import Stopped, say
+    from lisax.runtime.run_lock import alone_in
 
     recipe = pipeline.read_recipe(gin_files, bindings, _search_paths(args))
-    run = pipeline(open_folder(data), args.out, recipe, until=args.until)
-    try:
-        run.run()
-    except Stopped as stage:
-        say(f"stopped after {stage}, as asked")
-        return 0
-    print(finish(run))
+    dataset = open_folder(data)
+    with alone_in(args.out):
+        run = pipeline(dataset, args.out, recipe, until=args.until)
+        try:
+            run.run()
+        except Stopped as stage:
+            say(f"stopped after {stage}, as asked")
+            return 0
+        print(finish(run))
     return 0
 
 

@@ -99,17 +99,20 @@ def verbalizer_main(args: argparse.Namespace) -> int:
     from lisax.pipelines.verbalizer_recipe import read_recipe
     from lisax.pipelines.verbalizer_training import VerbalizerTraining
     from lisax.runtime.resumable import fingerprint
+    from lisax.runtime.run_lock import alone_in
 
     sources = _sources(args)
     recipe = read_recipe(args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings,
                          [path for path in args.gin_search_paths.split(",") if path])
     target_print = [fingerprint(path, besides=args.out) for path in sources]
-    run = VerbalizerTraining(open_folder(args.data), lambda: units(args), target_print, args.out, recipe,
-                             other=open_folder(args.report) if args.report else None, until=args.until)
-    try:
-        figures = run.run()
-    except Stopped as stage:
-        say(f"stopped after {stage}, as asked")
-        return 0
+    data, other = open_folder(args.data), open_folder(args.report) if args.report else None
+    with alone_in(args.out):
+        run = VerbalizerTraining(data, lambda: units(args), target_print, args.out, recipe, other=other,
+                                 until=args.until)
+        try:
+            figures = run.run()
+        except Stopped as stage:
+            say(f"stopped after {stage}, as asked")
+            return 0
     print(json.dumps(figures["models"], indent=2))
     return 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from lisax.records import LisaxError, naming
 
 
 def partial(path: Path) -> Path:
@@ -29,20 +32,35 @@ def resumable_groups(path: Path, groups_after: Callable[[int], Iterable[Iterable
     """
     gathering = partial(path)
     begin = f"#from {hashlib.sha256(made_from.encode()).hexdigest()}\n".encode()
-    done, end = _finished_groups(gathering, begin)
     gathering.parent.mkdir(parents=True, exist_ok=True)
-    with gathering.open("ab") as file:
+    # Unbuffered: what did not fit on a full disk would be written once more when the file is closed.
+    with gathering.open("ab", buffering=0) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LisaxError(f"{path} is being written by another process; wait for it or stop it") from None
+        done, end = _finished_groups(gathering, begin)
         file.truncate(end)
         if not end:
-            file.write(begin)
+            _append(file, begin, gathering)
         for number, group in enumerate(groups_after(done), start=done):
             lines = "".join(line + "\n" for line in group)
             # The mark is written last, in the same call: without it the group counts as unfinished.
-            file.write(lines.encode() + _mark(number))
-            file.flush()
-            os.fsync(file.fileno())
+            _append(file, lines.encode() + _mark(number), gathering)
+        _finish(gathering, path)
+
+
+def _append(file: BinaryIO, content: bytes, path: Path) -> None:
+    with naming(path):
+        while content:
+            content = content[file.write(content):]
+        os.fsync(file.fileno())
+
+
+def _finish(gathering: Path, path: Path) -> None:
+    """Writes what has gathered to `path`, without the marks."""
     finished = path.with_name(f".{path.name}.finished")
-    with gathering.open("rb") as source, finished.open("wb") as target:
+    with naming(finished), gathering.open("rb") as source, finished.open("wb") as target:
         source.readline()
         number = 0
         for line in source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import signal
 import threading
@@ -18,6 +19,7 @@ from lisax.runtime.checkpoints import (GIN_NAME, CheckpointWriter, best_checkpoi
                                        latest_checkpoint, parameter_count, read_metrics, read_model_json)
 from lisax.runtime.objectives import objective_of
 from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.run_lock import alone_in
 from lisax.runtime.start import begin, side_files
 from lisax.runtime.step import TrainState, make_eval_step, make_train_step
 from lisax.runtime.train_config import TrainConfig, Trainer, check, check_batch
@@ -48,10 +50,16 @@ def train(config: TrainConfig) -> TrainResult:
     """Trains, or continues, until the last step; evaluates, logs and saves on the way.
 
     SIGTERM and Ctrl-C save first and then raise SystemExit(143), a shell's status of what SIGTERM ended, and
-    KeyboardInterrupt; the same call again continues, with the same losses as if it had never stopped. A second Ctrl-C does not wait."""
+    KeyboardInterrupt; the same call again continues, with the same losses as if it had never stopped. A second Ctrl-C does not wait. While
+    another process trains in MODEL_DIR, an error."""
     started = time.perf_counter()
     partitioner = config.partitioner.over(jax.devices())
     check(config, partitioner)
+    with alone_in(config.model_dir) if hosts.is_first() else contextlib.nullcontext():
+        return _train(config, partitioner, started)
+
+
+def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> TrainResult:
     progress = Progress(0)
     run = begin(config, partitioner, progress.say)
     state, first_step, total = run.state, int(run.state.step), run.total_steps

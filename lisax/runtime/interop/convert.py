@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lisax.models.architectures import Model, describe
-from lisax.records import LisaxError, write_json
+from lisax.records import LisaxError, naming, write_json
 from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME
 from lisax.runtime.data import digest
 from lisax.runtime.interop.architecture import infer, parameter_shapes
@@ -131,7 +131,8 @@ def new_folder(out: str | os.PathLike) -> Iterator[Path]:
     out.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        yield building
+        with naming(out):
+            yield building
         building.chmod(0o755)
         os.replace(building, out)
     except BaseException:
