@@ -337,10 +337,13 @@ def naming(path: str | os.PathLike) -> Iterator[None]:
     """A disk that is full while `path` is written is told with it: the system's own error names no file."""
     try:
         yield
-    except OSError as error:
+    except LisaxError:
+        raise
+    except Exception as error:  # native libraries have types of their own, and the system's words
         # numpy's own has no number and says how many items of an array were to be written, and were.
-        if error.filename is None and (error.errno in FULL or " requested and " in str(error)):
-            why = error.strerror or str(error)
+        if getattr(error, "filename", None) is None and (getattr(error, "errno", None) in FULL or any(
+                words in str(error) for words in (" requested and ", os.strerror(errno.ENOSPC)))):
+            why = getattr(error, "strerror", None) or os.strerror(errno.ENOSPC)
             raise LisaxError(f"{path} could not be written: {why}. Make room, and run the same command again") from error
         raise
 

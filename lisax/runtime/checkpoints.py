@@ -8,6 +8,7 @@ into place when everything is on disk: a folder without it is the rest of an int
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import re
@@ -23,6 +24,7 @@ import numpy as np
 from lisax.records import LisaxError, atomic_write, write_json
 from lisax.runtime import hosts
 from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, kind_of
+from lisax.runtime.quiet import saving_quietly
 
 if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
     from lisax.runtime.step import TrainState
@@ -183,8 +185,11 @@ class CheckpointWriter:
         self._config, self._card, self._files = config, card, files
         self._save_args = ocp.args.PyTreeSave
         self._orbax = ocp.AsyncCheckpointer(ocp.PyTreeCheckpointHandler())
+        self._folder = self._model_dir  # what is being saved
+        self._quiet = saving_quietly()
 
     def __enter__(self) -> CheckpointWriter:
+        self._quiet.__enter__()
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
@@ -195,12 +200,13 @@ class CheckpointWriter:
                 raise
         finally:
             self._orbax.close()
+            self._quiet.__exit__(None, None, None)
 
     def save(self, state: TrainState, metrics: Mapping[str, float]) -> Path:
         """Starts to save `state`; arrays are copied before it returns, so that they may be donated then."""
         self.wait()
         step = int(state.step)
-        folder = checkpoint_folder(self._model_dir, step)
+        self._folder = folder = checkpoint_folder(self._model_dir, step)
         try:
             if hosts.is_first():
                 self._write_beside(folder, step, metrics)
@@ -210,7 +216,7 @@ class CheckpointWriter:
                 state = jax.tree.map(jnp.copy, state)
             self._orbax.save(folder.absolute() / STATE_NAME, args=self._save_args(state_tree(state)))
         except OSError as error:
-            raise _save_error(folder, error) from error
+            raise save_error(folder, error) from error
         return folder
 
     def _write_beside(self, folder: Path, step: int, metrics: Mapping[str, float]) -> None:
@@ -229,7 +235,7 @@ class CheckpointWriter:
         try:
             self._orbax.wait_until_finished()
         except Exception as error:  # Orbax wraps whatever its threads met
-            raise _save_error(self._model_dir, error) from error
+            raise save_error(self._folder, error) from error
         self._prune()
 
     def _chosen(self, metrics: Mapping[str, float]) -> dict[str, Any] | None:
@@ -248,8 +254,11 @@ class CheckpointWriter:
                 shutil.rmtree(folder)
 
 
-def _save_error(folder: Path, error: Exception) -> LisaxError:
-    return LisaxError(f"the checkpoint {folder} could not be saved: {error}. Check that the disk has room and "
+def save_error(folder: Path, error: Exception) -> LisaxError:
+    told = str(error).strip() or type(error).__name__
+    # tensorstore's own sentence names a file of a folder that is gone by then, three times.
+    why = os.strerror(errno.ENOSPC) if os.strerror(errno.ENOSPC) in told else told.splitlines()[0][:300]
+    return LisaxError(f"the checkpoint {folder} could not be saved: {why}. Check that the disk has room and "
                       f"that the folder may be written; the checkpoints before it are whole")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from lisax.records import LisaxError, atomic_write
+from lisax.records import LisaxError, atomic_write, naming
 from lisax.runtime import hosts
 
 LOG_NAME = "train_log.jsonl"
@@ -30,8 +30,10 @@ class EventFile:
         self._event, self._summary = event_pb2.Event, summary_pb2.Summary
         folder.mkdir(parents=True, exist_ok=True)
         now = time.time()
-        self._writer = RecordWriter((folder / f"events.out.tfevents.{now:.6f}.{os.getpid()}").open("wb"))
-        self._writer.write(self._event(wall_time=now, file_version="brain.Event:2").SerializeToString())
+        self.path = folder / f"events.out.tfevents.{now:.6f}.{os.getpid()}"
+        self._writer = RecordWriter(self.path.open("wb"))
+        with naming(self.path):
+            self._writer.write(self._event(wall_time=now, file_version="brain.Event:2").SerializeToString())
 
     def write(self, step: int, scalars: Mapping[str, float]) -> None:
         values = [self._summary.Value(tag=name, simple_value=value) for name, value in scalars.items()]
@@ -66,11 +68,13 @@ class TrainLog:
         if self._silent:
             return
         try:
+            writing = self.path
             self._file.write(json.dumps({"step": step, "kind": kind, **scalars}) + "\n")
             self._file.flush()
+            writing = self._events[kind].path
             self._events[kind].write(step, scalars)
         except OSError as error:
-            raise LisaxError(f"{self.path.parent} could not be written: {error.strerror}. Check that the disk has room; "
+            raise LisaxError(f"{writing} could not be written: {error.strerror}. Check that the disk has room; "
                              "the checkpoints are whole, and the same command goes on from the newest") from error
 
     def close(self) -> None:

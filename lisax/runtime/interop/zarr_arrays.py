@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lisax.records import LisaxError
+from lisax.runtime.checkpoints import save_error
 
 GZIP = {"id": "gzip", "level": 1}
 CHUNK_BYTES = 64 * 2**20
@@ -37,7 +38,7 @@ def write(folder: Path, array: np.ndarray) -> dict[str, Any]:
                                    "metadata": metadata}, create=True).result()
         opened.write(array).result()
     except (ValueError, OSError) as error:
-        raise LisaxError(f"{folder} could not be written: {error}. Check that the disk has room") from error
+        raise save_error(folder, error) from error
     return metadata
 
 
