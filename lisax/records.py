@@ -350,7 +350,14 @@ def naming(path: str | os.PathLike) -> Iterator[None]:
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
-    """Opens a neighbour of `path` for writing and renames it onto `path` only on success."""
+    """Opens a neighbour of `path` for writing and renames it onto `path` only on success. In a bucket, which knows no
+    renaming, the object is there only when all of it is."""
+    if os.fspath(path).startswith("gs://"):
+        from lisax.places import place, uploading
+
+        with uploading(place(path), mode) as file:
+            yield file
+        return
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)

@@ -30,6 +30,8 @@ class Stages:
 
     def __init__(self, out: str | os.PathLike, until: str | None = None):
         self.out, self.until = Path(out), until
+        self.known_as = str(out)  # what settings that name the folder are taken to name: a run may work in a copy of it
+        self.after_each: Callable[[], None] = lambda: None  # called when a stage is done
         self.seconds: dict[str, float] = {}
         self._prints: dict[str, str] = {}
         self.out.mkdir(parents=True, exist_ok=True)
@@ -41,7 +43,8 @@ class Stages:
         Raises `Stopped` once the stage named by `until` is done.
         """
         made_from = {"settings": settings or {}, "after": {stage: self._prints[stage] for stage in after}}
-        digest = hashlib.sha256(json.dumps(made_from, sort_keys=True, default=str).encode()).hexdigest()
+        described = json.dumps(made_from, sort_keys=True, default=str).replace(str(self.out), self.known_as)
+        digest = hashlib.sha256(described.encode()).hexdigest()
         self._prints[name] = digest
         note, workings = self.out / "stages" / f"{name}.json", self.out / "stages" / f"{name}.begun"
         known = _read(note)
@@ -82,6 +85,7 @@ class Stages:
             workings.unlink()
             self.seconds[name] = spent
             say(f"[{name}] {spent:.1f} s")
+        self.after_each()
         if name == self.until:
             raise Stopped(name)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 
+from lisax.places import place
 from lisax.records import LisaxError, atomic_write
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, CheckpointWriter, best_checkpoint, checkpoint_folder,
@@ -63,7 +64,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
     progress = Progress(0)
     run = begin(config, partitioner, progress.say)
     state, first_step, total = run.state, int(run.state.step), run.total_steps
-    card, model_dir = run.card, Path(config.model_dir)
+    card, model_dir = run.card, place(config.model_dir)
     progress = Progress(total)
     waiting = _Patience(config)
     if first_step >= total or waiting.ended(first_step):
@@ -123,6 +124,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                 evaluated = evaluator.wanted and (step % config.eval_period == 0 or step == total)
                 if evaluated or step % save.period == 0 or step == total:
                     flush()
+                    log.sync()
                     meter.pause()
                     if evaluated:
                         metrics = evaluator(state.parameters, step)
@@ -136,6 +138,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                 progress.say(f"ends at step {step} of {total}: not better since step {waiting.best_step}")
             if stopper.asked:
                 flush()
+                log.sync()
                 if saved != checkpoint_folder(model_dir, step) and step > first_step:
                     writer.save(state, {})
                 writer.wait()
@@ -244,7 +247,7 @@ class _Stopper:
 
 def _result(config: TrainConfig, state: TrainState, started: float,
             metrics: dict[str, float] | None = None) -> TrainResult:
-    model_dir = Path(config.model_dir)
+    model_dir = place(config.model_dir)
     latest = latest_checkpoint(model_dir)
     if metrics is None:
         metrics = read_metrics(latest).get("metrics", {}) if latest else {}

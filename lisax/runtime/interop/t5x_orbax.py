@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lisax.places import absolute
 from lisax.runtime.checkpoints import nested, save_error
 from lisax.runtime.interop.kinds import STATE_NAME, Kind
 from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, unreadable, whole
@@ -23,7 +24,7 @@ def index_of(folder: Path) -> dict[str, Any]:
     import orbax.checkpoint as ocp
 
     with ocp.PyTreeCheckpointer() as checkpointer:
-        metadata = checkpointer.metadata(folder.absolute() / STATE_NAME)
+        metadata = checkpointer.metadata(absolute(folder) / STATE_NAME)
     tree = metadata.item_metadata.tree if metadata.item_metadata is not None else None
     if not isinstance(tree, dict) or "target" not in tree:
         raise ValueError(f"{folder / STATE_NAME} has no tree 'target' in its index")
