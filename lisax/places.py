@@ -36,23 +36,24 @@ def place(path: str | os.PathLike) -> Path:
     """A path of this machine or, of `gs://BUCKET/…`, one in a bucket, which has pathlib's methods too (`etils.epath`).
 
     Other addresses are an error, and so is one that has lost a slash: neither may become a local folder."""
+    text = _checked(path)
+    return _epath().Path(text) if is_remote(text) else Path(path)
+
+
+def _checked(path: str | os.PathLike) -> str:
     text = os.fspath(path)
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):/", text)
-    if scheme is None:
-        return Path(path)
-    if not re.match(r"gs://[a-z0-9][a-z0-9._-]+[a-z0-9](/|$)", text):
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", text) and not re.match(r"gs://[a-z0-9][a-z0-9._-]+[a-z0-9](/|$)", text):
         raise LisaxError(f"'{text}' is not read and not written: expected a path of this machine, or gs://BUCKET/FOLDER")
-    return _epath().Path(text)
+    return text
 
 
 def local(path: str | os.PathLike) -> Path:
     """A path of this machine; a bucket is an error that says so."""
-    found = place(path) if not is_remote(path) else None
-    if found is None:
-        raise LisaxError(f"'{os.fspath(path)}' is in a bucket, which this does not work on: give a path of this machine "
-                         f"(`lisax train`, `eval`, `infer`, `export`, `checkpoint`, `run`, `rerank` and `verify` take "
-                         f"{SCHEME}… for their folders)")
-    return found
+    text = _checked(path)
+    if is_remote(text):
+        raise LisaxError(f"'{text}' is in a bucket, which this does not work on: give a path of this machine (`lisax "
+                         f"train`, `eval`, `infer`, `export`, `checkpoint`, `run`, `rerank` and `verify` take {SCHEME}…)")
+    return Path(path)
 
 
 def fetched(path: str | os.PathLike) -> Path:
