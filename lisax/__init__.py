@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+# How etils.epath, and so Orbax, reaches a bucket: its other way, TensorFlow, takes seconds to import and knows no
+# emulator; and gcsfs would ask of every bucket whether it is one of a new kind. Both look once, at their first use.
+if importlib.util.find_spec("gcsfs"):
+    os.environ.setdefault("EPATH_USE_TF", "false")
+    os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 
 if TYPE_CHECKING:
     from lisax.pipelines.fusion_model import FusionModel

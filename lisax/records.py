@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import errno
 import json
 import os
 import re
@@ -328,9 +329,35 @@ def get_strings(row: dict, field: str, *, path, line: int) -> tuple[str, ...]:
     return tuple(values)
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike) -> Iterator[None]:
+    """A disk that is full while `path` is written is told with it: the system's own error names no file."""
+    try:
+        yield
+    except LisaxError:
+        raise
+    except Exception as error:  # native libraries have types of their own, and the system's words
+        # numpy's own has no number and says how many items of an array were to be written, and were.
+        if getattr(error, "filename", None) is None and (getattr(error, "errno", None) in FULL or any(
+                words in str(error) for words in (" requested and ", os.strerror(errno.ENOSPC)))):
+            why = getattr(error, "strerror", None) or os.strerror(errno.ENOSPC)
+            raise LisaxError(f"{path} could not be written: {why}. Make room, and run the same command again") from error
+        raise
+
+
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
-    """Opens a neighbour of `path` for writing and renames it onto `path` only on success."""
+    """Opens a neighbour of `path` for writing and renames it onto `path` only on success. In a bucket, which knows no
+    renaming, the object is there only when all of it is."""
+    if os.fspath(path).startswith("gs://"):
+        from lisax.places import place, uploading
+
+        with uploading(place(path), mode) as file:
+            yield file
+        return
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
@@ -339,10 +366,11 @@ def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[TextIO]:
         umask = os.umask(0)
         os.umask(umask)
         os.fchmod(handle, 0o666 & ~umask)
-        with os.fdopen(handle, mode, **({} if "b" in mode else {"encoding": "utf-8", "newline": "\n"})) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        with naming(path):
+            with os.fdopen(handle, mode, **({} if "b" in mode else {"encoding": "utf-8", "newline": "\n"})) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
 """Where the tasks' files are: from gin (`lisax_locations.data = ...`) or else from the environment.
 
-`LISAX_DATA` is a folder with `examples/*.jsonl` as `lisax run list5` writes them; `LISAX_VOCABULARY` is a
+Both may be in a bucket, of which the files that are read are copied. `LISAX_DATA` is a folder with `examples/*.jsonl` as `lisax run list5` writes them; `LISAX_VOCABULARY` is a
 SentencePiece model, by default `spiece.model` in that folder. Nothing is looked for before a task is read.
 """
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import gin
 
+from lisax.places import fetched, place
 from lisax.records import LisaxError
 
 FileOf = Callable[[str], Path]  # split -> file
@@ -28,7 +29,7 @@ def data_folder() -> Path:
     if not data:
         raise LisaxError("the tasks' data folder is not set: set the environment variable LISAX_DATA, or "
                          "`lisax_locations.data` in gin, to a folder that `lisax run list5` has written")
-    return Path(data)
+    return place(data)
 
 
 def vocabulary_path() -> Path:
@@ -36,7 +37,7 @@ def vocabulary_path() -> Path:
     if not data and not vocabulary:
         raise LisaxError("the tasks' vocabulary is not set: set LISAX_VOCABULARY (or `lisax_locations.vocabulary` "
                          "in gin) to a SentencePiece model, or LISAX_DATA to a folder that holds spiece.model")
-    path = Path(vocabulary) if vocabulary else Path(data) / "spiece.model"
+    path = fetched(vocabulary or place(data) / "spiece.model")
     if not path.is_file():
         raise LisaxError(f"there is no vocabulary at {path}; set LISAX_VOCABULARY (or "
                          "`lisax_locations.vocabulary` in gin) to a SentencePiece model")
@@ -46,7 +47,7 @@ def vocabulary_path() -> Path:
 def in_data_folder(pattern: str) -> FileOf:
     """The file of a split in the data folder; `pattern` holds `{split}`."""
     def file_of(split: str) -> Path:
-        return data_folder() / pattern.format(split=split)
+        return fetched(data_folder() / pattern.format(split=split))
 
     return file_of
 

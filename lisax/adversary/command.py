@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.adversary.attack import Attack, Kind
+from lisax.places import local
 from lisax.records import Claim, LisaxError
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ REVIEW, ACCEPT = "review", "accept"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=[REVIEW, ACCEPT],
                         help="review: a local page to judge attacks on; accept: those that were accepted or mended")
-    parser.add_argument("--claims", type=Path, metavar="PATH",
+    parser.add_argument("--claims", type=local, metavar="PATH",
                         help="claims with labels and evidence: a folder or a file in any layout")
-    parser.add_argument("--corpus", type=Path, metavar="DIR",
+    parser.add_argument("--corpus", type=local, metavar="DIR",
                         help="a folder with pages, or an index made by `lisax index documents` (default: --claims)")
     parser.add_argument("--kinds", default="all", metavar="KIND,…",
                         help=f"of {', '.join(Kind)}; all (default) leaves out {Kind.LEXICAL}, which is slower")
@@ -32,14 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same attacks (default: 0)")
     parser.add_argument("--layout", choices=["plain", "fever"], default="plain", help="of the output (default: plain)")
     parser.add_argument("--without-pages", action="store_true", help="do not write the corpus beside the claims")
-    parser.add_argument("--checkpoint", type=Path, metavar="DIR",
+    parser.add_argument("--checkpoint", type=local, metavar="DIR",
                         help="of lexical: the labeller under attack; without one, words are exchanged unguided")
     parser.add_argument("--fluency", type=float, default=0.5, metavar="BOUND",
                         help="of lexical: how much the mean log10 score of word pairs may fall (default: 0.5)")
-    parser.add_argument("--attacks", type=Path, metavar="FILE", help="of review and accept: attacked claims")
-    parser.add_argument("--decisions", type=Path, metavar="FILE", help="of accept: what a review wrote")
+    parser.add_argument("--attacks", type=local, metavar="FILE", help="of review and accept: attacked claims")
+    parser.add_argument("--decisions", type=local, metavar="FILE", help="of accept: what a review wrote")
     parser.add_argument("--port", type=int, default=8323, help="of review (default: 8323)")
-    parser.add_argument("--out", type=Path, required=True, metavar="PATH",
+    parser.add_argument("--out", type=local, required=True, metavar="PATH",
                         help="folder of attacks; of review the file of decisions; of accept a file of claims")
 
 

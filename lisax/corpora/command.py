@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from lisax.places import local
 from lisax.records import LisaxError
 
 
@@ -14,24 +15,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs.add_parser("list", help="the datasets that LisaX reads, and where each is to be had")
     get = verbs.add_parser("get", help="download a dataset from its owner; resumes where it stopped")
     get.add_argument("name", help="a name that `lisax data list` shows")
-    get.add_argument("--out", type=Path, help="folder to fill (default: data/NAME)")
+    get.add_argument("--out", type=local, help="folder to fill (default: data/NAME)")
     check = verbs.add_parser("check", help="read a whole dataset and say what is wrong with it")
-    check.add_argument("folder", type=Path, metavar="DIR")
+    check.add_argument("folder", type=local, metavar="DIR")
     world = verbs.add_parser("world", help="write a generated, fictional encyclopedia with claims about it")
     world.add_argument("--pages", type=int, required=True, help="number of pages")
     world.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default: 0)")
-    world.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+    world.add_argument("--out", type=local, required=True, metavar="DIR", help="folder to write")
     wikidata = verbs.add_parser("wikidata", help="write the sub-graphs of a JSON dump of Wikidata, one for each item")
-    wikidata.add_argument("--dump", type=Path, required=True, metavar="FILE", help="*.json, *.json.gz or *.json.bz2")
+    wikidata.add_argument("--dump", type=local, required=True, metavar="FILE", help="*.json, *.json.gz or *.json.bz2")
     wikidata.add_argument("--language", default="en", help="of the labels (default: en)")
-    wikidata.add_argument("--out", type=Path, required=True, metavar="DIR",
+    wikidata.add_argument("--out", type=local, required=True, metavar="DIR",
                           help="folder for graphs.jsonl, and for the file of labels, which a second call goes on from")
     msmarco = verbs.add_parser("msmarco", help="split MS MARCO's triples into the files of the task msmarco_rank")
-    msmarco.add_argument("--triples", type=Path, required=True, metavar="FILE", help="triples of texts or of ids")
-    msmarco.add_argument("--queries", type=Path, metavar="FILE", help="texts of query ids")
-    msmarco.add_argument("--collection", type=Path, metavar="FILE", help="texts of passage ids")
+    msmarco.add_argument("--triples", type=local, required=True, metavar="FILE", help="triples of texts or of ids")
+    msmarco.add_argument("--queries", type=local, metavar="FILE", help="texts of query ids")
+    msmarco.add_argument("--collection", type=local, metavar="FILE", help="texts of passage ids")
     msmarco.add_argument("--dev", type=int, default=5000, help="triples, the first, that are held out (default: 5000)")
-    msmarco.add_argument("--out", type=Path, required=True, metavar="DIR", help="a data folder, for LISAX_DATA")
+    msmarco.add_argument("--out", type=local, required=True, metavar="DIR", help="a data folder, for LISAX_DATA")
 
 
 def main(args: argparse.Namespace) -> int:

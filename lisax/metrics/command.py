@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lisax.places import local
 from lisax.records import Claim, DataError, Question, read_lines, split_cell_id
 
 if TYPE_CHECKING:
@@ -18,43 +19,43 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="evaluate_verb", metavar="WHAT", required=True)
     fever = verbs.add_parser("fever", help="verdicts with evidence, as the official FEVER scorer counts")
-    fever.add_argument("--gold", type=Path, required=True, metavar="FILE",
+    fever.add_argument("--gold", type=local, required=True, metavar="FILE",
                        help="claims with labels and evidence, in any layout that `lisax data check` reads")
-    fever.add_argument("--predictions", type=Path, required=True, metavar="FILE", help="a FEVER submission")
+    fever.add_argument("--predictions", type=local, required=True, metavar="FILE", help="a FEVER submission")
     ranking = verbs.add_parser("ranking", help="a TREC run, as trec_eval counts")
     gold = ranking.add_mutually_exclusive_group(required=True)
-    gold.add_argument("--qrels", type=Path, metavar="FILE", help="TREC judgements, four columns")
-    gold.add_argument("--gold", type=Path, metavar="FILE",
+    gold.add_argument("--qrels", type=local, metavar="FILE", help="TREC judgements, four columns")
+    gold.add_argument("--gold", type=local, metavar="FILE",
                       help="claims: recall then asks for a complete evidence set, as LisT5 does")
-    ranking.add_argument("--run", type=Path, required=True, metavar="FILE", help="a TREC run, six columns")
+    ranking.add_argument("--run", type=local, required=True, metavar="FILE", help="a TREC run, six columns")
     tables = verbs.add_parser("tables", help="verdicts over tables: accuracy by kind and by the gold table's rank")
-    tables.add_argument("--gold", type=Path, required=True, metavar="FILE",
+    tables.add_argument("--gold", type=local, required=True, metavar="FILE",
                         help="claims with labels and tables as evidence, in any layout that `lisax data check` reads")
-    tables.add_argument("--predictions", type=Path, required=True, metavar="FILE",
+    tables.add_argument("--predictions", type=local, required=True, metavar="FILE",
                         help="verdicts: a FEVER submission with table ids as evidence")
-    tables.add_argument("--run", type=Path, metavar="FILE",
+    tables.add_argument("--run", type=local, metavar="FILE",
                         help="a TREC run of tables: adds hits at k, and gives the gold tables' ranks "
                              "(without it they are those of the predicted evidence)")
     answers = verbs.add_parser("answers", help="ranked answers to questions: mean reciprocal rank and Hit@1")
-    answers.add_argument("--gold", type=Path, required=True, metavar="PATH",
+    answers.add_argument("--gold", type=local, required=True, metavar="PATH",
                          help="questions.*.jsonl, or a folder of questions over tables that `lisax data check` reads")
     answers.add_argument("--split", default="dev", help="of a folder's questions (default: dev)")
-    answers.add_argument("--predictions", type=Path, required=True, metavar="FILE",
+    answers.add_argument("--predictions", type=local, required=True, metavar="FILE",
                          help="JSON Lines with ranked answers or cells, or a TREC run of cells")
     potency = verbs.add_parser("potency", help="how far adversarial claims break systems, by kind, as FEVER 2.0 counts")
-    potency.add_argument("--gold", type=Path, required=True, metavar="FILE",
+    potency.add_argument("--gold", type=local, required=True, metavar="FILE",
                          help="attacked claims with labels and evidence")
-    potency.add_argument("--predictions", type=Path, required=True, nargs="+", metavar="FILE",
+    potency.add_argument("--predictions", type=local, required=True, nargs="+", metavar="FILE",
                          help="FEVER submissions, one of each system")
-    potency.add_argument("--decisions", type=Path, metavar="FILE",
+    potency.add_argument("--decisions", type=local, metavar="FILE",
                          help="what `lisax attack review` wrote: adds the correct rate and adjusted potency (without "
                               "it, the `annotation` of a FEVER 2.0 file counts)")
     text = verbs.add_parser("text", help="generated sentences: BLEU, chrF, TER, ROUGE, answer coverage, faithfulness")
-    text.add_argument("--gold", type=Path, required=True, metavar="PATH",
+    text.add_argument("--gold", type=local, required=True, metavar="PATH",
                       help='JSON Lines {"id", "texts"} with "title", "pairs", "answers" where they are known, or a folder '
                            "that `lisax data check` reads")
     text.add_argument("--split", default="dev", help="of a folder (default: dev)")
-    text.add_argument("--predictions", type=Path, required=True, metavar="FILE",
+    text.add_argument("--predictions", type=local, required=True, metavar="FILE",
                       help='JSON Lines {"id", "text"}, as `lisax verbalize` writes them')
     text.add_argument("--measure", action="append", default=[], choices=["meteor", "bertscore"],
                       help="an optional measure that must be there; repeatable (METEOR is given wherever its data is)")

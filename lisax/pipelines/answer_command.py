@@ -6,18 +6,19 @@ import argparse
 import json
 from pathlib import Path
 
+from lisax.places import local
 from lisax.records import LisaxError, read_json_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--index", type=Path, required=True, metavar="INDEX", help="made by `lisax index mixed`")
-    parser.add_argument("--reader", type=Path, required=True, metavar="DIR",
+    parser.add_argument("--index", type=local, required=True, metavar="INDEX", help="made by `lisax index mixed`")
+    parser.add_argument("--reader", type=local, required=True, metavar="DIR",
                         help="a MODEL_DIR, a checkpoint or a bundle")
-    parser.add_argument("--questions", type=Path, required=True, metavar="FILE",
+    parser.add_argument("--questions", type=local, required=True, metavar="FILE",
                         help="questions as JSON Lines (id, question, answers where they are known), or a file of "
                         "NQ-open's or WebQuestions'")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--retriever", type=Path, metavar="DIR", help="a dual encoder, with whose vectors `lisax index "
+    parser.add_argument("--out", type=local, required=True, metavar="FILE")
+    parser.add_argument("--retriever", type=local, metavar="DIR", help="a dual encoder, with whose vectors `lisax index "
                         "vectors` filled the index")
     parser.add_argument("--method", choices=("bm25", "dense", "fused"),
                         help="default: fused with a retriever, else bm25")

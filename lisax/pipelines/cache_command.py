@@ -7,6 +7,7 @@ import importlib.util
 import os
 from pathlib import Path
 
+from lisax.places import local
 from lisax.records import LisaxError
 from lisax.sampling.files import VARIANTS
 
@@ -17,26 +18,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                                            "--gin.USE_CACHED_TASKS=True")
     tasks.add_argument("names", nargs="+", metavar="NAME", help="tasks or mixtures")
     tasks.add_argument("--module", default="tasks", help="the module that registers them (default: tasks)")
-    tasks.add_argument("--data", type=Path, metavar="DIR", help="the tasks' data folder (default: LISAX_DATA)")
-    tasks.add_argument("--out", type=Path, required=True, metavar="DIR", help="the cache folder")
+    tasks.add_argument("--data", type=local, metavar="DIR", help="the tasks' data folder (default: LISAX_DATA)")
+    tasks.add_argument("--out", type=local, required=True, metavar="DIR", help="the cache folder")
     tasks.add_argument("--min_shards", type=int, default=64, help="files of each split at least; as many as hosts will "
                                                                   "train, or more (default: 64)")
     tasks.add_argument("--overwrite", action="store_true", help="cache anew what the folder holds already")
     candidates = verbs.add_parser("candidates", help="the first sentences of retrieved documents, as a run")
-    candidates.add_argument("--run", type=Path, required=True, metavar="FILE", help="a run of documents")
+    candidates.add_argument("--run", type=local, required=True, metavar="FILE", help="a run of documents")
     candidates.add_argument("--limit", type=int, default=200, help="sentences a claim at most (default: 200)")
-    candidates.add_argument("--out", type=Path, required=True, metavar="FILE", help="the run to write")
+    candidates.add_argument("--out", type=local, required=True, metavar="FILE", help="the run to write")
     examples = verbs.add_parser("examples", help="the ranker's and labellers' example files")
-    examples.add_argument("--data", type=Path, required=True, metavar="DIR", help="the dataset with the claims")
+    examples.add_argument("--data", type=local, required=True, metavar="DIR", help="the dataset with the claims")
     examples.add_argument("--split", required=True, help="train gives examples to learn from, other splits what a "
                                                          "model meets in use")
-    examples.add_argument("--candidates", type=Path, required=True, metavar="FILE", help="a run of sentences")
-    examples.add_argument("--reranked", type=Path, metavar="FILE", help="the ranker's run (default: the candidates)")
+    examples.add_argument("--candidates", type=local, required=True, metavar="FILE", help="a run of sentences")
+    examples.add_argument("--reranked", type=local, metavar="FILE", help="the ranker's run (default: the candidates)")
     examples.add_argument("--variant", action="append", choices=VARIANTS, help="repeatable (default: all)")
     examples.add_argument("--seed", type=int, default=0)
-    examples.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder of example files")
+    examples.add_argument("--out", type=local, required=True, metavar="DIR", help="the folder of example files")
     for verb in (candidates, examples):
-        verb.add_argument("--index", type=Path, required=True, metavar="DIR", help="a folder of `lisax index bm25`")
+        verb.add_argument("--index", type=local, required=True, metavar="DIR", help="a folder of `lisax index bm25`")
     for verb in (tasks, candidates, examples):
         verb.add_argument("--runner", default="FnApiRunner", help="Beam's runner (default: FnApiRunner, in "
                                                                        "this process)")

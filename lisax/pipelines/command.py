@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lisax.places import fetched, is_remote, place
 from lisax.records import DataError, LisaxError
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ RUN_PAGES = {"open-tables": 30_000, "cltr": 12_000, "deseption": 12_000, "udt-qa
 
 
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("out"), metavar="DIR",
+    parser.add_argument("--out", type=place, default=Path("out"), metavar="DIR",
                         help="folder of the run; stages that are done there are not done again (default: out)")
     parser.add_argument("--until", metavar="STAGE", help="stop after this stage, for example retrieve or "
                         "select.rank_entities.test (the run prints each stage's name)")
@@ -33,7 +35,7 @@ def _add_run_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, metavar="DIR", help="a folder in FEVER's own layout, or any that "
+    parser.add_argument("--data", type=fetched, metavar="DIR", help="a folder in FEVER's own layout, or any that "
                         "`lisax data check` knows (default: a generated world)")
     parser.add_argument("--pages", type=int, default=DEMO_PAGES, help="size of the generated world")
     parser.add_argument("--seed", type=int, default=0, help="seed of the generated world and of training")
@@ -41,6 +43,30 @@ def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def demo_main(args: argparse.Namespace) -> int:
+    with _work_folder(args):
+        return _demo(args)
+
+
+@contextlib.contextmanager
+def _work_folder(args: argparse.Namespace) -> Iterator[None]:
+    """Of a run in a bucket `out` is its copy on this machine meanwhile (`mirror.Mirror`)."""
+    args.mirror = None
+    if not is_remote(args.out):
+        yield
+        return
+    from lisax.pipelines.mirror import Mirror
+    from lisax.runtime.run_lock import alone_in
+
+    with alone_in(args.out):
+        args.mirror = Mirror(args.out)
+        args.mirror.pull()
+        args.out = args.mirror.folder
+        yield
+        args.mirror.push()
+        print(args.mirror.place)
+
+
+def _demo(args: argparse.Namespace) -> int:
     from lisax.pipelines.list5 import List5
 
     data, recipe = args.data, "experiments/list5/scratch.gin"
@@ -68,22 +94,27 @@ def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int,
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pipeline", choices=["list5", *RUN_PAGES], help="the paper")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="claims and corpus, in a layout that `lisax data "
+    parser.add_argument("--data", type=fetched, metavar="DIR", help="claims and corpus, in a layout that `lisax data "
                         "check` knows (default, but for list5: a generated world)")
     parser.add_argument("--pages", type=int, help="size of the generated world (default: "
                         f"{', '.join(f'{pages} for {name}' for name, pages in RUN_PAGES.items())})")
     parser.add_argument("--attacks", action="store_true", help="list5: verify attacked claims too, and report by "
                         "attack (deseption always does)")
-    parser.add_argument("--model", type=Path, metavar="DIR", help="cltr: a trained model of rows and columns, a "
+    parser.add_argument("--model", type=place, metavar="DIR", help="cltr: a trained model of rows and columns, a "
                         "checkpoint or bundle, to answer with in place of training one, as in transfer from other data")
-    parser.add_argument("--column-model", type=Path, metavar="DIR", help="cltr: with it, --model is of rows alone")
-    parser.add_argument("--aggregation-model", type=Path, metavar="DIR", help="cltr: with --model, a trained head for "
+    parser.add_argument("--column-model", type=place, metavar="DIR", help="cltr: with it, --model is of rows alone")
+    parser.add_argument("--aggregation-model", type=place, metavar="DIR", help="cltr: with --model, a trained head for "
                         "operations (a count, a sum …), whose answers are written too")
     parser.add_argument("--folds", type=int, metavar="K", help="cltr: cross-validation over questions of all splits")
     _add_run_flags(parser)
 
 
 def run_main(args: argparse.Namespace) -> int:
+    with _work_folder(args):
+        return _pipeline(args)
+
+
+def _pipeline(args: argparse.Namespace) -> int:
     if args.pipeline == "cltr":
         return _cltr(args)
     for flag in ("model", "column_model", "aggregation_model", "folds"):
@@ -136,7 +167,7 @@ def _cltr(args: argparse.Namespace) -> int:
             named = {"rows": args.model, "columns": args.column_model}
         if args.aggregation_model is not None:
             named["aggregation"] = args.aggregation_model
-        bindings.append(f"CltrRecipe.models = { {name: str(path.resolve()) for name, path in named.items()} }")
+        bindings.append(f"CltrRecipe.models = { {name: str(path if is_remote(path) else path.resolve()) for name, path in named.items()} }")
     elif args.column_model is not None:
         raise LisaxError("--column-model stands beside --model, which is then of rows")
     elif args.aggregation_model is not None:
@@ -152,9 +183,11 @@ def _cltr(args: argparse.Namespace) -> int:
         raise LisaxError("--until names a stage of one run: leave it out with --folds")
     from lisax.corpora import open_folder
     from lisax.pipelines.cltr_folds import cross_validate
+    from lisax.runtime.run_lock import alone_in
 
-    made = Cltr.read_recipe(gin_files, bindings, _search_paths(args))
-    print(cross_validate(open_folder(data), args.out, made, args.folds))
+    made, dataset = Cltr.read_recipe(gin_files, bindings, _search_paths(args)), open_folder(data)
+    with alone_in(args.out):
+        print(cross_validate(dataset, args.out, made, args.folds))
     return 0
 
 
@@ -170,15 +203,22 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
     """Runs a pipeline's stages; `finish` writes its report and gives the tables for a terminal."""
     from lisax.corpora import open_folder
     from lisax.pipelines.stages import Stopped, say
+    from lisax.runtime.run_lock import alone_in
 
     recipe = pipeline.read_recipe(gin_files, bindings, _search_paths(args))
-    run = pipeline(open_folder(data), args.out, recipe, until=args.until)
-    try:
-        run.run()
-    except Stopped as stage:
-        say(f"stopped after {stage}, as asked")
-        return 0
-    print(finish(run))
+    dataset = open_folder(data)
+    with alone_in(args.out):
+        if args.mirror is not None:
+            args.mirror.push()  # a world: the run goes by the times of its data
+        run = pipeline(dataset, args.out, recipe, until=args.until)
+        if args.mirror is not None:
+            run.stages.known_as, run.stages.after_each = str(args.mirror.place), args.mirror.push
+        try:
+            run.run()
+        except Stopped as stage:
+            say(f"stopped after {stage}, as asked")
+            return 0
+        print(finish(run))
     return 0
 
 
@@ -187,13 +227,13 @@ def _search_paths(args: argparse.Namespace) -> list[str]:
 
 
 def _add_inference_flags(parser: argparse.ArgumentParser, run_help: str) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="DIR",
+    parser.add_argument("--checkpoint", type=place, required=True, metavar="DIR",
                         help="a MODEL_DIR, one of its checkpoints, or a bundle")
-    parser.add_argument("--claims", type=Path, required=True, metavar="FILE", help="claims as JSON Lines")
-    parser.add_argument("--run", type=Path, required=True, metavar="FILE", help=run_help)
-    parser.add_argument("--index", type=Path, required=True, metavar="DIR",
+    parser.add_argument("--claims", type=fetched, required=True, metavar="FILE", help="claims as JSON Lines")
+    parser.add_argument("--run", type=fetched, required=True, metavar="FILE", help=run_help)
+    parser.add_argument("--index", type=fetched, required=True, metavar="DIR",
                         help="index of the corpus, made by `lisax index documents`")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--out", type=place, required=True, metavar="FILE")
 
 
 def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
@@ -290,8 +330,8 @@ def _verify_tables(args: argparse.Namespace, model: FusionModel | TextModel, cla
 
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="DIR", help="a MODEL_DIR or a checkpoint")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder that does not exist yet")
+    parser.add_argument("--checkpoint", type=place, required=True, metavar="DIR", help="a MODEL_DIR or a checkpoint")
+    parser.add_argument("--out", type=place, required=True, metavar="DIR", help="a folder that does not exist yet")
     parser.add_argument("--format", action="append", choices=["bundle", "stablehlo", "savedmodel"], metavar="FORMAT",
                         help="bundle (default, always written), stablehlo (adds scorer.jax_export, for "
                              "jax.export.deserialize) or savedmodel (adds saved_model/, for TensorFlow); repeatable")

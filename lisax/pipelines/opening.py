@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lisax.formats.families import Family
 from lisax.formats.reading import Reads
+from lisax.places import fetched, is_remote
 from lisax.records import DataError, LisaxError
 from lisax.runtime.checkpoints import read_card, resolve_checkpoint
 
@@ -25,6 +26,8 @@ def family_of(path: str | os.PathLike) -> str | None:
 
 
 def _folder(path: str | os.PathLike) -> Path:
+    if is_remote(path):
+        return fetched(resolve_checkpoint(path))
     if not os.path.isdir(path):
         raise DataError("no such checkpoint or bundle", path=path)
     return resolve_checkpoint(path)

@@ -14,18 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from lisax.records import LisaxError, write_json
+from lisax.retrieval.folder import META
+from lisax.runtime.interop.kinds import MODEL_JSON
 from lisax.runtime.resumable import partial
 
 
 class Stages:
-    """The stages of one run in `out`. What a stage was made from is noted in `out/stages/NAME.json`.
+    """The stages of one run in `out`. What a stage was made from is noted in `out/stages/NAME.json`, with the sizes and
+    digests of what it wrote.
 
-    A stage is skipped when its note agrees with its inputs and its outputs exist. When they disagree the
-    settings have changed, and the stage is made again, as is every stage that depends on it.
+    A stage is skipped when its note agrees with its inputs and its outputs are as they were written. When the inputs
+    disagree the settings have changed, and the stage is made again, as is every stage that depends on it. When an output
+    was damaged, the stage goes on from what is whole.
     """
 
     def __init__(self, out: str | os.PathLike, until: str | None = None):
         self.out, self.until = Path(out), until
+        self.known_as = str(out)  # what settings that name the folder are taken to name: a run may work in a copy of it
+        self.after_each: Callable[[], None] = lambda: None  # called when a stage is done
         self.seconds: dict[str, float] = {}
         self._prints: dict[str, str] = {}
         self.out.mkdir(parents=True, exist_ok=True)
@@ -37,14 +43,24 @@ class Stages:
         Raises `Stopped` once the stage named by `until` is done.
         """
         made_from = {"settings": settings or {}, "after": {stage: self._prints[stage] for stage in after}}
-        digest = hashlib.sha256(json.dumps(made_from, sort_keys=True, default=str).encode()).hexdigest()
+        described = json.dumps(made_from, sort_keys=True, default=str).replace(str(self.out), self.known_as)
+        digest = hashlib.sha256(described.encode()).hexdigest()
         self._prints[name] = digest
         note, workings = self.out / "stages" / f"{name}.json", self.out / "stages" / f"{name}.begun"
         known = _read(note)
-        if known.get("digest") == digest and all(path.exists() for path in outputs):
+        done = known.get("digest") == digest
+        damage = self._damaged(known, outputs) if done else {}
+        for file, what in damage.items():
+            say(f"[{name}] is made again: {file} {what}")
+        if done and not damage:
             self.seconds[name] = known["seconds"]
             say(f"[{name}] done before")
         else:
+            if damage:
+                write_json(workings, {"digest": digest, "seconds": known["seconds"]})
+                note.unlink()
+                for file in damage:
+                    _remove(_unit(file, outputs))
             # What an interrupted try with the same inputs left is continued; anything else is in the way.
             begun = _read(workings)
             if begun.get("digest") != digest:
@@ -65,16 +81,39 @@ class Stages:
                 write_json(workings, {"digest": digest, "seconds": spent})
             if missing := [str(path) for path in outputs if not path.exists()]:
                 raise LisaxError(f"stage {name} ended without writing {', '.join(missing)}")
-            write_json(note, {"digest": digest, "seconds": spent, **made_from})
+            write_json(note, {"digest": digest, "seconds": spent, **made_from, "outputs": self._described(outputs)})
             workings.unlink()
             self.seconds[name] = spent
             say(f"[{name}] {spent:.1f} s")
+        self.after_each()
         if name == self.until:
             raise Stopped(name)
 
     def digest(self, name: str) -> str:
         """What a stage that has run was made from, in one word."""
         return self._prints[name]
+
+    def _described(self, outputs: Sequence[Path]) -> dict[str, list]:
+        """[bytes, time of change, SHA-256] of every file of the outputs, by its path seen from the run's folder."""
+        return {os.path.relpath(file, self.out): [*_size_and_time(file), _sha256(file)]
+                for path in outputs for file in _files(path)}
+
+    def _damaged(self, known: dict, outputs: Sequence[Path]) -> dict[Path, str]:
+        """The files that are not as the note has them, with what is wrong; a note of an older run has none.
+
+        A file of its old size and time is taken to be the one that was written, as git takes it."""
+        damaged = {path: "is missing" for path in outputs if not path.exists()}
+        for name, (size, time_of_change, sha256) in (known.get("outputs") or {}).items():
+            file = self.out / name
+            if not any(file == path or path in file.parents for path in outputs):
+                continue
+            if not file.is_file():
+                damaged[file] = "is missing"
+            elif file.stat().st_size != size:
+                damaged[file] = f"has {file.stat().st_size:,} bytes, not the {size:,} that were written"
+            elif _size_and_time(file) != [size, time_of_change] and _sha256(file) != sha256:
+                damaged[file] = "is not as it was written"
+        return damaged
 
 
 class Stopped(Exception):
@@ -104,10 +143,44 @@ def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Call
 
 
 def _read(path: Path) -> dict:
+    """What is noted there; {} where there is nothing, or something else than a note."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
+    if not isinstance(found, dict) or not isinstance(found.get("seconds"), (int, float)):
+        return {}
+    outputs = found.get("outputs")
+    if outputs is not None and not (isinstance(outputs, dict) and all(
+            isinstance(entry, list) and [type(value) for value in entry] == [int, int, str] for entry in outputs.values())):
+        return {}
+    return found
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of an output that stay as the stage wrote them: not locks and events, and not the descriptions of models
+    and indexes, to which later stages add; who opens those checks them."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file() and file.name not in (MODEL_JSON, META)
+                  and not file.name.startswith((".", "events.out.")))
+
+
+def _unit(file: Path, outputs: Sequence[Path]) -> Path:
+    """What goes with a damaged file: of a model its checkpoint, as training goes on from the one before; of any other
+    folder the whole."""
+    folder = next((path for path in outputs if path in file.parents), file)
+    return folder / file.relative_to(folder).parts[0] if any(folder.glob("checkpoint_*")) else folder
+
+
+def _size_and_time(file: Path) -> list[int]:
+    found = file.stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _remove(path: Path) -> None:

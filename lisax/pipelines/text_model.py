@@ -13,6 +13,7 @@ import numpy as np
 from lisax.formats import presets
 from lisax.formats.families import Family, encode
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.places import fetched, is_remote, place
 from lisax.records import LABELS, DataError, Label, LisaxError
 from lisax.runtime import bundle, program, shapes
 from lisax.runtime.checkpoints import VOCABULARY_NAME, nested, read_card, resolve_checkpoint
@@ -46,7 +47,7 @@ class TextModel:
     @classmethod
     def open(cls, path: str | os.PathLike) -> TextModel:
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-        folder = Path(path)
+        folder = fetched(resolve_checkpoint(path)) if is_remote(path) else place(path)
         if not folder.is_dir():
             raise DataError("no such checkpoint or bundle", path=folder)
         if (folder / bundle.PARAMETERS_NAME).is_file():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lisax.places import local
 from lisax.records import LisaxError
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="DIR",
+    parser.add_argument("--checkpoint", type=local, required=True, metavar="DIR",
                         help="a verbalizer: a MODEL_DIR, one of its checkpoints, or a bundle")
     _add_sources(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE",
+    parser.add_argument("--out", type=local, required=True, metavar="FILE",
                         help='JSON Lines {"id", "title", "text", "beam", "rejected", "fallback", "parts", "digest"}, '
                         'one a row or sub-graph')
     parser.add_argument("--beams", type=int, default=10, help="hypotheses of each input (default: 10)")
@@ -28,9 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_sources(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tables", type=Path, metavar="PATH",
+    parser.add_argument("--tables", type=local, metavar="PATH",
                         help="tables.jsonl, or a folder in a layout that `lisax data check` knows")
-    parser.add_argument("--graphs", type=Path, metavar="PATH", help="graphs.jsonl, or such a folder")
+    parser.add_argument("--graphs", type=local, metavar="PATH", help="graphs.jsonl, or such a folder")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -80,11 +81,11 @@ def units(args: argparse.Namespace) -> Iterator[Triples]:
 def add_verbalizer_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verbalizer_verb", metavar="VERB", required=True)
     iterate = verbs.add_parser("iterate", help="train on filtered pairs, verbalize the target data, select, train again")
-    iterate.add_argument("--data", type=Path, required=True, metavar="DIR",
+    iterate.add_argument("--data", type=local, required=True, metavar="DIR",
                          help="data with texts for training: DART, WebNLG, ToTTo or KELM")
-    iterate.add_argument("--report", type=Path, metavar="DIR", help="other such data, whose dev split is reported too")
+    iterate.add_argument("--report", type=local, metavar="DIR", help="other such data, whose dev split is reported too")
     _add_sources(iterate)
-    iterate.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the run, which resumes there")
+    iterate.add_argument("--out", type=local, required=True, metavar="DIR", help="folder of the run, which resumes there")
     iterate.add_argument("--until", metavar="STAGE", help="stop after this stage")
     iterate.add_argument("--gin_file", action="append", default=[], metavar="FILE",
                          help="a recipe; repeatable (default: experiments/udt_qa/verbalizer_scratch.gin)")
@@ -99,17 +100,20 @@ def verbalizer_main(args: argparse.Namespace) -> int:
     from lisax.pipelines.verbalizer_recipe import read_recipe
     from lisax.pipelines.verbalizer_training import VerbalizerTraining
     from lisax.runtime.resumable import fingerprint
+    from lisax.runtime.run_lock import alone_in
 
     sources = _sources(args)
     recipe = read_recipe(args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings,
                          [path for path in args.gin_search_paths.split(",") if path])
     target_print = [fingerprint(path, besides=args.out) for path in sources]
-    run = VerbalizerTraining(open_folder(args.data), lambda: units(args), target_print, args.out, recipe,
-                             other=open_folder(args.report) if args.report else None, until=args.until)
-    try:
-        figures = run.run()
-    except Stopped as stage:
-        say(f"stopped after {stage}, as asked")
-        return 0
+    data, other = open_folder(args.data), open_folder(args.report) if args.report else None
+    with alone_in(args.out):
+        run = VerbalizerTraining(data, lambda: units(args), target_print, args.out, recipe, other=other,
+                                 until=args.until)
+        try:
+            figures = run.run()
+        except Stopped as stage:
+            say(f"stopped after {stage}, as asked")
+            return 0
     print(json.dumps(figures["models"], indent=2))
     return 0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from lisax.corpora import open_folder, read_claims
+from lisax.places import local
 from lisax.records import LisaxError, write_json
 from lisax.retrieval.mixed_command import add_mixed_arguments, mixed_main, retrieve_passages
 
@@ -29,9 +30,9 @@ def add_index_arguments(parser: argparse.ArgumentParser) -> None:
                         help="documents: BM25, titles and pages in one pass; cells: the cells of tables; tables: BM25 "
                         "over whole tables as text; mixed: passages of text, tables and graphs; vectors: those of a "
                         "mixed index by a retriever; check: compare files with checksums")
-    parser.add_argument("--corpus", type=Path, metavar="DIR",
+    parser.add_argument("--corpus", type=local, metavar="DIR",
                         help="folder in any layout that `lisax data check` reads")
-    parser.add_argument("--out", type=Path, metavar="INDEX", help="the index folder")
+    parser.add_argument("--out", type=local, metavar="INDEX", help="the index folder")
     parser.add_argument("--cluster", metavar="URL/NAME", help="with bm25 or tables: fill the index NAME of an "
                         "Elasticsearch cluster instead, for example http://localhost:9200/wiki, or of an OpenSearch "
                         "one, opensearch+http://…; names and passwords: LISAX_CLUSTER_USER, _PASSWORD, _API_KEY and "
@@ -104,13 +105,13 @@ def _index_cells(args: argparse.Namespace) -> int:
 
 
 def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--index", type=Path, required=True, metavar="INDEX")
+    parser.add_argument("--index", type=local, required=True, metavar="INDEX")
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--claims", type=Path, metavar="FILE", help="claims in any layout that `lisax data check` reads")
-    asked.add_argument("--questions", type=Path, metavar="PATH", help="with an index of tables: a file "
+    asked.add_argument("--claims", type=local, metavar="FILE", help="claims in any layout that `lisax data check` reads")
+    asked.add_argument("--questions", type=local, metavar="PATH", help="with an index of tables: a file "
                        "questions.*.jsonl, or a folder of any layout with questions, and --split")
     parser.add_argument("--split", help="with a folder of --questions: its split (default: dev)")
-    parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="TREC run to write")
+    parser.add_argument("--out", type=local, required=True, metavar="RUN", help="TREC run to write")
     parser.add_argument("--k", type=int, help="documents a claim (default: 100), tables a claim (default: 10), "
                         "tables a question (default: 300)")
     parser.add_argument("--method", choices=("bm25", "titles", "both"),
@@ -123,7 +124,7 @@ def add_retrieve_arguments(parser: argparse.ArgumentParser) -> None:
                         help="search titles with a live MediaWiki (default: English Wikipedia's api.php)")
     parser.add_argument("--cluster", metavar="URL/NAME", help="search BM25 in the index NAME of an Elasticsearch (or "
                         "opensearch+http://…) cluster, that `lisax index bm25|tables --cluster` filled")
-    parser.add_argument("--cache", type=Path, metavar="FILE",
+    parser.add_argument("--cache", type=local, metavar="FILE",
                         help="the wiki's answers (default: mediawiki.sqlite beside the run)")
 
 

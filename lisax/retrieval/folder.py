@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from lisax.records import DataError, LisaxError, write_json
+from lisax.records import DataError, LisaxError, naming, write_json
 
 FORMAT, VERSION = "lisax index", 1
 META, LOCK = "meta.json", ".lock"
@@ -166,7 +166,8 @@ def writing(folder: str | os.PathLike) -> Iterator[Writing]:
         state = None
         try:
             state = Writing(folder)
-            yield state
+            with naming(folder):
+                yield state
         finally:
             if state is not None:
                 state.remove_unnamed()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lisax.corpora import open_folder, read_claims
+from lisax.places import local
 from lisax.records import Document, Hit, LisaxError, read_json_lines
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ SOURCES = {"text": "text", "tables": "table", "graphs": "graph"}  # as they are 
 def add_mixed_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sources", metavar="NAMES", help="with mixed: those of text, tables, graphs that are "
                         "indexed, separated by commas (default: all that the corpus has)")
-    parser.add_argument("--verbalized", type=Path, metavar="FILE", help="with mixed: tables and graphs as sentences, "
+    parser.add_argument("--verbalized", type=local, metavar="FILE", help="with mixed: tables and graphs as sentences, "
                         "written by `lisax verbalize` from the same corpus (default: they are indexed raw)")
     parser.add_argument("--remove", choices=tuple(SOURCES), metavar="SOURCE",
                         help="with mixed: remove text, tables or graphs from the index")
-    parser.add_argument("--retriever", type=Path, metavar="DIR", help="with vectors: a dual encoder's MODEL_DIR, "
+    parser.add_argument("--retriever", type=local, metavar="DIR", help="with vectors: a dual encoder's MODEL_DIR, "
                         "checkpoint or bundle")
     parser.add_argument("--approximate", action="store_true", help="with vectors: an inverted file of compressed "
                         "vectors beside the exact ones, for millions of passages")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from lisax.places import fetched, place
 from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime import program, safetensors_file
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card
@@ -50,10 +51,10 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
         (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
         write_json(folder / MODEL_JSON, card)
         for name, path in ({VOCABULARY_NAME: source.vocabulary} | _own_files(card, source.folder)).items():
-            shutil.copyfile(path, folder / name)
+            shutil.copyfile(fetched(path), folder / name)
         if scored:
             _write_programs(folder, architecture.for_inference(), text, formats)
-    return Path(out)
+    return place(out)
 
 
 def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:

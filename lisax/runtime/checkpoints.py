@@ -2,16 +2,18 @@
 
 Beside `state` stand `model.json` (architecture, vocabulary digest, what the caller adds), the vocabulary, the
 operative gin and `metrics.json`, so that a checkpoint folder is whole when copied alone. Orbax renames `state`
-into place when everything is on disk: a folder without it is the rest of an interrupted save.
+into place when everything is on disk: a folder without it is the rest of an interrupted save. In a bucket nothing is
+renamed: there a checkpoint counts once `state` holds Orbax's `commit_success.txt`, which is written when all hosts have
+written all else, and removed first.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +22,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lisax.places import COMMIT_NAME, absolute, exists, is_remote, place, remove_tree
 from lisax.records import LisaxError, atomic_write, write_json
 from lisax.runtime import hosts
-from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, kind_of
+from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, Kind, kind_of
+from lisax.runtime.quiet import saving_quietly
 
 if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
     from lisax.runtime.step import TrainState
@@ -79,12 +83,20 @@ class CheckpointConfig:
 
 
 def checkpoint_folder(model_dir: str | os.PathLike, step: int) -> Path:
-    return Path(model_dir) / f"checkpoint_{step}"
+    return place(model_dir) / f"checkpoint_{step}"
 
 
 def complete_steps(model_dir: str | os.PathLike) -> list[int]:
     """Steps of the complete checkpoints in MODEL_DIR, ascending."""
-    return [step for step, folder in _folders(model_dir) if (folder / STATE_NAME).is_dir()]
+    return [step for step, folder in _folders(model_dir) if _is_complete(folder)]
+
+
+def _is_complete(folder: Path) -> bool:
+    state = folder / STATE_NAME
+    if not is_remote(state):
+        return state.is_dir()
+    # T5X commits the folder, of which `state` is a part.
+    return (state / COMMIT_NAME).is_file() or ((folder / COMMIT_NAME).is_file() and state.is_dir())
 
 
 def native_checkpoints(model_dir: str | os.PathLike) -> list[Path]:
@@ -115,8 +127,14 @@ def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
 
 def read_metrics(folder: str | os.PathLike) -> dict[str, Any]:
     """`metrics.json` of a checkpoint: {"metrics": {...}, "best": {"metric", "mode", "value"} or null}."""
-    path = Path(folder) / METRICS_JSON
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    path = place(folder) / METRICS_JSON
+    try:
+        found = json.loads(path.read_text()) if path.is_file() else {}
+    except ValueError as error:
+        raise LisaxError(f"{path} is not valid JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise LisaxError(f"{path}: expected a JSON object, found {type(found).__name__}")
+    return found
 
 
 def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
@@ -124,13 +142,18 @@ def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
     of a MODEL_DIR, the best one (`mode="specific"`) or the newest.
 
     A checkpoint is of any kind that `interop.kinds` knows: T5X's layouts, Hugging Face folders, bundles."""
-    folder = Path(path)
+    folder = place(path)
+    if not exists(folder):
+        raise LisaxError(f"there is no checkpoint at {path}: no such folder")
     if (folder.name == STATE_NAME and (folder / "_METADATA").is_file()
             or folder.name == NATIVE_INDEX and folder.is_file()):
-        return folder.parent
-    if not folder.is_dir():
+        folder = folder.parent
+    elif not folder.is_dir():
         raise LisaxError(f"there is no checkpoint at {path}: no such folder")
-    if kind_of(folder) is not None:
+    if (kind := kind_of(folder)) is not None:
+        if kind is Kind.ORBAX and not _is_complete(folder):
+            raise LisaxError(f"{folder} is the rest of an interrupted save or copy: its '{STATE_NAME}' has no "
+                             f"{COMMIT_NAME}. If all else was copied there, add an empty object of that name")
         return folder
     found = (best_checkpoint(folder) if mode == "specific" else None) or latest_checkpoint(folder)
     found = found or next(reversed(native_checkpoints(folder)), None)
@@ -162,7 +185,7 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 
 def _folders(model_dir: str | os.PathLike) -> list[tuple[int, Path]]:
-    found = [(int(match[1]), folder) for folder in Path(model_dir).glob("checkpoint_*")
+    found = [(int(match[1]), folder) for folder in place(model_dir).glob("checkpoint_*")
              if (match := re.fullmatch(r"checkpoint_(\d+)", folder.name))]
     return sorted(found)
 
@@ -179,12 +202,15 @@ class CheckpointWriter:
                  files: Mapping[str, bytes]):
         import orbax.checkpoint as ocp
 
-        self._model_dir = Path(model_dir)
+        self._model_dir = place(model_dir)
         self._config, self._card, self._files = config, card, files
         self._save_args = ocp.args.PyTreeSave
         self._orbax = ocp.AsyncCheckpointer(ocp.PyTreeCheckpointHandler())
+        self._folder = self._model_dir  # what is being saved
+        self._quiet = saving_quietly()
 
     def __enter__(self) -> CheckpointWriter:
+        self._quiet.__enter__()
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
@@ -195,12 +221,13 @@ class CheckpointWriter:
                 raise
         finally:
             self._orbax.close()
+            self._quiet.__exit__(None, None, None)
 
     def save(self, state: TrainState, metrics: Mapping[str, float]) -> Path:
         """Starts to save `state`; arrays are copied before it returns, so that they may be donated then."""
         self.wait()
         step = int(state.step)
-        folder = checkpoint_folder(self._model_dir, step)
+        self._folder = folder = checkpoint_folder(self._model_dir, step)
         try:
             if hosts.is_first():
                 self._write_beside(folder, step, metrics)
@@ -208,16 +235,16 @@ class CheckpointWriter:
             if jax.default_backend() == "cpu":
                 # There Orbax reads the very buffers of the arrays, which the next step will overwrite.
                 state = jax.tree.map(jnp.copy, state)
-            self._orbax.save(folder.absolute() / STATE_NAME, args=self._save_args(state_tree(state)))
+            self._orbax.save(absolute(folder) / STATE_NAME, args=self._save_args(state_tree(state)))
         except OSError as error:
-            raise _save_error(folder, error) from error
+            raise save_error(folder, error) from error
         return folder
 
     def _write_beside(self, folder: Path, step: int, metrics: Mapping[str, float]) -> None:
         """The folder with all but its `state`."""
         if folder.exists():
-            shutil.rmtree(folder)
-        folder.mkdir(parents=True)
+            remove_tree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / MODEL_JSON, {**self._card, "step": step})
         for name, content in self._files.items():
             with atomic_write(folder / name, "wb") as file:
@@ -229,7 +256,7 @@ class CheckpointWriter:
         try:
             self._orbax.wait_until_finished()
         except Exception as error:  # Orbax wraps whatever its threads met
-            raise _save_error(self._model_dir, error) from error
+            raise save_error(self._folder, error) from error
         self._prune()
 
     def _chosen(self, metrics: Mapping[str, float]) -> dict[str, Any] | None:
@@ -245,11 +272,14 @@ class CheckpointWriter:
         for step in complete_steps(self._model_dir)[:-self._config.keep]:
             folder = checkpoint_folder(self._model_dir, step)
             if folder != best:
-                shutil.rmtree(folder)
+                remove_tree(folder)
 
 
-def _save_error(folder: Path, error: Exception) -> LisaxError:
-    return LisaxError(f"the checkpoint {folder} could not be saved: {error}. Check that the disk has room and "
+def save_error(folder: Path, error: Exception) -> LisaxError:
+    told = str(error).strip() or type(error).__name__
+    # tensorstore's own sentence names a file of a folder that is gone by then, three times.
+    why = os.strerror(errno.ENOSPC) if os.strerror(errno.ENOSPC) in told else told.splitlines()[0][:300]
+    return LisaxError(f"the checkpoint {folder} could not be saved: {why}. Check that the disk has room and "
                       f"that the folder may be written; the checkpoints before it are whole")
 
 
@@ -265,10 +295,10 @@ def remove_incomplete(model_dir: str | os.PathLike, after: int | None) -> list[P
     if not hosts.is_first():
         return []
     removed = [folder for step, folder in _folders(model_dir)
-               if not (folder / STATE_NAME).is_dir() or (after is not None and step > after)]
+               if not _is_complete(folder) or (after is not None and step > after)]
     removed = [folder for folder in removed if not (folder / NATIVE_INDEX).is_file()]
     for folder in removed:
-        shutil.rmtree(folder)
+        remove_tree(folder)
     return removed
 
 

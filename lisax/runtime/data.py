@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from lisax.places import place
 from lisax.records import LisaxError
 from lisax.runtime.quiet import stderr_closed
 
@@ -143,7 +144,7 @@ def _vocabulary(config: DatasetConfig) -> Any:
 
 def digest(path: str | os.PathLike) -> str:
     """sha256 of a file, hexadecimal."""
-    with open(path, "rb") as file:
+    with place(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lisax.places import local
 from lisax.records import LisaxError
 from lisax.runtime.data import import_task_module
 
@@ -60,7 +61,7 @@ def parsed(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
     gin.config._FILE_READERS[:] = [(open, os.path.isfile)]
     gin.clear_config()
     try:
-        for path in (*search_paths, str(GIN_CONFIGS)):
+        for path in (*map(str, map(local, search_paths)), str(GIN_CONFIGS)):
             _add_search_path(path)
         for path in gin_files:
             if _found(str(path), search_paths) is None:

@@ -28,6 +28,7 @@ from lisax.models.t5 import T5Config
 from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig
 from lisax.models.table_fusion import FusionConfig
+from lisax.places import place
 from lisax.records import LisaxError, write_json
 from lisax.runtime import data
 from lisax.runtime.batching import BATCHES_IN_WINDOW, bucket_width, bucket_widths, by_length, in_order, windows
@@ -227,7 +228,7 @@ def infer(config: InferConfig) -> Path:
     "hypotheses" stand beside. The same call after an interruption goes on with what is written."""
     loaded = _Loaded(config)
     shard = f"-{config.shard_id:05d}-of-{config.num_shards:05d}" if config.num_shards > 1 else ""
-    path = Path(config.output_dir) / f"{config.dataset.mixture_or_task_name}-{config.mode}.jsonl{shard}"
+    path = place(config.output_dir) / f"{config.dataset.mixture_or_task_name}-{config.mode}.jsonl{shard}"
     count = 0
 
     def lines_after(done: int) -> Iterator[list[str]]:
@@ -272,7 +273,7 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
                             config.decoding)
         metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
     name = f"{config.dataset.mixture_or_task_name}-{config.dataset.split}.json"
-    path = Path(config.output_dir) / name.replace("/", "_")
+    path = place(config.output_dir) / name.replace("/", "_")
     write_json(path, {"checkpoint": str(loaded.folder), "metrics": metrics})
     for metric, value in metrics.items():
         print(f"{metric}\t{value:.6g}")

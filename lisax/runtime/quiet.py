@@ -1,16 +1,19 @@
-"""Native libraries that write to stderr before any setting of their log level is read."""
+"""Libraries that write to stderr what is told in a sentence, or what is no news."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 
 @contextlib.contextmanager
 def stderr_closed() -> Iterator[None]:
-    """What anything writes to file descriptor 2 is lost while it is open."""
+    """What anything writes to file descriptor 2 is lost while it is open: native libraries write before any setting of
+    their log level is read."""
     sys.stderr.flush()
     saved, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 2)
@@ -20,3 +23,23 @@ def stderr_closed() -> Iterator[None]:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(null)
+
+
+@contextlib.contextmanager
+def saving_quietly() -> Iterator[None]:
+    """Orbax logs a save that fails with a traceback for every thread, before it raises the error; and tensorstore prints
+    one for every array that it meant to tell an event loop of which has ended by then."""
+    logger, told = logging.getLogger("absl"), sys.excepthook
+    level = logger.level
+
+    def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if not (isinstance(error, RuntimeError) and str(error) == "Event loop is closed"):
+            told(kind, error, trace)
+
+    logger.setLevel(logging.CRITICAL)
+    sys.excepthook = hook
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        sys.excepthook = told

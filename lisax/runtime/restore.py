@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from lisax.models.stacking import stack, unstack
+from lisax.places import absolute
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, flatten, native_checkpoints,
                                        nested, remove_incomplete, state_tree)
@@ -187,5 +188,5 @@ def _read(folder: Path, wanted: Any, partitioner: Partitioner) -> Any:
     arguments = jax.tree.map(lambda leaf, sharding: ocp.ArrayRestoreArgs(sharding=sharding, dtype=leaf.dtype),
                              wanted, partitioner.state(wanted))
     with ocp.PyTreeCheckpointer() as checkpointer:
-        return checkpointer.restore(folder.absolute() / STATE_NAME, args=ocp.args.PyTreeRestore(
+        return checkpointer.restore(absolute(folder) / STATE_NAME, args=ocp.args.PyTreeRestore(
             item=wanted, restore_args=arguments, partial_restore=True))

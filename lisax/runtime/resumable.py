@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from lisax.places import is_remote, listing, telling, uploading
+from lisax.records import LisaxError, naming
+from lisax.runtime.run_lock import LOCK, alone_in
 
 
 def partial(path: Path) -> Path:
@@ -25,24 +30,66 @@ def resumable_groups(path: Path, groups_after: Callable[[int], Iterable[Iterable
 
     `groups_after(done)` gives the groups in order, without the first `done`. A group is written as a whole, so that
     interruption changes no result. `made_from` stands for all that the lines depend on: what a call with another
-    one left is not continued. Until all are there, they gather in `partial(path)`.
+    one left is not continued. Until all are there, they gather in `partial(path)`; in a bucket, where no object grows,
+    that is a folder with an object for each group.
     """
     gathering = partial(path)
     begin = f"#from {hashlib.sha256(made_from.encode()).hexdigest()}\n".encode()
-    done, end = _finished_groups(gathering, begin)
+    if is_remote(path):
+        _gather_in_bucket(path, gathering, begin, groups_after)
+        return
     gathering.parent.mkdir(parents=True, exist_ok=True)
-    with gathering.open("ab") as file:
+    # Unbuffered: what did not fit on a full disk would be written once more when the file is closed.
+    with gathering.open("ab", buffering=0) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LisaxError(f"{path} is being written by another process; wait for it or stop it") from None
+        done, end = _finished_groups(gathering, begin)
         file.truncate(end)
         if not end:
-            file.write(begin)
+            _append(file, begin, gathering)
         for number, group in enumerate(groups_after(done), start=done):
             lines = "".join(line + "\n" for line in group)
             # The mark is written last, in the same call: without it the group counts as unfinished.
-            file.write(lines.encode() + _mark(number))
-            file.flush()
-            os.fsync(file.fileno())
+            _append(file, lines.encode() + _mark(number), gathering)
+        _finish(gathering, path)
+
+
+def _gather_in_bucket(path: Path, gathering: Path, begin: bytes,
+                      groups_after: Callable[[int], Iterable[Iterable[str]]]) -> None:
+    with alone_in(gathering):
+        written = listing(gathering)
+        start, groups = gathering / "from", [f"{number:08d}" for number in range(len(written))]
+        if "from" not in written or start.read_bytes() != begin:
+            for name in (name for name in written if name != LOCK):
+                (gathering / name).unlink()
+            written = {}
+            start.write_bytes(begin)
+        done = next((number for number, name in enumerate(groups) if name not in written), len(groups))
+        for number, group in enumerate(groups_after(done), start=done):
+            lines = "".join(line + "\n" for line in group)
+            with telling(gathering):
+                (gathering / f"{number:08d}").write_bytes(lines.encode())
+        names = sorted(name for name in listing(gathering) if name.isdigit())
+        with uploading(path, "wb") as file:
+            for name in names:
+                file.write((gathering / name).read_bytes())
+        for name in (*reversed(names), "from"):
+            (gathering / name).unlink()
+
+
+def _append(file: BinaryIO, content: bytes, path: Path) -> None:
+    with naming(path):
+        while content:
+            content = content[file.write(content):]
+        os.fsync(file.fileno())
+
+
+def _finish(gathering: Path, path: Path) -> None:
+    """Writes what has gathered to `path`, without the marks."""
     finished = path.with_name(f".{path.name}.finished")
-    with gathering.open("rb") as source, finished.open("wb") as target:
+    with naming(finished), gathering.open("rb") as source, finished.open("wb") as target:
         source.readline()
         number = 0
         for line in source:
@@ -80,6 +127,8 @@ def fingerprint(path: Path, besides: Path | None = None) -> list:
 
     `besides`: what does not count within `path`: a folder such as that of the run itself, or a file that is written.
     """
+    if is_remote(path):
+        return [[name, *entry] for name, entry in listing(path).items()]
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     if besides is not None and path.resolve() in besides.resolve().parents:
         own = besides.resolve(), partial(besides.resolve())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,6 +12,7 @@ import jax.numpy as jnp
 
 from lisax.models.architectures import describe
 from lisax.models.t5 import initialize
+from lisax.places import place
 from lisax.records import atomic_write, write_json
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, MODEL_JSON, VOCABULARY_NAME, checkpoint_folder, complete_steps,
@@ -142,5 +142,5 @@ def side_files(config: TrainConfig) -> dict[str, bytes]:
     if isinstance(config.train_data, data.DatasetConfig):
         path = data.vocabulary_file(config.train_data)
         if path:
-            files[VOCABULARY_NAME] = Path(path).read_bytes()
+            files[VOCABULARY_NAME] = place(path).read_bytes()
     return files

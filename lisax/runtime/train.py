@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import signal
 import threading
@@ -12,18 +13,22 @@ from typing import Any
 
 import jax
 
+from lisax.places import place
 from lisax.records import LisaxError, atomic_write
 from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (GIN_NAME, CheckpointWriter, best_checkpoint, checkpoint_folder,
                                        latest_checkpoint, parameter_count, read_metrics, read_model_json)
 from lisax.runtime.objectives import objective_of
 from lisax.runtime.partitioning import Partitioner
+from lisax.runtime.run_lock import alone_in
 from lisax.runtime.start import begin, side_files
 from lisax.runtime.step import TrainState, make_eval_step, make_train_step
 from lisax.runtime.train_config import TrainConfig, Trainer, check, check_batch
 from lisax.runtime.train_log import Meter, Progress, TrainLog, means
 
 __all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_batches", "train"]
+
+TERMINATED = 128 + signal.SIGTERM  # the exit status of a run that SIGTERM stopped: what comes after it must not begin
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,15 +50,21 @@ class TrainResult:
 def train(config: TrainConfig) -> TrainResult:
     """Trains, or continues, until the last step; evaluates, logs and saves on the way.
 
-    SIGTERM and Ctrl-C save first and then raise SystemExit(0) and KeyboardInterrupt; the same call again
-    continues, with the same losses as if it had never stopped. A second Ctrl-C does not wait."""
+    SIGTERM and Ctrl-C save first and then raise SystemExit(143), a shell's status of what SIGTERM ended, and
+    KeyboardInterrupt; the same call again continues, with the same losses as if it had never stopped. A second Ctrl-C does not wait. While
+    another process trains in MODEL_DIR, an error."""
     started = time.perf_counter()
     partitioner = config.partitioner.over(jax.devices())
     check(config, partitioner)
+    with alone_in(config.model_dir) if hosts.is_first() else contextlib.nullcontext():
+        return _train(config, partitioner, started)
+
+
+def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> TrainResult:
     progress = Progress(0)
     run = begin(config, partitioner, progress.say)
     state, first_step, total = run.state, int(run.state.step), run.total_steps
-    card, model_dir = run.card, Path(config.model_dir)
+    card, model_dir = run.card, place(config.model_dir)
     progress = Progress(total)
     waiting = _Patience(config)
     if first_step >= total or waiting.ended(first_step):
@@ -114,6 +125,7 @@ def train(config: TrainConfig) -> TrainResult:
                 evaluated = evaluator.wanted and (step % config.eval_period == 0 or step == total)
                 if evaluated or step % save.period == 0 or step == total:
                     flush()
+                    log.sync()
                     meter.pause()
                     if evaluated:
                         metrics = evaluator(state.parameters, step)
@@ -127,12 +139,13 @@ def train(config: TrainConfig) -> TrainResult:
                 progress.say(f"ends at step {step} of {total}: not better since step {waiting.best_step}")
             if stopper.asked:
                 flush()
+                log.sync()
                 if saved != checkpoint_folder(model_dir, step) and step > first_step:
                     writer.save(state, {})
                 writer.wait()
                 progress.say(f"stopped by {stopper.asked.name} and saved at step {step} of {total} in "
                              f"{model_dir}: the same command continues from there")
-                raise SystemExit(0) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
+                raise SystemExit(TERMINATED) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
     finally:
         log.close()
     return _result(config, state, started, metrics)
@@ -235,7 +248,7 @@ class _Stopper:
 
 def _result(config: TrainConfig, state: TrainState, started: float,
             metrics: dict[str, float] | None = None) -> TrainResult:
-    model_dir = Path(config.model_dir)
+    model_dir = place(config.model_dir)
     latest = latest_checkpoint(model_dir)
     if metrics is None:
         metrics = read_metrics(latest).get("metrics", {}) if latest else {}

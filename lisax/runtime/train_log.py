@@ -14,10 +14,12 @@ from typing import Any
 
 import jax
 
-from lisax.records import LisaxError, atomic_write
+from lisax.places import GrowingFile, place
+from lisax.records import LisaxError, atomic_write, naming
 from lisax.runtime import hosts
 
 LOG_NAME = "train_log.jsonl"
+SENDING_SECONDS = 30
 
 
 class EventFile:
@@ -28,10 +30,12 @@ class EventFile:
         from tensorboard.summary.writer.record_writer import RecordWriter
 
         self._event, self._summary = event_pb2.Event, summary_pb2.Summary
-        folder.mkdir(parents=True, exist_ok=True)
         now = time.time()
-        self._writer = RecordWriter((folder / f"events.out.tfevents.{now:.6f}.{os.getpid()}").open("wb"))
-        self._writer.write(self._event(wall_time=now, file_version="brain.Event:2").SerializeToString())
+        self.path = folder / f"events.out.tfevents.{now:.6f}.{os.getpid()}"
+        self._file = GrowingFile(self.path, "wb")
+        self._writer = RecordWriter(self._file.file)
+        with naming(self.path):
+            self._writer.write(self._event(wall_time=now, file_version="brain.Event:2").SerializeToString())
 
     def write(self, step: int, scalars: Mapping[str, float]) -> None:
         values = [self._summary.Value(tag=name, simple_value=value) for name, value in scalars.items()]
@@ -39,44 +43,60 @@ class EventFile:
         self._writer.write(event.SerializeToString())
         self._writer.flush()
 
+    def sync(self) -> None:
+        self._file.sync()
+
     def close(self) -> None:
-        self._writer.close()
+        self._file.close()
 
 
 class TrainLog:
     """Scalars of a run in MODEL_DIR: `train_log.jsonl` and event files in `train/` and `training_eval/`.
 
     A line: {"step", "kind": "train" | "dev", then scalars}. Lines after `step` are of a run that was
-    interrupted before it saved, and are dropped: the resumed run writes them again."""
+    interrupted before it saved, and are dropped: the resumed run writes them again. In a bucket nothing can be added to
+    an object: files are sent as wholes, each time at most once in `SENDING_SECONDS`, and before every save."""
 
     def __init__(self, model_dir: Path, step: int):
         self.path = model_dir / LOG_NAME
         self._silent = not hosts.is_first()
         if self._silent:
             return
-        model_dir.mkdir(parents=True, exist_ok=True)
         if self.path.exists():
             kept = [row for row in read_train_log(model_dir) if row["step"] <= step]
             with atomic_write(self.path) as file:
                 file.writelines(json.dumps(row) + "\n" for row in kept)
-        self._file = self.path.open("a", encoding="utf-8")
+        self._log, self._sent = GrowingFile(self.path, "a"), time.monotonic()
         self._events = {"train": EventFile(model_dir / "train"), "dev": EventFile(model_dir / "training_eval")}
 
     def write(self, step: int, kind: str, scalars: Mapping[str, float]) -> None:
         if self._silent:
             return
         try:
-            self._file.write(json.dumps({"step": step, "kind": kind, **scalars}) + "\n")
-            self._file.flush()
+            writing = self.path
+            self._log.file.write(json.dumps({"step": step, "kind": kind, **scalars}) + "\n")
+            self._log.file.flush()
+            writing = self._events[kind].path
             self._events[kind].write(step, scalars)
         except OSError as error:
-            raise LisaxError(f"{self.path.parent} could not be written: {error.strerror}. Check that the disk has room; "
+            raise LisaxError(f"{writing} could not be written: {error.strerror}. Check that the disk has room; "
                              "the checkpoints are whole, and the same command goes on from the newest") from error
+
+        if time.monotonic() - self._sent > SENDING_SECONDS:
+            self.sync()
+
+    def sync(self) -> None:
+        """Sends what a bucket does not have yet; files on this machine are written already."""
+        if self._silent:
+            return
+        for file in (self._log, *self._events.values()):
+            file.sync()
+        self._sent = time.monotonic()
 
     def close(self) -> None:
         if self._silent:
             return
-        for file in (self._file, *self._events.values()):
+        for file in (self._log, *self._events.values()):
             with contextlib.suppress(OSError):  # what could not be written has been told by `write`
                 file.close()
 
@@ -84,7 +104,7 @@ class TrainLog:
 def read_train_log(model_dir: str | os.PathLike) -> list[dict[str, Any]]:
     """The lines of a run's `train_log.jsonl`; a last line cut short by a kill is left out."""
     rows = []
-    for line in (Path(model_dir) / LOG_NAME).read_text(encoding="utf-8").splitlines():
+    for line in (place(model_dir) / LOG_NAME).read_text(encoding="utf-8").splitlines():
         try:
             rows.append(json.loads(line))
         except json.JSONDecodeError:

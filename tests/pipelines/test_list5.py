@@ -112,7 +112,7 @@ def test_a_second_run_does_nothing_and_a_changed_setting_redoes_what_depends_on_
 @pytest.mark.slow
 def test_a_run_interrupted_in_every_way_completes_to_the_same_files(folder, out, tmp_path):
     for number, mark, code in ((signal.SIGINT, "[retrieve]", 130), (signal.SIGKILL, "first step after", -9),
-                               (signal.SIGTERM, "first step after", 0),
+                               (signal.SIGTERM, "first step after", 143),
                                (signal.SIGKILL, "[select.rank_entities.train]", -9)):
         with subprocess.Popen(command(folder, tmp_path), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                               # A shell starts background jobs with Ctrl-C ignored, and children inherit that.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lisax.records import LisaxError
 from lisax.runtime.checkpoints import complete_steps
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.train import train
@@ -31,6 +32,7 @@ rm {disk}/ballast
 SCRIPT = """
 import sys
 sys.path.insert(0, {here!r})
+from lisax.records import LisaxError
 from lisax.runtime.checkpoints import complete_steps, latest_checkpoint
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.checkpoints import SaveCheckpointConfig
@@ -38,6 +40,8 @@ from lisax.runtime.train import train
 from memory_task import config
 try:
     train(config({disk!r} + "/m", 12, save=SaveCheckpointConfig(period=1, keep=None)))
+except LisaxError as error:
+    sys.exit(f"lisax: {{error}}")
 finally:
     load_parameters(latest_checkpoint({disk!r} + "/m"))
     print("whole:", complete_steps({disk!r} + "/m"))
@@ -60,7 +64,9 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path):
     ended = subprocess.run(["unshare", "-rm", "sh", "-c", FULL_DISK.format(disk=disk, python=sys.executable, script=script)],
                            capture_output=True, text=True, timeout=240, env=os.environ | {"JAX_PLATFORMS": "cpu"})
     assert ended.returncode == 0, ended.stderr
-    assert "LisaxError" in ended.stderr and "Check that the disk has room" in ended.stderr
+    told = [line for line in ended.stderr.splitlines() if line.startswith("lisax: ")]
+    assert len(told) == 1 and "checkpoint_" in told[0] and "No space left on device. Check that" in told[0]
+    assert "Traceback" not in ended.stderr
     full, freed = [line for line in ended.stdout.splitlines() if line.startswith("whole:")]
     assert "12" not in full and freed.endswith(", 12]")
 
@@ -76,3 +82,42 @@ def test_a_model_dir_removed_during_training(tmp_path, monkeypatch):
     result = train(config(tmp_path / "m", 12, train_data=vandal))
     assert result.step == 12 and complete_steps(tmp_path / "m")[-1] == 12
     assert load_parameters(result.latest)
+
+
+def test_two_trainings_in_one_model_dir_are_refused(tmp_path):
+    """By a process of its own, as a lock is a process's; and it is free again when that one is killed."""
+    other = subprocess.Popen([sys.executable, "-c", f"""if True:
+        import time
+        from lisax.runtime.run_lock import alone_in
+        with alone_in({str(tmp_path / "m")!r}):
+            print("in", flush=True)
+            time.sleep(600)"""], stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout.readline() == "in\n"
+        with pytest.raises(LisaxError, match="another process is at work in this folder"):
+            train(config(tmp_path / "m", 2))
+        assert not complete_steps(tmp_path / "m")
+    finally:
+        other.kill()
+        other.communicate()
+    assert train(config(tmp_path / "m", 2)).step == 2
+
+
+def _limited(limit: int, code: str) -> subprocess.CompletedProcess:
+    """Python in which no file may grow beyond `limit` bytes, which is told as a full disk is."""
+    return subprocess.run([sys.executable, "-c", f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, "
+                           f"{limit})); {code}"], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(("code", "named"), [
+    ("from lisax.records import write_json_lines; write_json_lines('{0}/x.jsonl', [{{'a': 'b' * 5000}}])", "x.jsonl"),
+    ("from lisax.runtime.resumable import resumable_lines; from pathlib import Path; "
+     "resumable_lines(Path('{0}/x.jsonl'), range(50), lambda n: ['b' * 100])", "x.jsonl.partial"),
+    ("import numpy\nfrom lisax.retrieval.folder import writing\nwith writing('{0}/index') as index:\n"
+     "  numpy.zeros(10_000).tofile(index.new_part('p') / 'x')", "index"),
+])
+def test_a_full_disk_is_told_with_the_file(tmp_path, code, named):
+    ended = _limited(3000, f"exec({code.format(tmp_path)!r})")
+    last = ended.stderr.strip().splitlines()[-1]
+    assert ended.returncode == 1 and last.startswith("lisax.records.LisaxError: "), ended.stderr
+    assert f"{tmp_path}/{named} could not be written: " in last

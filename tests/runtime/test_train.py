@@ -219,7 +219,7 @@ def test_eight_devices_give_the_losses_of_one(whole, tmp_path):
         assert eight == pytest.approx(one, rel=1e-5)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, -signal.SIGINT),
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT),
                                               (signal.SIGKILL, -signal.SIGKILL)])
 def test_signals(tmp_path, number, code):
     child = _child(tmp_path, 100_000)

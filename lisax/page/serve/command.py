@@ -9,6 +9,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lisax.places import local
 from lisax.records import LisaxError, atomic_write
 
 if TYPE_CHECKING:
@@ -18,15 +19,15 @@ STATE = Path("lisax-page")
 
 
 def _add_sources(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--index", type=Path, action="append", default=[], metavar="INDEX",
+    parser.add_argument("--index", type=local, action="append", default=[], metavar="INDEX",
                         help="made by `lisax index tables` (questions), `cells` (claims over tables), `documents` "
                         "(claims over text) or `mixed` (both, over text, tables and graphs); repeatable")
-    parser.add_argument("--state", type=Path, default=STATE, metavar="DIR", help="folder of feedback, uploaded tables "
+    parser.add_argument("--state", type=local, default=STATE, metavar="DIR", help="folder of feedback, uploaded tables "
                         f"and models trained from the page (default: {STATE})")
 
 
 def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--bundle", type=Path, action="append", required=True, metavar="DIR",
+    parser.add_argument("--bundle", type=local, action="append", required=True, metavar="DIR",
                         help="a bundle or a MODEL_DIR; its format tells what it is for. Repeatable: one that scores "
                         "rows and columns (or one for each), a ranker, a labeller, one that verifies over tables; for "
                         "an index of passages a reader, and a retriever that `lisax index vectors` was given")
@@ -140,7 +141,7 @@ def _secret(folder: Path) -> bytes:
 def add_feedback_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=["export"], help="write the feedback as training data")
     _add_sources(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder that does not exist yet")
+    parser.add_argument("--out", type=local, required=True, metavar="DIR", help="a folder that does not exist yet")
 
 
 def feedback_main(args: argparse.Namespace) -> int:

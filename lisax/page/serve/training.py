@@ -45,7 +45,8 @@ NEEDS = {PARTS: Need("questions", "questions with a right cell", "cells"),
          LABELLER: Need("claims", "claims over text", "sentences"),
          TABLE_VERIFIER: Need("table_claims", "claims over tables", "tables")}
 STOP_SECONDS = 30.0
-INTERRUPTED = 130  # the status of a command that Ctrl-C ended
+# Of a command that Ctrl-C or SIGTERM ended: after it had saved, or at once.
+INTERRUPTED = (130, 143, -signal.SIGINT, -signal.SIGTERM)
 
 
 @dataclasses.dataclass
@@ -184,7 +185,7 @@ class Training:
                 if command[0] == "export":
                     _keep_weights(Path(run.base), folder / "model")
                 code = self._call(folder, command)
-                if self._stopping or code == INTERRUPTED:
+                if self._stopping or code in INTERRUPTED:
                     self._note(run, STOPPED, "It was stopped; it can go on from its last checkpoint.")
                     return
                 if code:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
 
+from lisax.places import fetched, place
 from lisax.runtime.interop.kinds import Kind
 
 SOURCE = ("a checkpoint in T5X's Orbax or native layout, scanned or not, a MODEL_DIR of such, a Hugging Face folder "
@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (show, take, give):
         action.add_argument("source", metavar="PATH", help=SOURCE)
     for action in (take, give):
-        action.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder that does not exist yet")
-    take.add_argument("--vocabulary", type=Path, metavar="FILE", help="the SentencePiece model that the checkpoint "
+        action.add_argument("--out", type=place, required=True, metavar="DIR", help="a folder that does not exist yet")
+    take.add_argument("--vocabulary", type=fetched, metavar="FILE", help="the SentencePiece model that the checkpoint "
                       "was trained with (default: the one beside it)")
     take.add_argument("--gin_file", action="append", default=[], metavar="FILE", help="a model's gin file, where the "
                       "architecture is not to be found from the source; repeatable")

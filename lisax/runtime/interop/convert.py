@@ -13,12 +13,13 @@ from typing import Any
 
 from lisax.models.architectures import Model, describe
 from lisax.models.stacking import stack
-from lisax.records import LisaxError, write_json
+from lisax.places import COMMIT_NAME, exists, fetched, is_remote, place, send_folder
+from lisax.records import LisaxError, naming, write_json
 from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME, flatten, nested
 from lisax.runtime.data import digest
 from lisax.runtime.interop.architecture import infer, parameter_shapes
 from lisax.runtime.interop.huggingface import write_huggingface
-from lisax.runtime.interop.kinds import Kind
+from lisax.runtime.interop.kinds import STATE_NAME, Kind
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, shapes_of, whole
 from lisax.runtime.interop.t5x_native import write_native
@@ -38,7 +39,7 @@ def import_checkpoint(source: str | os.PathLike, out: str | os.PathLike, *, voca
     `gin_files` give the architecture where the source does not, or is not to be believed."""
     checkpoint, architecture = opened(source, gin_files, bindings)
     if vocabulary is not None:
-        checkpoint = dataclasses.replace(checkpoint, vocabulary=Path(vocabulary))
+        checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
     card = card_of(checkpoint, architecture)
     return _write_steps(out, checkpoint, card, write_orbax)
 
@@ -69,7 +70,7 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
         with new_folder(out) as folder:
             write_huggingface(folder, checkpoint, architecture)
             _copy_beside(checkpoint, folder, (VOCABULARY_NAME,))
-        return Path(out)
+        return place(out)
     return _write_steps(out, checkpoint, card, write_orbax if kind is Kind.ORBAX else write_native)
 
 
@@ -141,7 +142,7 @@ def _write_steps(out: str | os.PathLike, checkpoint: Checkpoint, card: dict[str,
         write_json(folder / name / MODEL_JSON, card)
         _copy_beside(checkpoint, folder / name, (VOCABULARY_NAME, GIN_NAME))
         write(folder / name, checkpoint)
-    return Path(out) / name
+    return place(out) / name
 
 
 def _copy_beside(checkpoint: Checkpoint, folder: Path, names: Sequence[str]) -> None:
@@ -150,19 +151,27 @@ def _copy_beside(checkpoint: Checkpoint, folder: Path, names: Sequence[str]) -> 
         sources[VOCABULARY_NAME] = checkpoint.vocabulary
     for name, source in sources.items():
         if source.is_file():
-            shutil.copyfile(source, folder / name)
+            shutil.copyfile(fetched(source), folder / name)
 
 
 @contextlib.contextmanager
 def new_folder(out: str | os.PathLike) -> Iterator[Path]:
-    """A neighbour of `out` that becomes `out` when all is written."""
-    out = Path(out)
-    if out.exists():
+    """A neighbour of `out` that becomes `out` when all is written. In a bucket what says that it is whole is sent last."""
+    out = place(out)
+    if exists(out):
         raise LisaxError(f"{out} is there already: give a folder that does not exist yet")
+    if is_remote(out):
+        with tempfile.TemporaryDirectory(prefix="lisax-bucket-") as scratch:
+            yield Path(scratch)
+            for state in Path(scratch).glob(f"*/{STATE_NAME}"):
+                (state / COMMIT_NAME).touch()
+            send_folder(Path(scratch), out)
+        return
     out.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        yield building
+        with naming(out):
+            yield building
         building.chmod(0o755)
         os.replace(building, out)
     except BaseException:

@@ -8,6 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from lisax.models.architectures import from_description
+from lisax.places import fetched, is_remote
 from lisax.records import DataError, LisaxError
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
 from lisax.runtime.interop.huggingface import open_huggingface
@@ -23,6 +24,8 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     """The checkpoint that `path` means (see `checkpoints.resolve_checkpoint`), with `model.json` and the
     vocabulary beside it where they are."""
     folder = resolve_checkpoint(path)
+    if is_remote(folder) and kind_of(folder) in (Kind.HUGGINGFACE, Kind.BUNDLE):
+        folder = fetched(folder)  # safetensors are read where they lie in memory
     readers = {Kind.ORBAX: open_orbax, Kind.NATIVE: open_native, Kind.HUGGINGFACE: open_huggingface,
                Kind.BUNDLE: _open_bundle}
     checkpoint = readers[kind_of(folder)](folder)
@@ -30,7 +33,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
         _check_names(folder, [name for piece in pieces for name in piece.shapes])
     vocabulary = folder / VOCABULARY_NAME
     if vocabulary.is_file():
-        checkpoint = dataclasses.replace(checkpoint, vocabulary=vocabulary)
+        checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
     if not (folder / MODEL_JSON).is_file():
         return checkpoint
     card = read_card(folder)

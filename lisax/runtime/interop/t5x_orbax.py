@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from lisax.records import LisaxError
-from lisax.runtime.checkpoints import nested
+from lisax.places import absolute
+from lisax.runtime.checkpoints import nested, save_error
 from lisax.runtime.interop.kinds import STATE_NAME, Kind
 from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, unreadable
 from lisax.runtime.interop.scanned import unrolled, unrolled_slots
 from lisax.runtime.interop.zarr_arrays import file_store, inside, read
+from lisax.runtime.quiet import saving_quietly
 
 MIN_CONCURRENT_BYTES = 2**20
 
@@ -23,7 +24,7 @@ def index_of(folder: Path) -> dict[str, Any]:
     import orbax.checkpoint as ocp
 
     with ocp.PyTreeCheckpointer() as checkpointer:
-        metadata = checkpointer.metadata(folder.absolute() / STATE_NAME)
+        metadata = checkpointer.metadata(absolute(folder) / STATE_NAME)
     tree = metadata.item_metadata.tree if metadata.item_metadata is not None else None
     if not isinstance(tree, dict) or "target" not in tree:
         raise ValueError(f"{folder / STATE_NAME} has no tree 'target' in its index")
@@ -94,7 +95,7 @@ def write_orbax(folder: Path, checkpoint: Checkpoint) -> None:
         tree["state"]["param_states"] = part(checkpoint.slots)
     handler = ocp.PyTreeCheckpointHandler(save_concurrent_gb=(largest + MIN_CONCURRENT_BYTES) / 10**9)
     try:
-        with ocp.Checkpointer(handler) as checkpointer:
+        with saving_quietly(), ocp.Checkpointer(handler) as checkpointer:
             checkpointer.save(folder.absolute() / STATE_NAME, args=ocp.args.PyTreeSave(tree))
     except Exception as error:  # Orbax wraps whatever its threads met
-        raise LisaxError(f"{folder} could not be written: {error}. Check that the disk has room") from error
+        raise save_error(folder, error) from error

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lisax.places import SCHEME, is_remote
 from lisax.records import LisaxError
+from lisax.runtime.checkpoints import save_error
 
 GZIP = {"id": "gzip", "level": 1}
 CHUNK_BYTES = 64 * 2**20
@@ -24,6 +26,9 @@ def read(kvstore: dict[str, Any], driver: str = "zarr") -> np.ndarray:
 
 
 def file_store(folder: Path) -> dict[str, Any]:
+    if is_remote(folder):
+        bucket, _, path = os.fspath(folder).removeprefix(SCHEME).partition("/")
+        return {"driver": "gcs", "bucket": bucket, "path": f"{path}/"}
     return {"driver": "file", "path": f"{os.path.abspath(folder)}/"}
 
 
@@ -37,7 +42,7 @@ def write(folder: Path, array: np.ndarray) -> dict[str, Any]:
                                    "metadata": metadata}, create=True).result()
         opened.write(array).result()
     except (ValueError, OSError) as error:
-        raise LisaxError(f"{folder} could not be written: {error}. Check that the disk has room") from error
+        raise save_error(folder, error) from error
     return metadata
 
 
@@ -57,6 +62,10 @@ def inside(folder: Path, path: Any) -> Path:
     refused = f"an array of {folder} is said to lie at '{path}', outside the checkpoint: it is not read"
     if not isinstance(path, str) or not path or os.path.isabs(path) or "\0" in path:
         raise LisaxError(refused)
+    if is_remote(folder):
+        if ".." in path.split("/"):
+            raise LisaxError(refused)
+        return folder / path
     root, place = folder.resolve(), (folder / path).resolve()
     if place == root or not place.is_relative_to(root):
         raise LisaxError(refused)

@@ -42,7 +42,7 @@ while sys.argv[1] == "train" and not (folder / "go").exists():
     if stopped:
         time.sleep(0.3)
         (folder / "saved").touch()
-        sys.exit(0 if stopped[-1] == signal.SIGTERM else 130)
+        sys.exit(128 + stopped[-1])
 if sys.argv[1] == "export":
     pathlib.Path(sys.argv[-1]).mkdir()
 sys.exit(int((folder / "go").read_text() or 0))
@@ -134,6 +134,16 @@ def test_stopping_and_ending_the_page(stand_in, checkpoint):
     assert trainings.get(1).state == STOPPED and not trainings.is_running
     trainings._note(trainings.get(1), RUNNING)  # as a page leaves it that is killed
     assert Training(stand_in / "training").get(1).state == STOPPED
+
+
+def test_a_training_that_another_ends_by_sigterm_is_stopped_and_nothing_is_exported(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until((stand_in / "ready").exists)
+    trainings._process.terminate()
+    until(lambda: not trainings.is_running)
+    assert trainings.get(1).state == STOPPED
+    assert (stand_in / "calls").read_text().split() == ["train"]
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])

@@ -1,0 +1,243 @@
+"""Where files are: on this machine, or in a bucket (`gs://BUCKET/…`).
+
+`place` is the one function that makes a path of what a user wrote. Where a verb works on a bucket it takes `place` (it
+reads and writes there) or `fetched` (it reads a copy); all others take `local`, which refuses a bucket at once.
+
+A bucket has objects and no folders, and nothing in it can be renamed. An object is there whole or not at all, so that a
+file needs no more than one upload. Of several objects that belong together one is written last and removed first, and
+they count only while it is there: `COMMITS` are the names of such objects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lisax.records import LisaxError
+
+SCHEME = "gs://"
+COMMIT_NAME = "commit_success.txt"  # Orbax's, of a `state` in a bucket
+COMMITS = (COMMIT_NAME, "checkpoint", "model.safetensors", "model.safetensors.index.json")
+_EMULATOR = ("STORAGE_EMULATOR_HOST", "TENSORSTORE_GCS_HTTP_URL")  # of gcsfs, and of tensorstore
+
+
+def is_remote(path: str | os.PathLike) -> bool:
+    return os.fspath(path).startswith(SCHEME)
+
+
+def place(path: str | os.PathLike) -> Path:
+    """A path of this machine or, of `gs://BUCKET/…`, one in a bucket, which has pathlib's methods too (`etils.epath`).
+
+    Other addresses are an error, and so is one that has lost a slash: neither may become a local folder."""
+    text = _checked(path)
+    return _epath().Path(text) if is_remote(text) else Path(path)
+
+
+def _checked(path: str | os.PathLike) -> str:
+    text = os.fspath(path)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", text) and not re.match(r"gs://[a-z0-9][a-z0-9._-]+[a-z0-9](/|$)", text):
+        raise LisaxError(f"'{text}' is not read and not written: expected a path of this machine, or gs://BUCKET/FOLDER")
+    return text
+
+
+def local(path: str | os.PathLike) -> Path:
+    """A path of this machine; a bucket is an error that says so."""
+    text = _checked(path)
+    if is_remote(text):
+        raise LisaxError(f"'{text}' is in a bucket, which this does not work on: give a path of this machine (`lisax "
+                         f"train`, `eval`, `infer`, `export`, `checkpoint`, `run`, `rerank` and `verify` take {SCHEME}…)")
+    return Path(path)
+
+
+def fetched(path: str | os.PathLike) -> Path:
+    """A path of this machine with the content of a file or folder: itself, or a copy that is there until this process
+    ends. Times are those of the bucket, so that `fingerprint` sees a change and nothing else."""
+    found = place(path)
+    return _copy(os.fspath(found)) if is_remote(found) else found
+
+
+@functools.cache
+def _copy(text: str) -> Path:
+    source, target = place(text), Path(_scratch()) / text.removeprefix(SCHEME)
+    found = listing(source)
+    if not found:
+        raise LisaxError(f"there is nothing at {text}")
+    for name, (_, changed) in found.items():
+        fetch(source / name if name else source, target / name if name else target, changed)
+    return target
+
+
+@functools.cache
+def _scratch() -> str:
+    import atexit
+
+    folder = tempfile.mkdtemp(prefix="lisax-bucket-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def absolute(path: Path) -> Path:
+    """As `Path.absolute`, and a place in a bucket as it is."""
+    return path if is_remote(path) else path.absolute()
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a file or a folder, which in a bucket is any object below it."""
+    with telling(path):
+        return path.exists()
+
+
+# --- Files and folders in a bucket -----------------------------------------------------------------------------------
+
+
+def listing(path: Path) -> dict[str, tuple[int, int]]:
+    """{name within `path`: (bytes, time of change in ns)} of the objects below a place in a bucket; of an object itself
+    its name is ''."""
+    with telling(path):
+        try:
+            found = _system().find(os.fspath(path), detail=True)
+        except FileNotFoundError:
+            found = {}
+    root = os.fspath(path).removeprefix(SCHEME).rstrip("/")
+    return {name.removeprefix(root).removeprefix("/"): (int(info["size"]), _nanoseconds(info))
+            for name, info in sorted(found.items())}
+
+
+def _nanoseconds(info: dict[str, Any]) -> int:
+    import datetime
+
+    changed = info.get("mtime") or info["updated"]
+    if isinstance(changed, str):
+        changed = datetime.datetime.fromisoformat(changed.replace("Z", "+00:00"))
+    return int(changed.timestamp() * 1_000_000) * 1000
+
+
+def fetch(source: Path, target: Path, changed: int) -> None:
+    """Downloads an object, whole or not at all, with its time of change."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{target.name}.partial")
+    with telling(source):
+        _system().get_file(os.fspath(source), os.fspath(beside))
+    os.utime(beside, ns=(changed, changed))
+    os.replace(beside, target)
+
+
+def send(source: Path, target: Path) -> None:
+    """Uploads a file."""
+    with telling(target):
+        _system().put_file(os.fspath(source), os.fspath(target))
+
+
+def create(path: Path, content: bytes) -> bool:
+    """Writes an object that is not there yet, and says whether it was not: of several who try, one does it."""
+    with telling(path):
+        try:
+            _system().pipe_file(os.fspath(path), content, mode="create")
+        except FileExistsError:
+            return False
+        return True
+
+
+def send_folder(source: Path, target: Path) -> None:
+    """Uploads a folder; what says that it is whole comes last."""
+    files = [file for file in source.rglob("*") if file.is_file()]
+    for file in sorted(files, key=lambda file: (file.name in COMMITS, file.name == COMMIT_NAME)):
+        send(file, target / file.relative_to(source).as_posix())
+
+
+def remove_tree(path: Path) -> None:
+    """Removes a folder; in a bucket first what says that it is whole, so that no half of it counts."""
+    if not is_remote(path):
+        shutil.rmtree(path)
+        return
+    names = sorted(listing(path), key=lambda name: name.rpartition("/")[2] not in COMMITS)
+    with telling(path):
+        for name in names:
+            _system().rm_file(os.fspath(path / name if name else path))
+
+
+@contextlib.contextmanager
+def uploading(path: Path, mode: str) -> Iterator[Any]:
+    """A file to write, which becomes the object `path` when all is written."""
+    with tempfile.TemporaryDirectory(prefix="lisax-bucket-") as scratch:
+        beside = Path(scratch) / "content"
+        with beside.open(mode, **({} if "b" in mode else {"encoding": "utf-8", "newline": "\n"})) as file:
+            yield file
+        send(beside, path)
+
+
+class GrowingFile:
+    """A file that lines are added to, `file`, on this machine at `path`; in a bucket it is sent as a whole by `sync`."""
+
+    def __init__(self, path: Path, mode: str):
+        self.path, self._remote = path, is_remote(path)
+        if self._remote:
+            self._local = Path(tempfile.mkdtemp(prefix="growing-", dir=_scratch())) / path.name
+            if "a" in mode and exists(path):
+                self._local.write_bytes(path.read_bytes())
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._local = path
+        self.file = self._local.open(mode, **({} if "b" in mode else {"encoding": "utf-8"}))
+
+    def sync(self) -> None:
+        self.file.flush()
+        if self._remote:
+            send(self._local, self.path)
+
+    def close(self) -> None:
+        try:
+            if not self.file.closed:
+                self.sync()
+        finally:
+            self.file.close()
+
+
+# --- The libraries ----------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def telling(path: str | os.PathLike) -> Iterator[None]:
+    """What goes wrong with a bucket as a sentence; on this machine errors are as they are."""
+    try:
+        yield
+    except LisaxError:
+        raise
+    except Exception as error:  # of gcsfs, aiohttp, google-auth and the system
+        if not is_remote(path):
+            raise
+        why = "no such bucket or object" if isinstance(error, FileNotFoundError) else (
+            str(error).strip() or type(error).__name__).splitlines()[0][:300]
+        raise LisaxError(f"{os.fspath(path)} could not be reached: {why}. Check the name of the bucket, the network and "
+                         "the credentials (`gcloud auth application-default login`, or those of the machine)") from error
+
+
+@functools.cache
+def _epath() -> Any:
+    """etils.epath over gcsfs."""
+    if os.environ.get(_EMULATOR[0]):
+        os.environ.setdefault(_EMULATOR[1], os.environ[_EMULATOR[0]])
+    try:
+        import fsspec
+        import gcsfs  # noqa: F401
+        from etils import epath
+    except ImportError as error:
+        raise LisaxError(f"{SCHEME}… needs gcsfs, which is not installed ({error}): pip install 'lisax[gcs]'") from None
+    # Of other hosts' objects a list that was kept would know nothing.
+    fsspec.config.conf["gcs"] = {"use_listings_cache": False, **fsspec.config.conf.get("gcs", {})}
+    fsspec.config.conf["gs"] = fsspec.config.conf["gcs"]
+    return epath
+
+
+def _system() -> Any:
+    import fsspec
+
+    _epath()
+    return fsspec.filesystem("gcs", finalize_on_close=True)  # the one that epath uses
