@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import json
 from collections.abc import Callable, Mapping
@@ -41,13 +42,21 @@ def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def demo_main(args: argparse.Namespace) -> int:
+    with _searching(args):
+        return _demo(args)
+
+
+def _demo(args: argparse.Namespace) -> int:
     from lisax.pipelines.list5 import List5
 
-    data, recipe = args.data, "experiments/list5/scratch.gin"
+    recipe = "experiments/list5/demo.gin" if args.data is None else "experiments/list5/scratch.gin"
+    gin_files, bindings = args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings]
+    data = args.data
     if data is None:
-        recipe, data = "experiments/list5/demo.gin", args.out / "world"
+        List5.read_recipe(gin_files, bindings)  # what is wrong with it is said before a world is written
+        data = args.out / "world"
         _write_world(List5, data, args.pages, args.seed)
-    return _list5(args, data, args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings])
+    return _list5(args, data, gin_files, bindings)
 
 
 def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int,
@@ -84,6 +93,11 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_main(args: argparse.Namespace) -> int:
+    with _searching(args):
+        return _run_pipeline(args)
+
+
+def _run_pipeline(args: argparse.Namespace) -> int:
     if args.pipeline == "cltr":
         return _cltr(args)
     for flag in ("model", "column_model", "aggregation_model", "folds"):
@@ -115,11 +129,13 @@ def run_main(args: argparse.Namespace) -> int:
 def _run_or_world(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.Namespace,
                   recipes: str) -> int:
     """A run over the given data by `scratch.gin` of the recipes, or over a generated world by `world.gin`."""
-    data, recipe = args.data, f"{recipes}/scratch.gin"
+    gin_files = args.gin_file or [f"{recipes}/{'world' if args.data is None else 'scratch'}.gin"]
+    data = args.data
     if data is None:
-        data, recipe = args.out / "world", f"{recipes}/world.gin"
+        pipeline.read_recipe(gin_files, args.gin_bindings)  # what is wrong with it is said before a world is written
+        data = args.out / "world"
         _write_world(pipeline, data, args.pages or RUN_PAGES[args.pipeline], 0)
-    return _run(pipeline, finish, args, data, args.gin_file or [recipe], args.gin_bindings)
+    return _run(pipeline, finish, args, data, gin_files, args.gin_bindings)
 
 
 def _cltr(args: argparse.Namespace) -> int:
@@ -144,7 +160,7 @@ def _cltr(args: argparse.Namespace) -> int:
     gin_files = args.gin_file or [recipe]
     if data is None:
         data = args.out / "world"
-        head = Cltr.read_recipe(gin_files, bindings, _search_paths(args)).aggregates
+        head = Cltr.read_recipe(gin_files, bindings).aggregates
         _write_world(Cltr, data, args.pages or RUN_PAGES["cltr"], 0, {"aggregations_per_table": 2} if head else {})
     if args.folds is None:
         return _run(Cltr, finish, args, data, gin_files, bindings)
@@ -153,7 +169,7 @@ def _cltr(args: argparse.Namespace) -> int:
     from lisax.corpora import open_folder
     from lisax.pipelines.cltr_folds import cross_validate
 
-    made = Cltr.read_recipe(gin_files, bindings, _search_paths(args))
+    made = Cltr.read_recipe(gin_files, bindings)
     print(cross_validate(open_folder(data), args.out, made, args.folds))
     return 0
 
@@ -171,7 +187,7 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
     from lisax.corpora import open_folder
     from lisax.pipelines.stages import Stopped, say
 
-    recipe = pipeline.read_recipe(gin_files, bindings, _search_paths(args))
+    recipe = pipeline.read_recipe(gin_files, bindings)
     run = pipeline(open_folder(data), args.out, recipe, until=args.until)
     try:
         run.run()
@@ -182,8 +198,10 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
     return 0
 
 
-def _search_paths(args: argparse.Namespace) -> list[str]:
-    return [path for path in args.gin_search_paths.split(",") if path]
+def _searching(args: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    from lisax.runtime.gin_files import searching
+
+    return searching([path for path in args.gin_search_paths.split(",") if path])
 
 
 def _add_inference_flags(parser: argparse.ArgumentParser, run_help: str) -> None:

@@ -98,18 +98,19 @@ def verbalizer_main(args: argparse.Namespace) -> int:
     from lisax.pipelines.stages import Stopped, say
     from lisax.pipelines.verbalizer_recipe import read_recipe
     from lisax.pipelines.verbalizer_training import VerbalizerTraining
+    from lisax.runtime.gin_files import searching
     from lisax.runtime.resumable import fingerprint
 
     sources = _sources(args)
-    recipe = read_recipe(args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings,
-                         [path for path in args.gin_search_paths.split(",") if path])
-    target_print = [fingerprint(path, besides=args.out) for path in sources]
-    run = VerbalizerTraining(open_folder(args.data), lambda: units(args), target_print, args.out, recipe,
-                             other=open_folder(args.report) if args.report else None, until=args.until)
-    try:
-        figures = run.run()
-    except Stopped as stage:
-        say(f"stopped after {stage}, as asked")
-        return 0
+    with searching([path for path in args.gin_search_paths.split(",") if path]):
+        recipe = read_recipe(args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings)
+        target_print = [fingerprint(path, besides=args.out) for path in sources]
+        run = VerbalizerTraining(open_folder(args.data), lambda: units(args), target_print, args.out, recipe,
+                                 other=open_folder(args.report) if args.report else None, until=args.until)
+        try:
+            figures = run.run()
+        except Stopped as stage:
+            say(f"stopped after {stage}, as asked")
+            return 0
     print(json.dumps(figures["models"], indent=2))
     return 0
