@@ -28,5 +28,7 @@ def load(path: str) -> TextModel | FusionModel | PointerModel:
     """
     # Imported here so that `import lisax` costs nothing until a model is wanted.
     from lisax.pipelines.opening import open_model
+    from lisax.runtime.platforms import choose_platforms
 
+    choose_platforms()
     return open_model(path)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from lisax import __version__
 from lisax.records import LisaxError
+from lisax.runtime.platforms import choose_platforms
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             arguments = rewrite_gin_flags(arguments)
         args = parser.parse_args(arguments)
         verb = VERBS[args.verb]
+        choose_platforms()
         return getattr(importlib.import_module(verb.module), verb.main)(args)
     except LisaxError as error:
         print(f"lisax: {error}", file=sys.stderr)

@@ -2,10 +2,11 @@
 
     from tasks.register import register
     mine = register("mine", folder="my_data", vocabulary="spiece.model")
-    mine.write_gin("mine.gin", "label_listwise_infused")
+    mine.write_gin("mine.gin", "label_listwise_infused")  # and mine.json, which mine.gin names: nothing else is needed
 
 `my_data` is a folder that `lisax data check` knows, for example claims.train.jsonl, claims.dev.jsonl and
-pages.jsonl (`lisax.corpora.plain` gives their fields). The same as JSON, for LISAX_TASKS or `register_file`:
+pages.jsonl (`lisax.corpora.plain` gives their fields). The same as JSON, for MIXTURE_OR_TASK_MODULE, LISAX_TASKS or
+`register_file`:
 
     {"name": "mine", "folder": "my_data", "vocabulary": "spiece.model"}
 
@@ -59,6 +60,7 @@ DEV_PAGES = 0.02  # of the corpus, held out of span corruption
 TASKS = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, **VARIANTS}
 TABLE_TASKS = tables.TEXT_TASKS | tables.FUSION_TASKS
 MANIFEST = "dataset.json"
+_registered: dict[str, Registered] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Registered:
     counts: dict[str, dict[str, int]]
 
     def write_gin(self, path: str | os.PathLike, variant: str | None = None, model: str = "t5_1_1_small") -> None:
-        """Writes a gin file that fine-tunes on one of the tasks, and beside it the JSON file it needs.
+        """Writes a gin file that fine-tunes on one of the tasks, and beside it the JSON file that it names.
 
         Without a variant: label_listwise_infused, or of claims over tables tables_top5, of questions parts.
         """
@@ -88,7 +90,7 @@ class Registered:
         examples = sum(self.counts.get(stem, {}).get("train", 0) for stem in stems)
         with atomic_write(path) as file:
             file.write(_GIN.format(
-                task=self.tasks[variant], description=shlex.quote(str(description)), path=shlex.quote(str(path)),
+                task=self.tasks[variant], description=str(description.resolve()), path=shlex.quote(str(path)),
                 model=model, wrapper=wrapper, lengths=lengths, rate=rate, examples=examples, dev=dev))
 
 
@@ -103,13 +105,14 @@ def _lengths_and_rate(variant: str) -> tuple[dict[str, int], str]:
 
 _GIN = """\
 # Fine-tunes on {task}: {examples:,} training examples. From a checkpoint (None: from scratch):
-#   LISAX_TASKS={description} lisax train --gin_file={path} \\
-#     --gin.MODEL_DIR=out --gin.INITIAL_CHECKPOINT_PATH=pretrained/checkpoint_10000 --gin.TRAIN_STEPS=11000
+#   lisax train --gin_file={path} --gin.MODEL_DIR=out \\
+#     --gin.INITIAL_CHECKPOINT_PATH=pretrained/checkpoint_10000 --gin.TRAIN_STEPS=11000
+# T5X, which imports modules only: LISAX_TASKS=… names the JSON file, MIXTURE_OR_TASK_MODULE is 'tasks'.
 include 'models/{model}.gin'
 {wrapper}include 'runs/finetune.gin'
 
 MIXTURE_OR_TASK_NAME = '{task}'
-MIXTURE_OR_TASK_MODULE = 'tasks'
+MIXTURE_OR_TASK_MODULE = {description!r}
 TASK_FEATURE_LENGTHS = {lengths}
 BATCH_SIZE = 128
 {dev}
@@ -124,15 +127,22 @@ def register(name: str, **fields) -> Registered:
 
     `fields` are those of `ClaimDataset`. Every complaint about the data names file, line and field.
     """
+    return _register(_dataset(name, fields))
+
+
+def _dataset(name: str, fields: Mapping[str, object]) -> ClaimDataset:
     known = [field.name for field in dataclasses.fields(ClaimDataset)]
     for field in fields:
         if field not in known:
             raise LisaxError(f"dataset '{name}': unknown field '{field}'; there are {', '.join(known)}")
-    dataset = ClaimDataset(name, **fields)
+    return ClaimDataset(name, **fields)
+
+
+def _register(dataset: ClaimDataset) -> Registered:
+    name = dataset.name
     variants = {"tables": TABLE_TASKS, "cells": parts.VARIANTS}.get(dataset.kind, TASKS)
     tasks = {variant: f"{name}_{variant}" for variant in variants}
-    known_tasks = {*seqio.TaskRegistry.names(), *seqio.MixtureRegistry.names()}
-    taken = sorted({*tasks.values(), f"{name}_span_corruption"} & known_tasks)
+    taken = sorted({*tasks.values(), f"{name}_span_corruption"} & _known_tasks())
     if taken:
         raise LisaxError(f"there is already a task '{taken[0]}': register the dataset under another name")
     preset = None if dataset.preset is None else presets.get(dataset.preset)
@@ -143,23 +153,24 @@ def register(name: str, **fields) -> Registered:
     if dataset.vocabulary == "train":
         vocabulary = _vocabulary(dataset)
     options = {"splits": splits, "vocabulary": vocabulary, "preset": preset}
+    _registered[name] = Registered(dataset, tasks, counts)
     if dataset.over_cells:
         parts.add_both(name, lambda kind: _file_in(dataset.out_folder, f"{parts.PARTS}_{kind}s"), **options)
-        return Registered(dataset, tasks, counts)
+        return _registered[name]
     if dataset.over_tables:
         for variant, stem in TABLE_TASKS.items():
             add = tables.add_fusion if variant in tables.FUSION_TASKS else tables.add_text
             add(tasks[variant], _file_in(dataset.out_folder, stem), **options)
-        return Registered(dataset, tasks, counts)
+        return _registered[name]
     for variant, family in TASKS.items():
         stem = "rank" if family.ranks else variant
         families.add(tasks[variant], family, _file_in(dataset.out_folder, stem), **options)
     pretraining.add(f"{name}_span_corruption", _file_in(dataset.out_folder, "text"), vocabulary)
-    return Registered(dataset, tasks, counts)
+    return _registered[name]
 
 
 def register_file(path: str | os.PathLike) -> Registered:
-    """`register` from a JSON file whose fields are those of `ClaimDataset`."""
+    """`register` from a JSON file whose fields are those of `ClaimDataset`; the same dataset is registered once."""
     path = Path(path)
     if not path.is_file():
         raise DataError("no such file", path=path)
@@ -180,7 +191,15 @@ def register_file(path: str | os.PathLike) -> Registered:
         if files is not None:
             fields[field] = ({split: beside(file) for split, file in files.items()} if isinstance(files, dict)
                              else beside(files))
-    return register(**fields)
+    dataset = _dataset(fields.pop("name"), fields)
+    before = _registered.get(dataset.name)
+    if before and _as_json(before.dataset) == _as_json(dataset) and set(before.tasks.values()) <= _known_tasks():
+        return before
+    return _register(dataset)
+
+
+def _known_tasks() -> set[str]:
+    return {*seqio.TaskRegistry.names(), *seqio.MixtureRegistry.names()}
 
 
 def _as_json(dataset: ClaimDataset) -> dict:

@@ -6,7 +6,16 @@ import gc
 import os
 import sys
 
+import hypothesis
 import pytest
+
+from lisax.runtime.platforms import choose_platforms
+
+# What an example takes says nothing on a machine that does other things besides. The rest, the same examples where CI is
+# set among it, is hypothesis' own choice.
+hypothesis.settings.register_profile("lisax", hypothesis.settings.default, deadline=None,
+                                     suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("lisax")
 
 # A third of the default's time; the code is slower, which tiny models do not show. No digit of a comparison rests on it.
 QUICK_COMPILATION = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true",
@@ -14,6 +23,7 @@ QUICK_COMPILATION = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_e
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    choose_platforms()
     # Read by JAX when it is first imported, here or in a subprocess. Tests, their subprocesses and sessions share what
     # was compiled.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.rootpath / ".pytest_cache" / "jax"))

@@ -258,14 +258,11 @@ def train_by_gin(gin_file: str, folder: Path, task: str, *, seed: int, lengths: 
 def gin_text(gin_file: str) -> str:
     """The text of a gin file with that of all it includes or names (a recipe names its models' files and the recipe of
     its warm-up): what a stage depends on."""
-    from lisax.runtime.gin_files import GIN_CONFIGS
+    from lisax.runtime.gin_files import find
 
-    for folder in (Path(), GIN_CONFIGS):
-        if (folder / gin_file).is_file():
-            text = (folder / gin_file).read_text(encoding="utf-8")
-            named = re.findall(r"^[^#\n]*?['\"]([^'\"\n]+\.gin)['\"]", text, re.MULTILINE)
-            return "\n".join([text, *map(gin_text, named)])
-    raise LisaxError(f"there is no gin file '{gin_file}' here or in {GIN_CONFIGS}")
+    text = find(gin_file).read_text(encoding="utf-8")
+    named = re.findall(r"^[^#\n]*?['\"]([^'\"\n]+\.gin)['\"]", text, re.MULTILINE)
+    return "\n".join([text, *map(gin_text, named)])
 
 
 def tell(counts: Counter) -> None:

@@ -43,7 +43,7 @@ def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def demo_main(args: argparse.Namespace) -> int:
-    with _work_folder(args):
+    with _searching(args), _work_folder(args):
         return _demo(args)
 
 
@@ -69,11 +69,14 @@ def _work_folder(args: argparse.Namespace) -> Iterator[None]:
 def _demo(args: argparse.Namespace) -> int:
     from lisax.pipelines.list5 import List5
 
-    data, recipe = args.data, "experiments/list5/scratch.gin"
+    recipe = "experiments/list5/demo.gin" if args.data is None else "experiments/list5/scratch.gin"
+    gin_files, bindings = args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings]
+    data = args.data
     if data is None:
-        recipe, data = "experiments/list5/demo.gin", args.out / "world"
+        List5.read_recipe(gin_files, bindings)  # what is wrong with it is said before a world is written
+        data = args.out / "world"
         _write_world(List5, data, args.pages, args.seed)
-    return _list5(args, data, args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings])
+    return _list5(args, data, gin_files, bindings)
 
 
 def _write_world(pipeline: type[Pipeline], folder: Path, pages: int, seed: int,
@@ -110,7 +113,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_main(args: argparse.Namespace) -> int:
-    with _work_folder(args):
+    with _searching(args), _work_folder(args):
         return _pipeline(args)
 
 
@@ -146,11 +149,13 @@ def _pipeline(args: argparse.Namespace) -> int:
 def _run_or_world(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.Namespace,
                   recipes: str) -> int:
     """A run over the given data by `scratch.gin` of the recipes, or over a generated world by `world.gin`."""
-    data, recipe = args.data, f"{recipes}/scratch.gin"
+    gin_files = args.gin_file or [f"{recipes}/{'world' if args.data is None else 'scratch'}.gin"]
+    data = args.data
     if data is None:
-        data, recipe = args.out / "world", f"{recipes}/world.gin"
+        pipeline.read_recipe(gin_files, args.gin_bindings)  # what is wrong with it is said before a world is written
+        data = args.out / "world"
         _write_world(pipeline, data, args.pages or RUN_PAGES[args.pipeline], 0)
-    return _run(pipeline, finish, args, data, args.gin_file or [recipe], args.gin_bindings)
+    return _run(pipeline, finish, args, data, gin_files, args.gin_bindings)
 
 
 def _cltr(args: argparse.Namespace) -> int:
@@ -175,7 +180,7 @@ def _cltr(args: argparse.Namespace) -> int:
     gin_files = args.gin_file or [recipe]
     if data is None:
         data = args.out / "world"
-        head = Cltr.read_recipe(gin_files, bindings, _search_paths(args)).aggregates
+        head = Cltr.read_recipe(gin_files, bindings).aggregates
         _write_world(Cltr, data, args.pages or RUN_PAGES["cltr"], 0, {"aggregations_per_table": 2} if head else {})
     if args.folds is None:
         return _run(Cltr, finish, args, data, gin_files, bindings)
@@ -185,7 +190,7 @@ def _cltr(args: argparse.Namespace) -> int:
     from lisax.pipelines.cltr_folds import cross_validate
     from lisax.runtime.run_lock import alone_in
 
-    made, dataset = Cltr.read_recipe(gin_files, bindings, _search_paths(args)), open_folder(data)
+    made, dataset = Cltr.read_recipe(gin_files, bindings), open_folder(data)
     with alone_in(args.out):
         print(cross_validate(dataset, args.out, made, args.folds))
     return 0
@@ -205,7 +210,7 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
     from lisax.pipelines.stages import Stopped, say
     from lisax.runtime.run_lock import alone_in
 
-    recipe = pipeline.read_recipe(gin_files, bindings, _search_paths(args))
+    recipe = pipeline.read_recipe(gin_files, bindings)
     dataset = open_folder(data)
     with alone_in(args.out):
         if args.mirror is not None:
@@ -222,8 +227,10 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
     return 0
 
 
-def _search_paths(args: argparse.Namespace) -> list[str]:
-    return [path for path in args.gin_search_paths.split(",") if path]
+def _searching(args: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    from lisax.runtime.gin_files import searching
+
+    return searching([path for path in args.gin_search_paths.split(",") if path])
 
 
 def _add_inference_flags(parser: argparse.ArgumentParser, run_help: str) -> None:

@@ -124,12 +124,28 @@ def read_recipe(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] 
 
 def configured_recipe(module: str, kind: type, gin_files: Sequence[str | os.PathLike], bindings: Sequence[str],
                       search_paths: Sequence[str]) -> Any:
-    """The recipe of class `kind` that gin files give."""
-    from lisax.runtime.gin_files import parsed, register
+    """The recipe of class `kind` that gin files give; the files that it names are there, with all that they include."""
+    from lisax.runtime.gin_files import parsed, register, searching
 
     register(module, kind.__name__, kind)
     with parsed(gin_files, bindings, search_paths) as gin:
         try:
-            return gin.get_configurable(f"{module}.{kind.__name__}")()
+            recipe = gin.get_configurable(f"{module}.{kind.__name__}")()
         except (ValueError, TypeError, RuntimeError) as error:
             raise LisaxError(f"gin: {str(error).strip()}") from error
+    with searching(search_paths):
+        _check_named_files(recipe)
+    return recipe
+
+
+def _check_named_files(recipe: Any) -> None:
+    """Stages that take hours come before the first of these files is read."""
+    from lisax.pipelines.base import gin_text
+
+    named = {f"train['{model}']": path for model, path in recipe.train.items()}
+    named |= {field: path for field in ("warm_up", "claims") if (path := getattr(recipe, field, None)) is not None}
+    for field, path in named.items():
+        try:
+            gin_text(path)
+        except LisaxError as error:
+            raise LisaxError(f"{type(recipe).__name__}.{field} is '{path}': {error}") from None

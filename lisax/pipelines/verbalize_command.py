@@ -99,21 +99,22 @@ def verbalizer_main(args: argparse.Namespace) -> int:
     from lisax.pipelines.stages import Stopped, say
     from lisax.pipelines.verbalizer_recipe import read_recipe
     from lisax.pipelines.verbalizer_training import VerbalizerTraining
+    from lisax.runtime.gin_files import searching
     from lisax.runtime.resumable import fingerprint
     from lisax.runtime.run_lock import alone_in
 
     sources = _sources(args)
-    recipe = read_recipe(args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings,
-                         [path for path in args.gin_search_paths.split(",") if path])
-    target_print = [fingerprint(path, besides=args.out) for path in sources]
-    data, other = open_folder(args.data), open_folder(args.report) if args.report else None
-    with alone_in(args.out):
-        run = VerbalizerTraining(data, lambda: units(args), target_print, args.out, recipe, other=other,
-                                 until=args.until)
-        try:
-            figures = run.run()
-        except Stopped as stage:
-            say(f"stopped after {stage}, as asked")
-            return 0
+    with searching([path for path in args.gin_search_paths.split(",") if path]):
+        recipe = read_recipe(args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings)
+        target_print = [fingerprint(path, besides=args.out) for path in sources]
+        data, other = open_folder(args.data), open_folder(args.report) if args.report else None
+        with alone_in(args.out):
+            run = VerbalizerTraining(data, lambda: units(args), target_print, args.out, recipe, other=other,
+                                     until=args.until)
+            try:
+                figures = run.run()
+            except Stopped as stage:
+                say(f"stopped after {stage}, as asked")
+                return 0
     print(json.dumps(figures["models"], indent=2))
     return 0

@@ -63,10 +63,14 @@ def import_seqio() -> Any:
 
 
 def import_task_module(module: str) -> None:
-    """Imports the module that registers tasks; the current folder is searched too."""
+    """Imports the module that registers tasks; the current folder is searched too. A JSON file describes a user's own
+    dataset, whose tasks are registered once (`tasks.register`)."""
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     import_seqio()  # first, so that TensorFlow is quiet from its start
+    if module.endswith(".json"):
+        importlib.import_module("tasks.register").register_file(module)
+        return
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import contextvars
 import dataclasses
 import functools
 import inspect
@@ -23,6 +24,7 @@ from lisax.runtime.data import import_task_module
 
 # Where `models/t5_1_1_small.gin` and `runs/finetune.gin` are found, whatever the current folder is.
 GIN_CONFIGS = Path(__file__).resolve().parents[2] / "gin_configs"
+_folders: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("folders", default=())
 
 
 def rewrite_gin_flags(arguments: Sequence[str]) -> list[str]:
@@ -50,6 +52,29 @@ def _literal(value: str) -> str:
 
 
 @contextlib.contextmanager
+def searching(folders: Sequence[str | os.PathLike]) -> Iterator[None]:
+    """While it is open gin files are looked for in these folders too: those that a recipe names are read long after it."""
+    token = _folders.set((*map(str, folders), *_folders.get()))
+    try:
+        yield
+    finally:
+        _folders.reset(token)
+
+
+def find(path: str | os.PathLike, search_paths: Sequence[str] = ()) -> Path:
+    """The file that a gin file's name means: from here, from a folder that is searched, or from `gin_configs/`."""
+    folders = _searched(search_paths)
+    for folder in folders:
+        if (found := Path(folder) / path).is_file():
+            return found
+    raise LisaxError(f"there is no gin file '{path}' here, " + ", ".join(f"in {folder}" for folder in folders[:0:-1]))
+
+
+def _searched(search_paths: Sequence[str]) -> list[str]:
+    return ["", *(str(local(path)) for path in (*search_paths, *_folders.get())), str(GIN_CONFIGS)]
+
+
+@contextlib.contextmanager
 def parsed(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
            search_paths: Sequence[str] = ()) -> Iterator[Any]:
     """gin with the files and bindings read, checked for macros that still have to be given."""
@@ -59,14 +84,12 @@ def parsed(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
     # gin also looks for `models/x.gin` as a resource of a Python package `models`, and fails where sys.path
     # merely has a folder of that name. Files are all that is meant here.
     gin.config._FILE_READERS[:] = [(open, os.path.isfile)]
+    # gin can add folders to its own and take none away.
+    folders, gin.config._LOCATION_PREFIXES[:] = list(gin.config._LOCATION_PREFIXES), _searched(search_paths)
     gin.clear_config()
     try:
-        for path in (*map(str, map(local, search_paths)), str(GIN_CONFIGS)):
-            _add_search_path(path)
         for path in gin_files:
-            if _found(str(path), search_paths) is None:
-                raise LisaxError(f"there is no gin file '{path}' here, in {GIN_CONFIGS}"
-                                 + "".join(f", in {folder}" for folder in search_paths))
+            find(path, search_paths)
         # gin tells as errors where it looked for a file before it found it.
         disabled = logging.root.manager.disable
         logging.disable(logging.ERROR)
@@ -78,6 +101,7 @@ def parsed(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
         yield gin
     finally:
         gin.clear_config()
+        gin.config._LOCATION_PREFIXES[:] = folders
 
 
 def run_gin(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), *,
@@ -129,23 +153,9 @@ def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Se
 
 
 def _task_module(gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> str | None:
-    texts = [_found(path, search_paths).read_text(encoding="utf-8") for path in gin_files] + bindings
-    named = re.findall(r"^\s*MIXTURE_OR_TASK_MODULE\s*=\s*['\"]([\w.]+)['\"]", "\n".join(texts), re.MULTILINE)
+    texts = [find(path, search_paths).read_text(encoding="utf-8") for path in gin_files] + bindings
+    named = re.findall(r"^\s*MIXTURE_OR_TASK_MODULE\s*=\s*['\"]([^'\"]+)['\"]", "\n".join(texts), re.MULTILINE)
     return named[-1] if named else None
-
-
-def _found(path: str, search_paths: Sequence[str]) -> Path | None:
-    for folder in ("", *search_paths, str(GIN_CONFIGS)):
-        if (Path(folder) / path).is_file():
-            return Path(folder) / path
-    return None
-
-
-@functools.cache
-def _add_search_path(path: str) -> None:
-    import gin
-
-    gin.add_config_file_search_path(path)
 
 
 def _check_required(gin: Any) -> None:

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import seqio
@@ -126,7 +132,7 @@ def test_the_gin_file_is_ready(folder, tmp_path):
     assert register_file(tmp_path / "mine.json").counts == mine.counts
     bindings = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "TRAIN_STEPS = 2"]
     with gin_files.configured("train", [tmp_path / "mine.gin"], bindings) as config:
-        assert config.train_data.mixture_or_task_name == "mine_rank" and config.train_data.module == "tasks"
+        assert config.train_data.mixture_or_task_name == "mine_rank" and config.train_data.module == str(tmp_path / "mine.json")
     with pytest.raises(LisaxError, match="no task 'label'"):
         mine.write_gin(tmp_path / "other.gin", "label")
 
@@ -195,9 +201,6 @@ def test_gaps_of_the_corpus_are_left_out_and_counted(folder, caplog):
 
 
 def test_a_new_process_registers_the_files_of_LISAX_TASKS(folder, tmp_path):
-    import os
-    import subprocess
-    import sys
     (tmp_path / "task.json").write_text(json.dumps({"name": "mine", "folder": "mine", "vocabulary": "bytes"}))
     environment = {k: v for k, v in os.environ.items() if k not in ("LISAX_DATA", "LISAX_VOCABULARY")}
     code = "import tasks, seqio; print([n for n in seqio.TaskRegistry.names() if n.startswith(('mine', 'list5'))])"
@@ -205,3 +208,36 @@ def test_a_new_process_registers_the_files_of_LISAX_TASKS(folder, tmp_path):
                           cwd=os.path.dirname(module.__file__) + "/..",
                           env=environment | {"LISAX_TASKS": str(tmp_path / "task.json")})
     assert "'mine_rank'" in done.stdout and "'list5_rank'" in done.stdout, done.stderr[-2000:]
+
+
+def test_readmes_lines_train_in_a_new_process(folder, tmp_path, monkeypatch):
+    readme = (Path(module.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    lines, command = re.search(r"```python\n(from tasks.register.*?)```\n\n```\n\.venv/bin/lisax (.*?)\n```", readme,
+                               re.DOTALL).groups()
+    (tmp_path / "here/data").mkdir(parents=True)
+    folder.rename(tmp_path / "here/data/mine")
+    monkeypatch.chdir(tmp_path / "here")
+    exec(lines, {})
+    small = ["emb_dim=16", "num_heads=2", "head_dim=8", "mlp_dim=32", "num_encoder_layers=1", "num_decoder_layers=1"]
+    done = subprocess.run([sys.executable, "-m", "lisax.cli", *shlex.split(command), "--gin.TRAIN_STEPS=2",
+                           "--gin.BATCH_SIZE=4", "--gin.TASK_FEATURE_LENGTHS={'inputs': 256, 'targets': 2}",
+                           *(f"--gin.T5Config.{size}" for size in small)], capture_output=True, text=True, timeout=500,
+                          env={name: value for name, value in os.environ.items() if not name.startswith("LISAX_")})
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "here/OUT/checkpoint_2").is_dir()
+
+
+def test_a_dataset_that_is_registered_stays_so_and_another_of_its_name_is_refused(folder, tmp_path):
+    mine = register("mine", folder=folder, vocabulary="bytes")
+    mine.write_gin(tmp_path / "mine.gin", "rank")
+    assert register_file(tmp_path / "mine.json") is mine
+    (tmp_path / "other.json").write_text(json.dumps({"name": "mine", "folder": "mine", "vocabulary": "bytes", "seed": 1}))
+    with pytest.raises(LisaxError, match="already a task"):
+        register_file(tmp_path / "other.json")
+
+
+def test_a_gin_file_whose_description_is_gone_says_so(folder, tmp_path):
+    register("mine", folder=folder, vocabulary="bytes").write_gin(tmp_path / "mine.gin", "rank", model="t5_1_1_tiny")
+    (tmp_path / "mine.json").unlink()
+    with pytest.raises(DataError, match=r"mine\.json: no such file"):
+        run_gin([tmp_path / "mine.gin"], bindings_of({"MODEL_DIR": "out", "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1}))

@@ -1,0 +1,68 @@
+"""What is imported is declared, and what is declared is pinned with all that it needs, and nothing else."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def pins(name: str) -> dict[str, str]:
+    """Version by package of a file of requirements."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    split = [line.partition("==") for line in lines if line and not line.startswith("#")]
+    assert all(separator for _, separator, _ in split), f"{name}: each line is PACKAGE==VERSION"
+    return {canonicalize_name(package): version for package, _, version in split}
+
+
+def closure(roots: list[str]) -> dict[str, SpecifierSet]:
+    """All that these requirements bring here, with every bound on its version."""
+    bounds, seen = defaultdict(SpecifierSet), set()
+    todo = [Requirement(root) for root in roots]
+    while todo:
+        wanted = todo.pop()
+        package, extras = canonicalize_name(wanted.name), wanted.extras or {""}
+        bounds[package] &= wanted.specifier
+        if (package, *sorted(extras)) in seen:
+            continue
+        seen.add((package, *sorted(extras)))
+        for needed in map(Requirement, importlib.metadata.requires(package) or ()):
+            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+                todo.append(needed)
+    return bounds
+
+
+def test_all_that_is_imported_is_declared_and_the_reverse():
+    done = subprocess.run([sys.executable, "-m", "deptry", "lisax", "tasks"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_default_installation_is_pinned_whole_and_alone():
+    pinned = pins("requirements.txt")
+    bounds = closure(PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"])
+    assert bounds.keys() - pinned.keys() == set(), "these are installed and not pinned"
+    assert pinned.keys() - bounds.keys() == set(), "nothing needs these"
+    misfit = {package: (pinned[package], str(bound)) for package, bound in bounds.items()
+              if not bound.contains(pinned[package], prereleases=True)}
+    assert misfit == {}
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-peers.txt", "requirements-beam.txt"])
+def test_files_of_requirements_and_extras_name_the_same_versions(name):
+    declared = [Requirement(text) for group in PROJECT["optional-dependencies"].values() for text in group]
+    declared += [Requirement(text) for text in PROJECT["dependencies"]]
+    for package, version in pins(name).items():
+        for requirement in declared:
+            if canonicalize_name(requirement.name) == package:
+                assert requirement.specifier.contains(version), f"{name} pins {package} {version}, not {requirement}"
