@@ -103,7 +103,7 @@ def judge_dates(verdicts: Iterable[Verdict], claims: Mapping[str, Claim], lookup
     """
     for verdict in verdicts:
         passages = [passage for unit in verdict.evidence if (passage := lookup(unit))]
-        ruling = temporal.judge(claims[verdict.claim_id].text, passages)
+        ruling = temporal.judge(claims[verdict.claim_id].text, passages, lookup)
         if ruling is not None:
             row = ruling.row() | {"verifier_label": str(verdict.label)}
             verdict = dataclasses.replace(verdict, label=ruling.label, temporal=row)
