@@ -428,9 +428,8 @@ class Cltr(Pipeline):
         if FUSED in self.orders:
             say("  log-odds of relevance: {:.2f} of the best cell's, {:+.2f} of BM25's share, {:+.2f}".format(
                 *self.fusion_weights))
-            lexical = _by_query(pool_scores.table_run(scored, "retrieval"))  # of tables that hold anything
-            write_run(self.run_file(FUSED), fusion.fuse(read_run(self.run_file(MAX)), lexical, self.fusion_weights),
-                      FUSED)
+            ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
+            write_run(self.run_file(FUSED), fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
             # Where cells count for nothing, who asks of cells is better off without weights.
             weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
             add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])), {"fusion": weights})

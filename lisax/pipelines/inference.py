@@ -13,6 +13,7 @@ from lisax.formats.families import Family
 from lisax.pipelines.stages import counting
 from lisax.pipelines.text_model import TextModel
 from lisax.records import LABELS, Claim, Hit, Verdict
+from lisax.retrieval.runs import strictly_falling
 from lisax.runtime.resumable import resumable_lines
 from lisax.sampling import examples as sampling
 from lisax.sampling.examples import Example
@@ -41,7 +42,7 @@ def rank_to_file(model: TextModel, claims: Sequence[Claim], candidates: dict[str
     is `made_from` is the same."""
     def group_lines(group: Sequence[Claim]) -> Iterator[str]:
         for hits in ranked(model, group, candidates, lookup, depth=depth, spot=spot, progress=progress):
-            for hit in hits:
+            for hit in strictly_falling(hits):
                 yield f"{hit.query_id} Q0 {hit.id} {hit.rank} {hit.score:.9g} {tag}"
 
     groups = [claims[i:i + CLAIMS_AT_A_TIME] for i in range(0, len(claims), CLAIMS_AT_A_TIME)]
@@ -103,7 +104,7 @@ def judge_dates(verdicts: Iterable[Verdict], claims: Mapping[str, Claim], lookup
     """
     for verdict in verdicts:
         passages = [passage for unit in verdict.evidence if (passage := lookup(unit))]
-        ruling = temporal.judge(claims[verdict.claim_id].text, passages)
+        ruling = temporal.judge(claims[verdict.claim_id].text, passages, lookup)
         if ruling is not None:
             row = ruling.row() | {"verifier_label": str(verdict.label)}
             verdict = dataclasses.replace(verdict, label=ruling.label, temporal=row)

@@ -1,13 +1,24 @@
-"""TREC files: a run has six columns (`query Q0 id rank score tag`), qrels have four (`query 0 id relevance`)."""
+"""TREC files: a run has six columns (`query Q0 id rank score tag`), qrels have four (`query 0 id relevance`).
+
+trec_eval reads scores as float32, ignores ranks and puts the later id first where scores are equal. So that others'
+tools see the order that is meant, the runs that are written have no equal scores.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from lisax.records import DataError, Hit, atomic_write, check_id, read_lines
+import numpy as np
+
+from lisax.records import DataError, Hit, LisaxError, atomic_write, check_id, read_lines
+
+SMALLEST = np.finfo(np.float32).tiny
+LARGEST = 1e38  # greater scores are cut off here: float32 has numbers above it
 
 
 def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
@@ -52,15 +63,49 @@ def by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
 
 
 def write_run(path: str | os.PathLike, hits: Iterable[Hit], tag: str) -> int:
-    """Writes hits in their order, atomically; returns their number. Scores keep every digit."""
+    """Writes hits, which come query by query, in their order and atomically; returns their number.
+
+    Scores keep every digit, but for those that `strictly_falling` must raise.
+    """
     check_id(tag, path=path, field="tag")
     count = 0
     with atomic_write(path) as file:
-        for count, hit in enumerate(hits, start=1):
-            check_id(hit.query_id, path=path, line=count, field="query")
-            check_id(hit.id, path=path, line=count, field="id")
-            file.write(run_line(hit, tag))
+        for _, of_query in itertools.groupby(hits, key=lambda hit: hit.query_id):
+            for hit in strictly_falling(list(of_query)):
+                count += 1
+                check_id(hit.query_id, path=path, line=count, field="query")
+                check_id(hit.id, path=path, line=count, field="id")
+                file.write(run_line(hit, tag))
     return count
+
+
+def strictly_falling(hits: Sequence[Hit]) -> list[Hit]:
+    """A query's hits with scores of which no two are equal in float32; by score, then rank, they stand as before.
+
+    The last of equal scores stays and those before it are raised by the smallest steps that float32 has, so that a
+    saturated probability stays one: 1 becomes 1.0000001, and log-odds that are cut off there do not change.
+    """
+    made = [hit if abs(hit.score) <= LARGEST else _cut_off(hit) for hit in hits]
+    order = sorted(range(len(hits)), key=lambda i: (-hits[i].score, hits[i].rank))
+    scores = np.array([made[i].score for i in order], np.float32)
+    if (scores[1:] < scores[:-1]).all():
+        return made
+    below = np.float32(-np.inf)
+    for i, score in zip(reversed(order), scores[::-1]):
+        if not score > below:
+            score = np.nextafter(below, np.float32(np.inf))
+            if abs(score) < SMALLEST:  # no denormal numbers, which some readers take for 0
+                score = SMALLEST if below >= 0 else np.float32(0)
+            made[i] = dataclasses.replace(hits[i], score=float(score))
+        below = score
+    return made
+
+
+def _cut_off(hit: Hit) -> Hit:
+    if math.isnan(hit.score):
+        raise LisaxError(f"the score of {hit.id!r} for query {hit.query_id!r} is no number, so that it has no place in "
+                         f"the run; check the weights of the model that gave it")
+    return dataclasses.replace(hit, score=math.copysign(LARGEST, hit.score))
 
 
 def run_line(hit: Hit, tag: str) -> str:

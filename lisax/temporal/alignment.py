@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
 
+from lisax.temporal.described import Placed
 from lisax.temporal.events import Event, Predicate, Sentence, Subject, analysed
 from lisax.temporal.expressions import Dates
-from lisax.temporal.lexicon import (CIRCUMSTANCES, INDEFINITE, LASTING, ONCE, ORDINALS, OTHER_WORKS, POSSESSIVES,
-                                    RECURRING, RELATIVES, SHOWINGS, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
+from lisax.temporal.lexicon import (CIRCUMSTANCES, INDEFINITE, LASTING, ONCE, ORDINALS, POSSESSIVES, RECURRING, RELATIVES,
+                                    SHOWINGS, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
 from lisax.temporal.tokens import Token, tokens
 
 # Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
 SHARE = 0.5
 LIVES = frozenset({Kind.BIRTH, Kind.DEATH})  # of whatever else the claim says, their date contradicts
 ABOUT = 2 * 366  # days that a premiere and a release may lie apart
-
-
-class Passage(Protocol):
-    """A sentence with its page's title; its id ends in its number on the page."""
-
-    id: str
-    title: str
-    text: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,7 +35,7 @@ class Aligned:
     """An event of the evidence that a claim speaks of. `refutes`: enough is shared for another date to contradict;
     `left`: stems of the claim that this sentence does not have."""
 
-    passage: Passage
+    passage: Placed
     event: Event
     refutes: bool
     shared: frozenset[str]
@@ -52,25 +44,29 @@ class Aligned:
     first: bool = False  # of several, so that only what is claimed to be earlier is refuted
 
 
-def aligned(side: Side, evidence: Sequence[Passage]) -> list[Aligned]:
+def aligned(side: Side, evidence: Sequence[Placed]) -> list[Aligned]:
     """The events of the evidence that are the claim's, in the order of the evidence; none of pages that share
     their name with another of the evidence, if the claim does not say which."""
     found = []
     titles: dict[str, set[str]] = {}
     for passage in evidence:
         titles.setdefault(same_name_as(passage.title), set()).add(passage.title)
+    known: dict[tuple[str, ...], frozenset[str]] = {}
+    for passage in evidence:  # what only one of two pages of a name says is not known of the name
+        name = _without_article(_named(passage.title)[0])
+        known[name] = known.get(name, passage.page.words) & passage.page.words
     for passage in evidence:
         if len(titles[same_name_as(passage.title)]) > 1 and not _says_which(side, passage.title):
             continue
         sentence = analysed(passage.text)
         for event in sentence.events():
             usable = isinstance(event.date, Dates) and event.certain
-            if usable and side.predicate.matches(event.predicate) and _same_subject(side, passage, event.subject):
+            if usable and side.predicate.matches(event.predicate) and _same_subject(side, passage, event.subject, known):
                 found.append(_compared(side, passage, sentence, event))
     return found
 
 
-def _compared(side: Side, passage: Passage, sentence: Sentence, event: Event) -> Aligned:
+def _compared(side: Side, passage: Placed, sentence: Sentence, event: Event) -> Aligned:
     # `killed` and `a 2005 novel` say more than that somebody died and that something came out.
     implied = side.predicate.words.split()
     claimed = side.sentence.content() - {stem(word) for word in implied if SPECIFIC.isdisjoint(implied)}
@@ -102,6 +98,10 @@ def _stems(found: Iterable[Token]) -> frozenset[str]:
     return frozenset(stem(token.word) for token in found)
 
 
+def _without_article(name: tuple[str, ...]) -> tuple[str, ...]:
+    return name[1:] if name[:1] == ("the",) else name
+
+
 def _says_which(side: Side, title: str) -> bool:
     """Whether the claim has the qualifier of a title, or its main word (`the novel`, `1997 film`)."""
     return not side.sentence.content().isdisjoint(map(stem, _named(title)[1]))
@@ -119,10 +119,13 @@ def _named(title: str) -> tuple[tuple[str, ...], frozenset[str]]:
     return tuple(token.word for token in tokens(name)), frozenset(token.word for token in tokens(qualifier.rstrip(")")))
 
 
-def _same_subject(side: Side, passage: Passage, subject: Subject) -> bool:
-    """Whether the subject of an event on a page is what the claim's event happens to."""
+def _same_subject(side: Side, passage: Placed, subject: Subject, known: Mapping[tuple[str, ...], frozenset[str]]) -> bool:
+    """Whether the subject of an event on a page is what the claim's event happens to. `known`: what the evidence's pages
+    say that their subjects are, by the words of their names."""
     claim, words = side.subject, set(side.sentence.words)
     title, qualifier = _named(passage.title)
+    if subject.dated:
+        return False  # `The 2015 film` is one of several
     if claim.relational and not claim.nouns <= subject.nouns:
         return False  # `Mara's brother` is not Mara
     whole = set(title) - STOP_WORDS
@@ -137,25 +140,43 @@ def _same_subject(side: Side, passage: Passage, subject: Subject) -> bool:
         return False  # `A sequel was released` is not the page's subject
     if subject.relational and POSSESSIVES.isdisjoint(subject.words):
         if claim.relational:
-            return subject.nouns <= words and subject.names <= words
+            return subject.nouns <= words and subject.names <= words and _owner_is_known(subject, passage) \
+                and (bool(subject.names) or _mentions_page(side, passage))
         # `The teacher of X` on the page of Y is Y; on the page of X it is another, and X's own date is not Y's.
         return foreign and "'s" not in subject.words and claim.names <= {*title, *qualifier} \
-            and _mentions_page(side, title, qualifier)
+            and passage.page.is_called(subject.words[:subject.words.index("of")]) and _mentions_page(side, passage)
     if foreign or subject.relational or not POSSESSIVES.isdisjoint(subject.words):
-        return bool(subject.names) and claim.names <= subject.names and subject.nouns - RELATIVES - TYPES <= words \
-            and _mentioned(side, subject)
-    if not subject.names and not subject.nouns <= (TYPES - OTHER_WORKS) | qualifier | words:
+        return bool(subject.names) and claim.names <= subject.names and _mentioned(side, subject) \
+            and subject.nouns - RELATIVES <= words | known.get(_name(subject), frozenset())
+    if not _is_of_page(subject, passage):
         return False
-    return _mentions_page(side, title, qualifier)
+    return _mentions_page(side, passage)
 
 
-def _mentions_page(side: Side, title: tuple[str, ...], qualifier: frozenset[str]) -> bool:
-    """Whether the claim names the page, and with no other qualifier than its own."""
+def _is_of_page(subject: Subject, passage: Placed) -> bool:
+    """Whether `it`, `the film` or `the film Harbour` is what a page says that its subject is."""
+    if not subject.names:
+        return not subject.nouns or passage.page.is_called(subject.words)
+    return passage.opens or subject.nouns <= passage.page.words
+
+
+def _owner_is_known(subject: Subject, passage: Placed) -> bool:
+    """Whether the owner in `Harbour's sequel` has a name, or is what the page's subject is (`the film's sequel`)."""
+    if "'s" in subject.words:
+        owner = subject.words[:subject.words.index("'s")]
+    else:
+        owner = subject.words[subject.words.index("of") + 1:]
+    return not subject.names.isdisjoint(owner) or passage.page.is_called(owner)
+
+
+def _mentions_page(side: Side, passage: Placed) -> bool:
+    """Whether the claim names the page, and calls it only what it is."""
+    title, qualifier = _named(passage.title)
     at = _find(side.sentence.words, title)
     if at is None:
         return False
     described = _descriptor(side, at)
-    if qualifier and described in TYPES and described not in qualifier:
+    if described and described not in passage.page.heads:
         return False
     after = side.sentence.words[at + len(title):]
     if after[:1] == ["("] and ")" in after:
@@ -165,21 +186,26 @@ def _mentions_page(side: Side, title: tuple[str, ...], qualifier: frozenset[str]
 
 def _mentioned(side: Side, subject: Subject) -> bool:
     """Whether the claim has the subject's name, word after word, and calls it nothing else (`the novel`)."""
-    of_name = [at for at, word in enumerate(subject.words) if word in subject.names]
-    name = subject.words[of_name[0]:of_name[-1] + 1]
-    at = _find(side.sentence.words, name)
+    at = _find(side.sentence.words, _name(subject))
     if at is None:
         return False
     described, types = _descriptor(side, at), subject.nouns & TYPES
     return not (described in TYPES and types) or described in types
 
 
+def _name(subject: Subject) -> tuple[str, ...]:
+    of_name = [at for at, word in enumerate(subject.words) if word in subject.names]
+    return subject.words[of_name[0]:of_name[-1] + 1]
+
+
 def _descriptor(side: Side, at: int) -> str:
+    """What the claim calls the name at a position: `the manga Harbour`, `album Harbour`."""
     at -= at > 1 and side.sentence.words[at - 1] == "the"
     if not at or side.sentence.tokens[at - 1].capital and at > 1:
         return ""
     word = side.sentence.words[at - 1]
-    return "" if word in STOP_WORDS or is_verb(word) else word
+    is_noun = word in TYPES or side.sentence.words[at - 2:at - 1] == ["the"] and word.isalpha() and not is_verb(word)
+    return word if is_noun and word not in STOP_WORDS else ""
 
 
 def _find(words: Sequence[str], sought: Sequence[str]) -> int | None:

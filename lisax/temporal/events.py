@@ -16,10 +16,11 @@ from lisax.temporal.attributes import stated
 from lisax.temporal.calendar import Interval
 from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
 from lisax.temporal.grammar import parse
-from lisax.temporal.lexicon import (ASIDES, AUXILIARIES, BEGINNINGS, BORN, CLAUSE_ENDS, COPULAS, DETERMINERS, HAVING,
-                                    HELD, INTRANSITIVE, NARROWING, NOUNS, ORDINALS, OTHERS, PASSIVES, PLACES, PORTIONS,
-                                    POSSESSIVES, PREPOSITIONS, PRONOUNS, QUANTITIES, RELATIVE_PRONOUNS, STOP_WORDS,
-                                    TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS, Kind, is_verb, phrases, stem)
+from lisax.temporal.lexicon import (ASIDES, AUXILIARIES, BEGINNINGS, BORN, CLAUSE_ENDS, COPULAS, DEMONSTRATIVES,
+                                    DETERMINERS, HAVING, HELD, INTRANSITIVE, NARROWING, NOUNS, ORDINALS, OTHERS,
+                                    PASSIVES, PLACES, PORTIONS, POSSESSIVES, PREPOSITIONS, PRONOUNS, QUANTITIES,
+                                    RELATIVE_PRONOUNS, STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS,
+                                    Kind, is_verb, phrases, stem)
 from lisax.temporal.numbers import cardinal, ordinal
 from lisax.temporal.periods import AROUND, DASHES, MONTH_NUMBERS
 from lisax.temporal.tokens import Token, tokens
@@ -46,12 +47,14 @@ class Predicate:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subject:
-    """The words of a subject: `names` have a capital; `relational` are the nouns of `the father of`, `its rival`."""
+    """The words of a subject: `names` have a capital; `relational` are the nouns of `the father of`, `its rival`;
+    `dated`: a date stands among them (`the 2015 film`)."""
 
     words: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
     nouns: frozenset[str] = frozenset()
     relational: bool = False
+    dated: bool = False
 
 
 NOBODY = Subject(("?",), frozenset({"?"}))  # of whom no page is, so that nothing is decided
@@ -339,6 +342,8 @@ class Sentence:
             begin -= 1
         end = next((at for at in range(begin, predicate) if self.is_predicate(at)), predicate)
         local = self._subject(begin, end)
+        if begin == 0 and not local.words:
+            return self._after_participle(predicate)
         if begin == 0 or local.names or local.nouns or PRONOUNS.intersection(local.words):
             return local
         while self.words[begin - 1] == "and" and begin > 1:  # `who was born here and died in 1980`
@@ -348,6 +353,16 @@ class Sentence:
         if begin and self.words[begin - 1] in RELATIVE_PRONOUNS and not self._describes_subject(begin - 1):
             return self._antecedent(begin - 1)
         return self._subject(0, self._end_of_subject(predicate))
+
+    def _after_participle(self, predicate: int) -> Subject:
+        """What follows the comma: `Released in 2015, the film won`."""
+        begin = next((at + 1 for at in range(predicate, len(self.words))
+                      if self.words[at] == "," and at not in self._of_dates), None)
+        if begin is None:
+            return Subject()
+        end = next((at for at in range(begin, len(self.words))
+                    if self.is_predicate(at) or self.words[at] in CLAUSE_ENDS), len(self.words))
+        return self._subject(begin, end)
 
     def _describes_subject(self, pronoun: int) -> bool:
         """Whether a relative clause is of the sentence's subject: it follows it, or `is an actor`, `is a town in X`."""
@@ -366,7 +381,7 @@ class Sentence:
 
     def _end_of_subject(self, limit: int) -> int:
         """Where the subject that opens the sentence ends: at a verb, or what may be one after a name or a noun."""
-        if self.words[0] in PRONOUNS:
+        if self.words[0] in PRONOUNS - DEMONSTRATIVES:
             return 1
         named = False
         for at in range(limit):
@@ -386,7 +401,9 @@ class Sentence:
                 or self.words[at] == "'s"]
         while kept and self.words[kept[-1]] in ADVERBS:
             kept.pop()
-        return subject_of([self.tokens[at] for at in kept])
+        found = subject_of([self.tokens[at] for at in kept])
+        is_dated = bool(kept) and not self._of_dates.isdisjoint(range(kept[0], kept[-1]))
+        return dataclasses.replace(found, dated=is_dated)
 
 
 def subject_of(found: Sequence[Token]) -> Subject:

@@ -48,15 +48,19 @@ poem sitcom opera sequel miniseries episode
 """.split())
 # Ways to die and to come out: a claim of these holds only where the evidence has the same word.
 SPECIFIC = WORKS | frozenset("killed assassinated executed drowned".split())
-# `The film was released`: what a page's subject may be called on its page.
+# What a claim may call what it names: `the novel Harbour` is not the page `Harbour (film)`.
 TYPES = WORKS | frozenset("""
 band group duo company firm label studio publisher team club town city village country state river lake mountain
 peak battle siege war award actor actress singer musician rapper player footballer director writer novelist author
 engineer general climber politician artist painter poet composer magazine newspaper university college school
 organization organisation network channel website ship building bridge church museum football
 """.split())
-# What a page may also be about beside its subject: `the single was released` on the page of an album.
-OTHER_WORKS = frozenset("single sequel episode ep record soundtrack video".split())
+# Of `an actor, singer and director` all are what somebody is, of `a film, theatre and music company` only the last.
+PEOPLE = frozenset("""
+actor actress singer musician rapper player footballer director writer novelist author engineer general climber
+politician artist painter poet composer songwriter producer screenwriter comedian dancer model journalist lawyer
+businessman businesswoman philosopher scientist inventor architect guitarist drummer explorer
+""".split())
 # Events as nouns: only `the death of X` and `X's death` say whose.
 NOUNS = frozenset("birth death founding formation dissolution release publication premiere ascent wedding marriage "
                   "construction".split())
@@ -111,7 +115,7 @@ PREPOSITIONS = frozenset("""
 in on at by from to for with as of into onto under over near through during before after since until till between
 around about when while where worldwide theatrically internationally
 """.split())
-INDEFINITE = frozenset("a an another one two three some several many most".split())
+INDEFINITE = frozenset("there a an another one two three some several many most".split())
 ORDINALS = frozenset("first second third fourth fifth last final debut originally initially".split())
 DETERMINERS = frozenset("a an the".split())
 # After these a name is another's: `He and his brother Paul, born in 1950`.
@@ -133,6 +137,7 @@ PASSIVES = frozenset("is are was were be been being got".split())
 COPULAS = frozenset("is are was were".split())
 RELATIVE_PRONOUNS = frozenset("who which that".split())
 PRONOUNS = frozenset("he she it they this these that who which".split())
+DEMONSTRATIVES = frozenset("this these that those".split())  # alone, or before a noun: `this film`
 POSSESSIVES = frozenset("his her its their our my".split())
 CLAUSE_ENDS = frozenset(", ; ( ) : and but who which that while where when whose".split())
 # Claims with these are left to the verifier: they deny, weaken or quantify what the date is said of.

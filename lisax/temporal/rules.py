@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lisax.records import Label
-from lisax.temporal.alignment import Aligned, Passage, Side, aligned
+from lisax.temporal.alignment import Aligned, Side, aligned
 from lisax.temporal.calendar import Interval
+from lisax.temporal.described import Lookup, Passage, Placed, placed
 from lisax.temporal.events import Event, Sentence, analysed
 from lisax.temporal.expressions import Age, Dates, Reading, Relation
 from lisax.temporal.lexicon import ONCE, ORDINALS, Kind
@@ -20,19 +21,20 @@ from lisax.temporal.two_events import rule_age, rule_life, rule_order
 COMPOSED = (Reading.OFFSET, Reading.RANGE, Reading.PART, Reading.DECADE, Reading.CENTURY)
 
 
-def judge(claim: str, evidence: Sequence[Passage]) -> Ruling | None:
+def judge(claim: str, evidence: Sequence[Passage], lookup: Lookup | None = None) -> Ruling | None:
     """The label that the dates give a claim, or None where they give none.
 
-    `evidence`: sentences with id, title and text, best first. A claim is refuted if one of its dates is; it is
+    `evidence`: sentences with id, title and text, best first; `lookup` finds pages' first sentences, which say what
+    `the film` and `the band` are, where the evidence does not have them. A claim is refuted if one of its dates is; it is
     supported if all of them are and the sentence that has the date has every other word of the claim.
     """
     sentence = analysed(claim)
     if any(map(sentence.is_uncertain, range(len(sentence.words)))):
         return None
-    events = sentence.events()
+    events, found = sentence.events(), placed(evidence, lookup)
     if not events:
-        return rule_order(sentence, evidence)
-    rulings = [ruling for event in events if (ruling := _rule(sentence, event, evidence)) is not None]
+        return rule_order(sentence, found)
+    rulings = [ruling for event in events if (ruling := _rule(sentence, event, found)) is not None]
     refuting = [ruling for ruling in rulings if ruling.label is Label.REFUTES]
     if refuting:
         return refuting[0]
@@ -40,7 +42,7 @@ def judge(claim: str, evidence: Sequence[Passage]) -> Ruling | None:
     return rulings[0] if rulings and len(rulings) == len(sentence.expressions) else None
 
 
-def _rule(sentence: Sentence, event: Event, evidence: Sequence[Passage]) -> Ruling | None:
+def _rule(sentence: Sentence, event: Event, evidence: Sequence[Placed]) -> Ruling | None:
     side = Side(sentence, event.predicate, event.subject, event.said, event.first)
     if Kind.LIFE in side.predicate.kinds:
         return rule_life(side, event, evidence)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lisax.records import Label
-from lisax.temporal.alignment import Aligned, Passage, Side, aligned
+from lisax.temporal.alignment import Aligned, Side, aligned
 from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil
+from lisax.temporal.described import Placed
 from lisax.temporal.events import OLDER, Event, Predicate, Sentence, subject_of
 from lisax.temporal.expressions import Offset, Period, Reading, Relation
 from lisax.temporal.lexicon import NARROWING, ONCE, Kind
@@ -20,7 +21,7 @@ Sides = tuple[str, Side, Side, int]
 TO_SEE = (("lived", "long", "enough", "to", "see"), ("lived", "to", "see"))
 
 
-def rule_age(side: Side, event: Event, found: Sequence[Aligned], evidence: Sequence[Passage]) -> Ruling | None:
+def rule_age(side: Side, event: Event, found: Sequence[Aligned], evidence: Sequence[Placed]) -> Ruling | None:
     """`died at the age of 79`: the whole years between the birth and the event."""
     if not side.predicate.kinds & ONCE:
         return None  # what may happen again: `won an Oscar at the age of 40`
@@ -41,7 +42,7 @@ def _age(born: int, day: int) -> int:
     return now - year - (today < birthday) - (year < 0 < now)
 
 
-def rule_life(side: Side, event: Event, evidence: Sequence[Passage]) -> Ruling | None:
+def rule_life(side: Side, event: Event, evidence: Sequence[Placed]) -> Ruling | None:
     """`lived long enough to see 1950`: born by then, and not dead before. It does not judge stretches of time (`alive
     since 1950`, `alive from 1940 to 1980`)."""
     if event.date.relation is not Relation.IN or event.date.reading is Reading.RANGE \
@@ -62,7 +63,7 @@ def rule_life(side: Side, event: Event, evidence: Sequence[Passage]) -> Ruling |
     return _ruling(fits, ("life",), event.predicate.words, event.text, outer, facts)
 
 
-def rule_order(sentence: Sentence, evidence: Sequence[Passage]) -> Ruling | None:
+def rule_order(sentence: Sentence, evidence: Sequence[Placed]) -> Ruling | None:
     """`X was founded before Y`, `X is older than Y`, `X died 4 years after Y was born`, `X lived to see Y founded`."""
     sides = _sides(sentence)
     if sides is None:

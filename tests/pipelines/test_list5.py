@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ir_measures
 import numpy as np
 import pytest
+from ir_measures import AP, RR, nDCG
 
 import lisax
 from lisax import cli, world
@@ -98,6 +100,20 @@ def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
     assert {"train.rank_entities", "predict.infused"} <= figures["seconds"].keys()
     page = (out / "report.html").read_text()
     assert "noise infused" in page and "FEVER score by attack" in page and next(iter(claims.values())).text.split()[0] in page
+
+
+def test_figures_are_trec_evals_of_the_saved_runs(folder, out):
+    for path in (out / "runs").rglob("*.trec"):
+        for query, hits in read_run(path).items():
+            scores = np.array([hit.score for hit in hits], np.float32)
+            assert (scores[1:] < scores[:-1]).all(), (path.name, query)
+    claims = open_folder(folder / "world").claims("test")
+    qrels = [ir_measures.Qrel(claim.id, unit, 1) for claim in claims for unit in claim.gold_ids]
+    run = list(ir_measures.read_trec_run(str(out / "runs" / "fused.test.trec")))
+    figures = json.loads((out / "metrics.json").read_text())["ranking"]
+    theirs = ir_measures.calc_aggregate([AP @ 5, RR, nDCG @ 10], qrels, run)
+    assert [figures[name] for name in ("map@5", "mrr", "ndcg@10")] == pytest.approx(
+        [theirs[measure] for measure in (AP @ 5, RR, nDCG @ 10)])
 
 
 def test_a_second_run_does_nothing_and_a_changed_setting_redoes_what_depends_on_it(folder, out, capfd):

@@ -1,8 +1,15 @@
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import math
 
-from lisax.records import DataError, Hit
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_measures import AP, Success
+
+from lisax.metrics.ranking import ordered_ids, table_measures
+from lisax.pipelines import fusion
+from lisax.records import DataError, Hit, LisaxError
 from lisax.retrieval.runs import read_qrels, read_run, write_qrels, write_run
 
 HITS = [Hit("1", "Paris", 1, 3.25), Hit("1", "Åbo_(city)", 2, 0.1), Hit("2", "Rome", 1, -1.0)]
@@ -20,12 +27,58 @@ def test_run_is_sorted_by_rank(tmp_path):
     assert [hit.id for hit in read_run(tmp_path / "run")["q"]] == ["a", "b", "c"]
 
 
-@given(st.lists(st.floats(allow_nan=False), max_size=8))
-def test_scores_keep_every_digit(tmp_path_factory, scores):
+SCORES = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 1 - 1e-9, 0.3, -2.0, 1e-60, 1e-42, -1e-42, 1e300, math.inf, -math.inf]),
+                   st.floats(allow_nan=False))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(SCORES, max_size=9))
+def test_the_order_that_is_meant_is_what_trec_evals_numbers_say(tmp_path_factory, scores):
     path = tmp_path_factory.mktemp("run") / "run"
     hits = [Hit("q", f"d{rank}", rank, score) for rank, score in enumerate(scores, start=1)]
     write_run(path, hits, "t")
-    assert read_run(path) == ({"q": hits} if hits else {})
+    found = read_run(path).get("q", [])
+    assert [hit.id for hit in found] == [hit.id for hit in hits]
+    ids = ordered_ids(hits)
+    assert ordered_ids(found) == ids
+    single = {hit.id: np.float32(hit.score) for hit in found}
+    assert all(single[above] > single[below] for above, below in zip(ids, ids[1:]))
+    for hit, kept in zip(hits, found):
+        limited = max(-1e38, min(1e38, hit.score))
+        assert abs(kept.score - limited) <= 2e-6 * abs(limited) + 1e-36
+    if all(abs(score) <= 1e38 for score in scores) and len(set(map(np.float32, scores))) == len(scores):
+        assert found == hits  # every digit
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.tuples(st.sampled_from([1.0, 0.5, 0.25, 0.0]), st.booleans()), min_size=1, max_size=12),
+                min_size=1, max_size=4))
+def test_figures_of_a_saved_run_are_trec_evals(tmp_path_factory, queries):
+    folder = tmp_path_factory.mktemp("run")
+    run = {f"q{q}": [Hit(f"q{q}", f"d{i}", i, score) for i, score in enumerate(sorted((s for s, _ in hits), reverse=True), 1)]
+           for q, hits in enumerate(queries)}
+    qrels = {f"q{q}": {f"d{i}": int(right) for i, (_, right) in enumerate(hits, 1)} for q, hits in enumerate(queries)}
+    write_run(folder / "run", (hit for hits in run.values() for hit in hits), "t")
+    judged = {query: units for query, units in qrels.items() if any(units.values())}
+    write_qrels(folder / "qrels", judged)
+    if judged:
+        theirs = ir_measures.calc_aggregate([AP, Success @ 1], list(ir_measures.read_trec_qrels(str(folder / "qrels"))),
+                                            list(ir_measures.read_trec_run(str(folder / "run"))))
+        ours = table_measures(judged, run)
+        assert (ours["map"], ours["success@1"]) == pytest.approx((theirs[AP], theirs[Success @ 1]))
+
+
+def test_a_saturated_probability_stays_one_where_log_odds_are_taken(tmp_path):
+    hits = [Hit("q", f"d{rank}", rank, 1.0 if rank <= 200 else 0.0) for rank in range(1, 401)]
+    write_run(tmp_path / "run", hits, "t")
+    found = read_run(tmp_path / "run")["q"]
+    assert np.array_equal(fusion.features(found, ()), fusion.features(hits, ()))
+
+
+def test_a_score_that_is_no_number_is_refused(tmp_path):
+    with pytest.raises(LisaxError, match="'b' for query 'q' is no number"):
+        write_run(tmp_path / "run", [Hit("q", "a", 1, 1.0), Hit("q", "b", 2, math.nan)], "t")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("line, message", [

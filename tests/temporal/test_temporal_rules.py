@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections import Counter
 
 import pytest
@@ -24,7 +25,8 @@ FILM = Passage("Harbour_(film)_0", "Harbour (film)", "Harbour is a 1965 Danish d
 BAND = Passage("The_Larks_1", "The Larks", "They formed in late 1990 and have been on the Dale list since 1995 .")
 IDA = Passage("Ida_Moe_0", "Ida Moe",
               "Ida Moe ( born 3 May 1940 ) is a founder , and in 1952 , she won the Oak Prize .")
-EVERYTHING = (ADA, MILL, FILM, BAND, IDA)
+FIRM = Passage("Red_Mill_0", "Red Mill", "Red Mill is a Danish shipping company .")  # so `the company` is it
+EVERYTHING = (ADA, FIRM, MILL, FILM, BAND, IDA)
 RULED = [
     ("Ada Brook was born in 1748.", S, ("in",)),
     ("Ada Brook was born on February 5th, 1748.", S, ("in",)),
@@ -91,8 +93,8 @@ def test_claims_that_are_left_to_the_verifier(claim):
 @pytest.mark.parametrize("claim", ["Red Mill was founded in 1980.", "Red Mill was founded in 1992."])
 def test_evidence_that_disagrees_or_doubts_decides_nothing(claim):
     other = Passage("Red_Mill_5", "Red Mill", "Red Mill was founded in 1985 .")
-    assert judge(claim, [MILL]) is not None
-    assert judge(claim, [MILL, other]) is None
+    assert judge(claim, [MILL, FIRM]) is not None
+    assert judge(claim, [MILL, FIRM, other]) is None
     assert judge(claim, [Passage("Red_Mill_3", "Red Mill", "It was supposedly founded in 1992 .")]) is None
     assert judge(claim, [Passage("Red_Mill_3", "Red Mill", "Its rival Blue Mill was founded in 1992 .")]) is None
     assert judge(claim, []) is None
@@ -191,7 +193,7 @@ def test_no_claim_of_a_world_is_ruled_on_wrongly(tmp_path):
 
 
 def test_a_worlds_dates_manipulated_are_judged_right():
-    rng, judged, right, wrong = random.Random(0), 0, 0, []
+    rng, judged, right, by_role, wrong = random.Random(0), 0, 0, 0, []
     for _, place, written in neighbourhoods(144, seed=5):
         evidence = Evidence(place, written)
         passages = {s.id: Passage(s.id, page.entity.title, s.text)
@@ -203,13 +205,21 @@ def test_a_worlds_dates_manipulated_are_judged_right():
                 if fact.relation.draw != "year" or not units:
                     continue
                 gold = rng.choice(units)
-                beside = [unit for unit in passages if unit.rpartition("_")[0] == gold.rpartition("_")[0]]
+                page = gold.rpartition("_")[0]
+                # The page that has it, and what the claim's own page says that it is.
+                beside = [unit for unit in passages if unit.rpartition("_")[0] == page]
+                beside += [unit for unit in passages if unit == f"{fact.subject.page}_0"]
                 for holds in (True, False):
                     for way in manipulated(fact.number, holds, rng):
                         claim = f"{capitalise(fact.subject.mention)} {rng.choice(phrases).replace('in {o}', way)}."
                         ruling = judge(claim, [passages[unit] for unit in dict.fromkeys((gold, *beside))])
-                        judged += 1
-                        right += ruling is not None and ruling.label is (S if holds else R)
-                        if ruling is not None and ruling.label is not (S if holds else R):
+                        expected = S if holds else R
+                        if ruling is not None and ruling.label is not expected:
                             wrong.append(claim)
-    assert judged > 1000 and not wrong and right / judged >= 0.99
+                        # `The winner of the Siege of Osk was born in 1885`: no page says who that is.
+                        if re.match("The [a-z]+ of ", passages[gold].text):
+                            by_role += 1
+                        else:
+                            judged += 1
+                            right += ruling is not None and ruling.label is expected
+    assert judged > 1000 and not wrong and right / judged >= 0.99 and by_role

@@ -1,0 +1,149 @@
+"""What a page says that its subject is: `Harbour is a 1965 Danish drama film` makes `the film` that page's subject.
+
+Read from the page's first sentence (`is a rock band`, `was an actor, singer and director`) and from the brackets of its
+title (`Harbour (1965 film)`). What cannot be told is left out, so that `the company` is then nobody's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from lisax.temporal.lexicon import (AUXILIARIES, BORN, COPULAS, DETERMINERS, PEOPLE, POSSESSIVES, PREPOSITIONS,
+                                    RELATIVE_PRONOUNS, STOP_WORDS, is_verb)
+from lisax.temporal.tokens import Token, tokens
+
+ANAPHORIC = frozenset("the this".split())
+# In `is a series of novels that sold well` the noun before the first of these is what it is.
+ENDS = PREPOSITIONS | RELATIVE_PRONOUNS | POSSESSIVES | AUXILIARIES | BORN | frozenset("""
+but than whose based named titled entitled called featuring starring containing comprising consisting including having
+specializing specialising
+""".split())
+
+HYPHENS = frozenset("-‐‑")
+SAME = ("film movie".split(), "company firm".split(), "mountain peak".split())  # one says the other
+
+
+class Passage(Protocol):
+    """A sentence with its page's title; its id ends in its number on the page."""
+
+    id: str
+    title: str
+    text: str
+
+
+Lookup = Callable[[str], Passage | None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Described:
+    """`heads`: the nouns that a page says its subject to be (`film`); `words`: those with what stands before them in
+    the same phrase (`short`, `silent`)."""
+
+    heads: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+
+    def is_called(self, words: Sequence[str]) -> bool:
+        """Whether `the film` or `this short film` is the page's subject: nothing is said that the page does not."""
+        return len(words) > 1 and words[0] in ANAPHORIC and words[-1] in self.heads \
+            and self.words.issuperset(words[1:])
+
+    def __or__(self, other: Described) -> Described:
+        return Described(self.heads | other.heads, self.words | other.words)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Placed:
+    """A sentence of the evidence with what its page says of its subject."""
+
+    id: str
+    title: str
+    text: str
+    page: Described
+
+    @property
+    def opens(self) -> bool:
+        return self.id.endswith("_0")
+
+
+def placed(evidence: Iterable[Passage], lookup: Lookup | None = None) -> list[Placed]:
+    """The evidence's sentences; `lookup` finds the first sentences of pages that are not among them."""
+    evidence = list(evidence)
+    given = {passage.id: passage for passage in evidence}
+    found = []
+    for passage in evidence:
+        page, _, number = passage.id.rpartition("_")
+        opening = given.get(f"{page}_0")
+        if opening is None and lookup is not None and page and number.isdecimal():
+            opening = lookup(f"{page}_0")
+        found.append(Placed(passage.id, passage.title, passage.text,
+                            described(passage.title, "" if opening is None else opening.text)))
+    return found
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def described(title: str, opening: str) -> Described:
+    """What a title's brackets and a page's first sentence, which may be empty, say that the page's subject is."""
+    name, _, qualifier = title.partition(" (")
+    return _items(qualifier.rstrip(")"), 0) | _complement(opening, {token.word for token in tokens(name)})
+
+
+def _complement(text: str, name: set[str]) -> Described:
+    """What follows the first `is a` that is said of the title's words; nothing after `Ann Lee's sister is`."""
+    found = tokens(text)
+    depth, of_page = 0, False
+    for at, token in enumerate(found):
+        depth += (token.word == "(") - (token.word == ")")
+        of_page |= at == 0 and token.word in COPULAS or token.word in name - STOP_WORDS
+        if depth == 0 and token.word == "'s" and token.word not in name:
+            return Described()
+        if depth == 0 and of_page and token.word in COPULAS and (at == 0 or found[at - 1].word not in RELATIVE_PRONOUNS):
+            follows = found[at + 1:at + 2]
+            return _items(text, token.end) if follows and follows[0].word in DETERMINERS else Described()
+    return Described()
+
+
+def _items(text: str, begin: int) -> Described:
+    """The nouns that stand from a position on: of a list the last one, those with articles of their own and people
+    (`an actor, singer and director`), for `a film, theatre and music company` is no film."""
+    found = [token for token in tokens(text) if token.start >= begin]
+    items: list[tuple[bool, list[Token]]] = [(False, [])]
+    ended_by = ""
+    for at, token in enumerate(found):
+        following = found[at + 1:at + 2]
+        if text[max(token.start - 1, 0):token.start] in HYPHENS and token.is_word:
+            items[-1][1].append(token)  # `US-based`, `German-born`
+        elif token.word in (",", "and", "or"):
+            if items[-1][1] or items[-1][0]:
+                items.append((False, []))
+        elif token.word in DETERMINERS:
+            if items[-1][1]:
+                break  # `a film the`: not what is read here
+            items[-1] = (True, [])
+        elif token.word in ("'s", "'", "’"):
+            items[-1] = (items[-1][0], [])  # `the band's second album`
+        elif token.word in ENDS or not token.word[0].isalnum() or is_verb(token.word) \
+                or items[-1][1] and _is_participle(token, following):
+            ended_by = token.word
+            break
+        elif not token.word.isdecimal():
+            items[-1][1].append(token)
+    if len(items) > 1 and items[-1][0] and (is_verb(ended_by) or ended_by in AUXILIARIES):
+        items.pop()  # `is a novel, and a film was released`
+    items = [item for item in items if item[1] and not item[1][-1].capital]
+    heads, words = set(), set()
+    for number, (has_article, item) in enumerate(items):
+        head = item[-1].word
+        if number == len(items) - 1 or head in PEOPLE or has_article and items[number + 1][0]:
+            also = next((pair for pair in SAME if head in pair), [head])
+            heads.update(also)
+            words.update(also, (token.word for token in item))
+    return Described(frozenset(heads), frozenset(words))
+
+
+def _is_participle(token: Token, following: Sequence[Token]) -> bool:
+    """`starring Ida Moe`, `featuring the`; `a recording artist` and `a building in Oslo` have nouns."""
+    return token.word.endswith("ing") and len(token.word) > 4 and not token.capital and bool(following) and (
+        following[0].capital or following[0].word in DETERMINERS | POSSESSIVES or following[0].word.isdecimal())
