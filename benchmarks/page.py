@@ -98,7 +98,7 @@ def main() -> None:
     questions = [question.text for question in itertools.islice(
         open_folder(arguments.data).questions(arguments.split), arguments.warm + arguments.questions)]
     with tempfile.TemporaryDirectory() as state:
-        command = [sys.executable, "-m", "lisax.cli", "serve", "--bundle", str(arguments.bundle), "--index",
+        command = [sys.executable, "-P", "-m", "lisax.cli", "serve", "--bundle", str(arguments.bundle), "--index",
                    str(arguments.index), "--pool", str(arguments.pool), "--port", "0", "--state", state]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as page:
             try:

@@ -90,7 +90,7 @@ def training(folder: Path, model_dir: Path) -> list[str]:
 def measure(arguments: list[str], mark: str, environment: dict[str, str]) -> dict[str, float]:
     """Runs python until its stderr has a line with `mark`, then ends it."""
     started = time.perf_counter()
-    with subprocess.Popen([sys.executable, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+    with subprocess.Popen([sys.executable, "-P", *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                           stdin=subprocess.PIPE, text=True, env=environment) as process:
         lines = []
         for line in process.stderr:
@@ -109,7 +109,7 @@ def measure(arguments: list[str], mark: str, environment: dict[str, str]) -> dic
 def imports(modules: str, environment: dict[str, str]) -> dict[str, float]:
     """Seconds that importing took by top-level package, the greatest first, from `-X importtime`."""
     found: collections.Counter = collections.Counter()
-    done = subprocess.run([sys.executable, "-X", "importtime", "-c", f"import {modules}"], stderr=subprocess.PIPE,
+    done = subprocess.run([sys.executable, "-P", "-X", "importtime", "-c", f"import {modules}"], stderr=subprocess.PIPE,
                           check=True, text=True, env=environment)
     for own, name in re.findall(r"^import time:\s+(\d+) \|\s+\d+ \|\s+([\w.]+)", done.stderr, re.MULTILINE):
         found[name.partition(".")[0]] += int(own) / 1e6

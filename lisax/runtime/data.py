@@ -12,6 +12,7 @@ import difflib
 import functools
 import hashlib
 import importlib
+import importlib.util
 import os
 import queue
 import sys
@@ -63,14 +64,14 @@ def import_seqio() -> Any:
 
 
 def import_task_module(module: str) -> None:
-    """Imports the module that registers tasks; the current folder is searched too. A JSON file describes a user's own
-    dataset, whose tasks are registered once (`tasks.register`)."""
-    if "" not in sys.path and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    import_seqio()  # first, so that TensorFlow is quiet from its start
+    """Imports the module that registers tasks; one that is not installed is looked for in the current folder too. A JSON
+    file describes a user's own dataset, whose tasks are registered once (`tasks.register`)."""
+    import_seqio()  # first, so that TensorFlow is quiet from its start, and finds nothing of the current folder
     if module.endswith(".json"):
         importlib.import_module("tasks.register").register_file(module)
         return
+    if not _is_installed(module) and "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -78,6 +79,11 @@ def import_task_module(module: str) -> None:
             raise LisaxError(f"MIXTURE_OR_TASK_MODULE: there is no module '{module}' "
                              f"(looked for in the current folder and the Python path)") from None
         raise
+
+
+def _is_installed(module: str) -> bool:
+    package = module.partition(".")[0]
+    return package in sys.modules or bool(package) and importlib.util.find_spec(package) is not None
 
 
 def provider_of(config: DatasetConfig) -> Any:

@@ -76,7 +76,7 @@ def out(folder) -> Path:
 
 
 def command(folder: Path, out: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "lisax.cli", "run", "list5", "--data", str(folder / "world"), "--out", str(out),
+    return [sys.executable, "-P", "-m", "lisax.cli", "run", "list5", "--data", str(folder / "world"), "--out", str(out),
             "--gin_file", str(folder / "recipe.gin"), *more]
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from lisax.records import LisaxError
 from lisax.runtime import command
-from lisax.runtime.data import DatasetConfig, Prefetched, eval_batches, longest, train_source
+from lisax.runtime.data import (DatasetConfig, Prefetched, eval_batches, import_task_module, longest,
+                                train_source)
 from lisax.runtime.gin_files import GIN_CONFIGS, bindings_of, parsed, rewrite_gin_flags, run_gin
 from lisax.runtime.interop.convert import export_checkpoint
 from lisax.runtime.interop.kinds import Kind
@@ -75,6 +76,16 @@ def test_prefetch_hands_over_errors_and_ends():
 
 
 # --- gin -----------------------------------------------------------------------------------
+
+
+def test_the_current_folder_is_searched_only_for_what_is_not_installed(tmp_path, monkeypatch):
+    (tmp_path / "registers_tasks.py").write_text("found = __file__")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    import_task_module("seqio.vocabularies")
+    assert str(tmp_path) not in sys.path
+    import_task_module("registers_tasks")
+    assert sys.modules.pop("registers_tasks").found == str(tmp_path / "registers_tasks.py")
 
 
 def test_flags():
@@ -234,7 +245,7 @@ def test_infer_goes_on_after_kill_9_in_the_middle_of_a_file(trained, tmp_path, c
     file = tmp_path / "cut" / "first_word-score.jsonl"
     gathering = file.with_name(f"{file.name}.partial")
     killed = subprocess.Popen(
-        [sys.executable, "-m", "lisax.cli", "infer", *flags("cut")],
+        [sys.executable, "-P", "-m", "lisax.cli", "infer", *flags("cut")],
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(GIN_CONFIGS.parent), str(Path(__file__).parent)])})
     while killed.poll() is None and not (gathering.is_file() and b"#group 0\n" in gathering.read_bytes()):
         time.sleep(0.001)

@@ -23,7 +23,7 @@ GIN = ["MIXTURE_OR_TASK_MODULE=tiny_task", "MIXTURE_OR_TASK_NAME=first_word",
 
 
 def _start(model_dir: Path | str, steps: int, *, devices: int, among: tuple = (), layout: tuple = ()) -> subprocess.Popen:
-    command = [sys.executable, "-m", "lisax.cli", "train", "--gin_file=models/t5_1_1_tiny.gin",
+    command = [sys.executable, "-P", "-m", "lisax.cli", "train", "--gin_file=models/t5_1_1_tiny.gin",
                "--gin_file=runs/pretrain.gin", f"--gin.MODEL_DIR={model_dir}", f"--gin.TRAIN_STEPS={steps}",
                *(f"--gin.{line}" for line in (*GIN, *layout)), *among]
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

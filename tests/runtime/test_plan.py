@@ -17,8 +17,8 @@ needs_compiler = pytest.mark.skipif(importlib.util.find_spec("libtpu") is None,
 
 def plan(*arguments: str, devices: int = 1) -> subprocess.CompletedProcess:
     env = os.environ | {"JAX_NUM_CPU_DEVICES": str(devices)}
-    return subprocess.run([sys.executable, "-m", "lisax.cli", "plan", *GIN, *arguments], env=env, capture_output=True,
-                          text=True, timeout=500)
+    command = [sys.executable, "-P", "-m", "lisax.cli", "plan", *GIN, *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=500)
 
 
 def test_plans_for_cpus():

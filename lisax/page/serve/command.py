@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,14 +54,15 @@ def serve_main(args: argparse.Namespace) -> int:
     import socket
     from urllib.parse import quote
 
-    import uvicorn
-
     from lisax.page.serve.app import create
-    from lisax.page.serve.guard import is_loopback
+    from lisax.page.serve.connections import server
+    from lisax.page.serve.store import private_folder
 
     for option in ("pool", "keep"):
         if getattr(args, option) < 1:
             raise LisaxError(f"--{option} must be at least 1, found {getattr(args, option)}")
+    token, is_printed = _token(args.host)
+    private_folder(args.state)
     listener = socket.socket(socket.AF_INET6 if ":" in args.host else socket.AF_INET)
     with contextlib.closing(listener):
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -69,45 +71,31 @@ def serve_main(args: argparse.Namespace) -> int:
         except (OSError, OverflowError) as error:
             raise LisaxError(f"cannot listen on {args.host}, port {args.port}: {error}") from None
         port = listener.getsockname()[1]
-        token = None if is_loopback(args.host) else os.environ.get("LISAX_TOKEN") or secrets.token_urlsafe(24)
         page = open_page(args, port, token)
         page.worker.when_idle(page.engine.warming(page.library))
         listener.listen()  # who comes by the printed address waits rather than being refused
         shown = f"[{args.host}]" if ":" in args.host else args.host
-        print(f"http://{shown}:{port}/" + (f"?token={quote(token, safe='')}" if token else ""), flush=True)
+        print(f"http://{shown}:{port}/" + (f"?token={quote(token, safe='')}" if is_printed else ""), flush=True)
         if token:
-            print("Whoever has the token may ask, load tables and train. Without HTTPS before it, it can be read on "
-                  "the way.", flush=True)
-        limits = page.limits
-        config = uvicorn.Config(create(page), access_log=False, log_level="warning", server_header=False,
-                                limit_concurrency=limits.connections, timeout_keep_alive=5, timeout_graceful_shutdown=5,
-                                http=_protocol(limits.body_seconds), ws="none", proxy_headers=False)
+            print(("" if is_printed else "Open it with ?token= and what LISAX_TOKEN says. ") + "Whoever has the token may "
+                  "ask, load tables and train. Without HTTPS before it, it can be read on the way.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):  # how it is ended
-            uvicorn.Server(config).run(sockets=[listener])
+            server(create(page), page.limits).run(sockets=[listener])
     return 0
 
 
-def _protocol(seconds: float):
-    """uvicorn's HTTP, but a connection is closed that waits for a whole head of a request in vain, the first one or a
-    later one, or goes on with a body that was refused."""
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+def _token(host: str) -> tuple[str | None, bool]:
+    """What lets people in, None where everyone who can connect may ask; and whether it may be printed: it is our own."""
+    from lisax.page.serve.guard import is_loopback
 
-    class Impatient(H11Protocol):
-        def connection_made(self, transport):
-            super().connection_made(transport)
-            self.loop.call_later(seconds, self._look, None)
-
-        def _look(self, answered):
-            """`answered`: the last request if it was at the last look, None before the first one, or ()."""
-            if self.transport.is_closing():
-                return
-            waits = self.cycle is None or self.cycle.response_complete
-            if waits and self.cycle is answered:
-                self.transport.close()
-            else:
-                self.loop.call_later(seconds, self._look, self.cycle if waits else ())
-
-    return Impatient
+    if is_loopback(host):
+        return None, False
+    if not (given := os.environ.get("LISAX_TOKEN")):
+        return secrets.token_urlsafe(24), True
+    if not re.fullmatch("[!-~]+", given):
+        raise LisaxError("LISAX_TOKEN must be of letters, digits and signs of ASCII, without blanks: others are written "
+                         "in several ways, and would not be recognised everywhere")
+    return given, False
 
 
 def open_page(args: argparse.Namespace, port: int, token: str | None) -> Page:

@@ -51,6 +51,17 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def client_of(address: str) -> str:
+    """Whom an address stands for: itself, or of IPv6 the network of 64 bits, of which one machine may have all."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 6 and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return str(found if found.version == 4 else ipaddress.ip_network((found, 64), strict=False))
+
+
 @dataclasses.dataclass(frozen=True)
 class Rules:
     """`token`: None where everyone who can connect may ask. `names`: what else the page is called in the network."""
@@ -140,7 +151,7 @@ class Guard:
         if len(hosts) != 1 or not rules.knows(hosts[0]):
             return _sentence(421, "This page does not answer under that name. Open it by the address that "
                                   "`lisax serve` printed, or start it with --name.")
-        client = (scope.get("client") or ("",))[0]
+        client = client_of((scope.get("client") or ("",))[0])
         if seconds := self._requests.wait(client) or (self._changes.wait(client) if changes else 0.0):
             return _sentence(429, "That was too much at once. Try again in a moment.", seconds)
         if rules.token is not None and not self._is_let_in(headers, cookies):
@@ -173,7 +184,7 @@ class Guard:
             nonlocal left, ended
             if ended:
                 return await receive()
-            if length.isdigit() and int(length[:20]) > most:
+            if re.fullmatch(r"[0-9]+", length) and int(length[:20]) > most:
                 raise too_large
             try:
                 message = await asyncio.wait_for(receive(), max(0.0, until - time.monotonic()))
@@ -199,7 +210,10 @@ def _is_own(headers: Headers, host: str) -> bool:
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    try:
+        return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:  # no address
+        return False
 
 
 def _same(one: str, other: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fcntl
 import hashlib
 import itertools
 import json
@@ -25,13 +26,14 @@ from lisax.corpora.grid import Place
 from lisax.corpora.reading import Watch
 from lisax.corpora.table_files import CSV, HTML
 from lisax.page.serve.limits import Limits
+from lisax.page.serve.store import private_folder
 from lisax.records import DataError, LisaxError, Table, write_json
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
 
 CARD = "corpus.json"
 GIVEN = "indexes.json"  # which index each id of a given corpus stands for, beside the folder of uploads
-REMOVED = ".removed-"
+REMOVED, UPLOAD, LOCK = ".removed-", ".upload-", "lock"
 _UNWANTED = re.compile(r"[^\w .()-]+")
 
 
@@ -70,7 +72,7 @@ class Library:
 
     def __init__(self, indexes: Iterable[Path], folder: Path, limits: Limits):
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         self._corpora: dict[str, Corpus] = {}
         known = _read_given(folder.with_name(GIVEN))
         for path in indexes:
@@ -81,6 +83,7 @@ class Library:
                                 "cells (`lisax index cells`) or of passages (`lisax index mixed`)", path=path)
             self._corpora[corpus.id] = corpus
         write_json(folder.with_name(GIVEN), known)
+        _remove_unfinished(folder)
         for card in sorted(folder.glob(f"*/{CARD}")):
             if card.parent.name.startswith(REMOVED):  # and the server ended before its files were gone
                 shutil.rmtree(card.parent, ignore_errors=True)
@@ -111,13 +114,13 @@ class Library:
         from lisax.retrieval import table_text, tables
 
         name = titles.one_line(name)[:self.limits.name_characters] or "Uploaded tables"
-        with self._lock, tempfile.TemporaryDirectory(prefix=".upload-", dir=self.folder) as scratch:
+        with self._lock, _scratch(self.folder) as scratch:
             digest = _digest(name, files)
             if (same := next((corpus for corpus in self if corpus.digest == digest), None)) is not None:
                 return same
             if sum(corpus.uploaded for corpus in self) >= self.limits.corpora:
                 raise LisaxError(f"There are {self.limits.corpora} uploaded corpora already: remove one first.")
-            made = Path(scratch) / "corpus"
+            made = scratch / "corpus"
             (made / "files").mkdir(parents=True)
             watch, found, cells, characters = Watch(), [], 0, 0
             names: dict[str, str] = {}  # of our own making -> what people know a file by
@@ -191,6 +194,22 @@ class Library:
             (self.folder / corpus_id).rename(gone)
             with contextlib.suppress(OSError):
                 shutil.rmtree(gone)
+
+
+@contextlib.contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder for an upload in the making. It is locked while that goes on, which a kill ends too."""
+    with tempfile.TemporaryDirectory(prefix=UPLOAD, dir=folder) as scratch, open(f"{scratch}/{LOCK}", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield Path(scratch)
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Removes what uploads left whose server was killed, and no one's that goes on."""
+    for scratch in folder.glob(f"{UPLOAD}*"):
+        with contextlib.suppress(OSError), open(scratch / LOCK, "ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(scratch)
 
 
 def _read_given(path: Path) -> dict[str, dict]:

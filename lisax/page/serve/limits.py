@@ -24,8 +24,10 @@ class Limits:
     uploads_waiting: int = 2
     answer_seconds: float = 60.0  # in the queue and in work
     upload_seconds: float = 600.0  # the same for files, of which the largest take minutes
-    body_seconds: float = 30.0  # for a request to arrive
-    connections: int = 128
+    head_seconds: float = 10.0  # for the head of a request to arrive, from the connection or the answer before it
+    body_seconds: float = 30.0  # for the rest of it
+    connections: int = 512
+    connections_per_client: int = 32
     answers_kept: int = 10_000  # those with feedback stay beyond
     requests_burst: int = 200  # of one client, and how many a second it earns back
     requests_per_second: float = 20.0

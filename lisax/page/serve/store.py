@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import secrets
 import sqlite3
 import threading
@@ -51,13 +52,23 @@ class Feedback:
     created: float
 
 
+def private_folder(folder: Path) -> None:
+    """Makes a folder that its owner alone may open; one that is there keeps its permissions."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 class Store:
     """Safe to use from several threads. What is said twice of one thing counts as said last."""
 
     def __init__(self, folder: Path, answers_kept: int = 10_000):
         self.path, self._kept, self._lock = folder / NAME, answers_kept, threading.Lock()
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         try:
+            # What people ask is for nobody else on this machine. SQLite gives its files beside it the same permissions.
+            for name in (NAME, f"{NAME}-wal", f"{NAME}-shm"):
+                if name == NAME or (folder / name).exists():
+                    os.close(os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600))
+                    os.chmod(folder / name, 0o600)
             self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=10)
             self._db.row_factory = sqlite3.Row
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -67,7 +78,7 @@ class Store:
             if found not in (0, FORMAT):
                 raise LisaxError(f"{self.path} is of format {found}, not {FORMAT}: it belongs to another LisaX")
             self._db.executescript(_TABLES + f"PRAGMA user_version={FORMAT};")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise LisaxError(f"{self.path} cannot be used: {error}") from None
 
     def close(self) -> None:

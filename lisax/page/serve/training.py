@@ -28,7 +28,8 @@ from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, add_to_card, 
 CARD = "training.json"
 NAME, DATASET = "feedback", "dataset.json"
 STEPS, MOST_STEPS = 200, 100_000
-COMMAND = (sys.executable, "-m", "lisax.cli")
+# -P: a `token.py` in the folder that the page was started in is not the one that Python means.
+COMMAND = (sys.executable, "-P", "-m", "lisax.cli")
 RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
 
 

@@ -29,7 +29,7 @@ def serve(tmp_path_factory, bundles):
 
     @contextlib.contextmanager
     def serve(state: Path, *options: str):
-        command = [sys.executable, "-m", "lisax.cli", "serve", "--index", str(index), "--state", str(state),
+        command = [sys.executable, "-P", "-m", "lisax.cli", "serve", "--index", str(index), "--state", str(state),
                    "--port", "0", *(part for bundle in bundles for part in ("--bundle", str(bundle))), *options]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
             try:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_page import Browser, build_index, models, open_page
 
-from lisax.page.serve.guard import Guard, Rate, Rules, is_loopback
+from lisax.page.serve.guard import Guard, Rate, Rules, client_of, is_loopback
 from lisax.page.serve.limits import Limits
 
 
@@ -44,6 +44,18 @@ def test_foreign_names_are_refused(opened, host):
                                   "tables.example"])
 def test_addresses_and_given_names_are_ours(opened, host):
     assert Browser(opened(names=frozenset({"tables.example"}))).get("/", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "http://\u2100.example", "null", "//", "http://[v1.x]"])
+def test_an_origin_that_is_no_address_is_not_ours(opened, origin):
+    response = Browser(opened()).post("/ask", headers={"origin": origin.encode()})
+    assert response.status_code == 403
+
+
+def test_a_client_is_an_address_or_a_network():
+    assert client_of("10.0.0.7") == client_of("::ffff:10.0.0.7") == "10.0.0.7"
+    assert client_of("2001:db8::1") == client_of("2001:db8::2:3:4:5%eth0") != client_of("2001:db8:0:1::1")
+    assert client_of("") == "" and client_of("testclient") == "testclient"
 
 
 def test_loopback():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from small_page import Browser, open_page, shown, words
@@ -40,6 +43,31 @@ def test_a_corpus_that_was_half_removed_stays_removed(browser, page, index, made
     again = open_page(tmp_path / "state", index, made)
     assert [corpus.id for corpus in again.library] == ["index"] and not list(again.library.folder.iterdir())
     again.close()
+
+
+def test_what_a_killed_upload_left_is_removed_at_the_next_start_and_no_other(index, made, tmp_path):
+    folder = tmp_path / "state" / "corpora"
+    code = ("import sys, time\nfrom pathlib import Path\nfrom lisax.page.serve import library\n"
+            "with library._scratch(Path(sys.argv[1])) as scratch:\n"
+            "    (scratch / 'corpus').mkdir()\n    print(scratch, flush=True)\n    time.sleep(600)")
+    folder.mkdir(parents=True)
+    with subprocess.Popen([sys.executable, "-P", "-c", code, str(folder)], stdout=subprocess.PIPE, text=True) as upload:
+        scratch = Path(upload.stdout.readline().strip())
+        open_page(tmp_path / "state", index, made).close()  # of another server, or of `lisax feedback export`
+        assert (scratch / "corpus").is_dir()
+        upload.kill()
+    open_page(tmp_path / "state", index, made).close()
+    assert list(folder.iterdir()) == []
+
+
+def test_an_upload_that_fails_leaves_nothing(page, monkeypatch):
+    def fails(*_):
+        raise OSError("no room")
+
+    monkeypatch.setattr(table_text, "build_index", fails)
+    with pytest.raises(OSError, match="no room"):
+        page.library.add("Sums", [("sums.csv", b"year,sum\n1990,12\n")])
+    assert list(page.library.folder.iterdir()) == []
 
 
 def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made, tmp_path):

@@ -99,6 +99,13 @@ def test_one_at_a_time_to_the_end(stand_in, checkpoint):
     assert "emb_dim = 8" in gin and "'feedback_parts'" in gin and str(checkpoint) in gin
 
 
+def test_no_file_of_the_current_folder_is_run(tmp_path):
+    for name in sys.stdlib_module_names:
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} of the current folder')")
+    done = subprocess.run([*training.COMMAND, "train", "--help"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "" and "--gin_file" in done.stdout
+
+
 def test_a_relative_folder_is_written_in_full(stand_in, checkpoint, monkeypatch):
     """So that the command in `run.gin` can be repeated from anywhere."""
     monkeypatch.chdir(stand_in)

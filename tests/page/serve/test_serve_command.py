@@ -22,6 +22,7 @@ from small_page import build_index
 
 from lisax.cli import main
 from lisax.page.serve import command
+from lisax.page.serve.connections import patient
 from lisax.page.serve.limits import Limits
 from lisax.page.serve.store import Store
 
@@ -57,7 +58,7 @@ def test_who_falls_silent_after_an_answer_is_let_go(first, later):
         await send({"type": "http.response.body", "body": b""})
 
     async def run():
-        config = uvicorn.Config(application, port=0, lifespan="off", http=command._protocol(0.2), log_level="critical",
+        config = uvicorn.Config(application, port=0, lifespan="off", http=patient(Limits(head_seconds=0.2, body_seconds=0.2)), log_level="critical",
                                 timeout_keep_alive=60, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         task = asyncio.create_task(server.serve())
@@ -75,21 +76,39 @@ def test_who_falls_silent_after_an_answer_is_let_go(first, later):
     asyncio.run(run())
 
 
-def test_the_printed_address_has_any_token(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("LISAX_TOKEN", "a+b/c=&%é #")
+@pytest.fixture
+def starts(tmp_path, monkeypatch):
+    """`lisax serve` beyond loopback, but for the serving."""
     monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
     monkeypatch.setattr(command, "open_page", lambda *_: SimpleNamespace(
         worker=SimpleNamespace(when_idle=list), engine=SimpleNamespace(warming=list), library=[], limits=Limits()))
     monkeypatch.setattr("lisax.page.serve.app.create", lambda page: None)
-    assert main(["serve", "--bundle", "any", "--host", "0.0.0.0", "--state", str(tmp_path), "--port", "0"]) == 0
+    return lambda: main(["serve", "--bundle", "any", "--host", "0.0.0.0", "--state", str(tmp_path), "--port", "0"])
+
+
+def test_a_token_of_ones_own_is_not_printed(starts, monkeypatch, capsys):
+    monkeypatch.setenv("LISAX_TOKEN", "a+b/c=&%#")
+    assert starts() == 0
+    told = capsys.readouterr()
+    assert "a+b/c" not in told.out + told.err and "a%2Bb" not in told.out and "LISAX_TOKEN" in told.out
+    monkeypatch.delenv("LISAX_TOKEN")
+    assert starts() == 0
     address = urllib.parse.urlsplit(capsys.readouterr().out.split()[0])
-    assert urllib.parse.parse_qs(address.query) == {"token": ["a+b/c=&%é #"]}
+    assert len(urllib.parse.parse_qs(address.query)["token"][0]) >= 20
+
+
+@pytest.mark.parametrize("token", ["geheim-é", "two words", "tab\t", "\u212a"])
+def test_a_token_that_is_not_the_same_everywhere_is_refused(starts, monkeypatch, capsys, token):
+    monkeypatch.setenv("LISAX_TOKEN", token)
+    assert starts() == 1
+    told = capsys.readouterr()
+    assert "letters, digits and signs of ASCII" in told.err and token not in told.err
 
 
 def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "LISAX_TOKEN"}
     started = [sys.executable, "-c", "import lisax.page.serve.limits as l, sys\n"
-               "l.LIMITS = l.Limits(body_seconds=0.5)\nfrom lisax.cli import main\nsys.exit(main(sys.argv[1:]))"]
+               "l.LIMITS = l.Limits(head_seconds=0.5)\nfrom lisax.cli import main\nsys.exit(main(sys.argv[1:]))"]
     with subprocess.Popen([*started, "serve", "--bundle", str(made[0]), "--index", str(made[1]), "--host", "0.0.0.0",
                            "--state", str(tmp_path), "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, env=environment) as process:
@@ -116,6 +135,19 @@ def test_the_secret_is_kept_and_for_its_owner_alone(tmp_path):
     secret = command._secret(tmp_path)
     assert command._secret(tmp_path) == secret and len(secret) == 32
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_people_say_is_for_the_owner_alone(tmp_path):
+    folder = tmp_path / "state"
+    store = Store(folder)
+    store.add_answer("index", "question", "private?", {"tables": []})
+    modes = {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+    assert modes == dict.fromkeys(["feedback.sqlite", "feedback.sqlite-wal", "feedback.sqlite-shm"], 0o600)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    store.close()
+    store.path.chmod(0o644)  # as an older version made it
+    Store(folder).close()
+    assert store.path.stat().st_mode & 0o777 == 0o600
 
 
 def test_feedback_export(made, tmp_path, capsys):
