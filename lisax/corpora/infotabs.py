@@ -11,14 +11,12 @@ is `{split}:{table}:{n}`, n counting the claims of the table in its file from 0:
 from __future__ import annotations
 
 import collections
-import csv
 import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lisax.corpora import archives, titles
-from lisax.corpora.csv_tables import LONGEST_FIELD
+from lisax.corpora import archives, csv_tables, titles
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import Place, make_table
 from lisax.corpora.reading import Watch, parse_json, parsed_files, told, unique_documents
@@ -87,11 +85,7 @@ def _claims(path: Path, watch: Watch) -> Iterator[Claim]:
 
 
 def _fields(line: str, path: Path, number: int) -> list[str]:
-    csv.field_size_limit(LONGEST_FIELD)
-    try:
-        return next(csv.reader([line], delimiter="\t"))
-    except csv.Error as error:
-        raise DataError(f"not separated values: {error}", path=path, line=number) from None
+    return next(csv_tables.rows_of([line], path, number, delimiter="\t"))[1]
 
 
 def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> tuple[str, str, Label]:

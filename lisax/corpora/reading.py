@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import re
 import sys
 from array import array
 from collections import Counter
@@ -17,13 +18,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from lisax import records
 from lisax.corpora import titles
-from lisax.records import DataError, Label, check_id, get_field, parse_json_object, read_lines
+from lisax.records import DataError, Label, check_id, get_field, parse_json_object, read_file, read_lines
 
 log = logging.getLogger(__name__)
 Record = TypeVar("Record")
 
 KEPT_PROBLEMS = 100
+LARGEST_JSON_MEMBER = 1 << 23
+_MEMBER = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
 
 
 class Watch:
@@ -142,13 +146,11 @@ def parse_json(content: bytes, kind: type, path) -> Any:
         return value
 
     try:
-        value = json.loads(content, object_pairs_hook=tuple if kind is tuple else unique)
-        if b"\\ud" in content or b"\\uD" in content:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise DataError("a string holds half of a surrogate pair (\\ud800 to \\udfff on its own)", path=path) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not valid JSON: {error}", path=path) from None
+        # Not json.loads of bytes, which lets halves of surrogate pairs pass.
+        text = content.decode(json.detect_encoding(content))
+    except UnicodeDecodeError as error:
+        raise DataError(f"not valid JSON: byte {error.start + 1} is not {error.encoding.upper()}", path=path) from None
+    value = records.parse_json(text, path=path, pairs=tuple if kind is tuple else unique)
     if not isinstance(value, kind):
         raise DataError(f"expected one JSON {'list' if kind is list else 'object'}", path=path)
     return value
@@ -156,11 +158,38 @@ def parse_json(content: bytes, kind: type, path) -> Any:
 
 def read_json(path: Path, kind: type) -> Any:
     """A file of one JSON object or list, see `parse_json`."""
+    return parse_json(read_file(path), kind, path)
+
+
+def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterator[tuple[str, Any]]:
+    """(key, value) of each member of a file of one JSON object, of at most `largest` characters, streamed."""
+    decoder, mark = json.JSONDecoder(), "{"
     try:
-        content = path.read_bytes()
+        with path.open(encoding="utf-8-sig") as file:
+            window = file.read(largest)
+            while True:
+                at = 0
+                while (found := _MEMBER.match(window, at)) and found[1] == mark:
+                    try:
+                        _, end = decoder.raw_decode(window, found.end())
+                    except (ValueError, RecursionError):
+                        break
+                    if end == len(window):  # a number may go on
+                        break
+                    yield (records.parse_json(found[2], path=path),
+                           records.parse_json(window[found.end():end], path=path))
+                    at, mark = end, ","
+                window, rest = window[at:], file.read(largest)
+                if not rest and "".join(window.split()) == ("}" if mark == "," else "{}"):
+                    return
+                if not rest or not at:
+                    raise DataError("not valid JSON: expected an object whose members have at most "
+                                    f"{largest:,} characters, found {window!r:.80}", path=path)
+                window += rest
+    except UnicodeDecodeError as error:
+        raise DataError(f"not valid JSON: not UTF-8 ({error.reason})", path=path) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    return parse_json(content, kind, path)
 
 
 def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,

@@ -17,6 +17,8 @@ table without one there gets its title, which is what the owners' captions are.
 from __future__ import annotations
 
 import functools
+import io
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from urllib.parse import unquote
 
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import TableDataset
+from lisax.corpora.grid import LIMITS
 from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told, unique_documents
 from lisax.records import Claim, DataError, Label, LisaxError, Table, check_id
 
@@ -254,23 +257,37 @@ def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watc
     """The table of a `#`-separated file. Rows that are not as wide as the header are padded or cut, and counted."""
     table_id = check_id(titles.normal_form(file.name), path=file, field="file name")
     try:
-        lines = content.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n").split("\n")
+        text = content.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start + 1} is not UTF-8", path=file) from None
-    if lines == [""]:
+    if not text:
         raise DataError("the file is empty", path=file)
-    header, *rows = ([cell.strip() for cell in line.split("#")] for line in lines)
-    for number, row in enumerate(rows, start=2):
+    lines = io.StringIO(text, newline="\n")
+    header, rows = _cells(next(lines), LIMITS.columns), []
+    if len(header) > LIMITS.columns:
+        watch.warn(f"headers of more than {LIMITS.columns:,} columns (cut)", file)
+        del header[LIMITS.columns:]
+    for number, line in enumerate(itertools.islice(lines, min(LIMITS.rows, LIMITS.cells // len(header))), start=2):
+        row = _cells(line, len(header))
         if len(row) < len(header):
             watch.warn("rows with fewer cells than the header (padded)", file, number)
             row += [""] * (len(header) - len(row))
         elif len(row) > len(header):
             watch.warn("rows with more cells than the header (cut)", file, number)
             del row[len(header):]
+        rows.append(row)
+    if left_out := sum(1 for _ in lines):
+        watch.warn(f"rows beyond the {LIMITS.rows:,} or the {LIMITS.cells:,} cells of a table (left out)", file,
+                   count=left_out)
     title, address = page if isinstance(page, list) and len(page) == 2 else ("", "")
     title = titles.one_line(str(title))
     return Table(table_id, title, tuple(header), tuple(map(tuple, rows)), caption or title, _page(address),
                  None if file.name == table_id else file.name)
+
+
+def _cells(line: str, most: int) -> list[str]:
+    """The cells of a line, `most` and what is left of it at most."""
+    return [cell.strip() for cell in line.split("#", most)]
 
 
 def _page(address: Any) -> str | None:

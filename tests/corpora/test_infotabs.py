@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lisax.corpora import infotabs, open_folder, read_claims
+from lisax.corpora import csv_tables, infotabs, open_folder, read_claims
 from lisax.corpora.check import check
 from lisax.records import Claim, DataError, Label, Table
 
@@ -84,8 +84,8 @@ def test_broken_lines_are_problems(folder, line, said):
 
 
 def test_a_giant_text_is_a_problem_with_its_place(folder, monkeypatch):
-    monkeypatch.setattr(infotabs, "LONGEST_FIELD", 20)
-    assert any("train.tsv:3: not separated values: field larger" in problem for problem in check(folder).problems)
+    monkeypatch.setattr(csv_tables, "LONGEST_ROW", 20)
+    assert any("train.tsv:3: not separated values: the row has more than 20 characters" in problem for problem in check(folder).problems)
 
 
 @pytest.mark.parametrize("box, said", [([1], "expected one JSON object"), ({"a": 1}, "field 'a': expected a list of"),
