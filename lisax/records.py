@@ -31,12 +31,16 @@ LONGEST_MESSAGE = 2_000
 _HALF_PAIR = "half of a surrogate pair (\\ud800 to \\udfff on its own)"
 
 
+def printable(text: str) -> str:
+    """`text` as it can be written: a file's name need not be UTF-8, and what names it is told all the same."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class LisaxError(Exception):
     """A sentence for the user: what was expected, what was found, where, and what to do."""
 
     def __str__(self) -> str:
-        # A file's name need not be text, and what names it must be printed all the same.
-        return super().__str__().encode("utf-8", "backslashreplace").decode("utf-8")
+        return printable(super().__str__())
 
 
 class DataError(LisaxError):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, open_questions, plain, structures, tabfact,
                            table_files, tabmcq, wice, wikisql, wtq)
-from lisax.corpora.dataset import SPLITS, Dataset
+from lisax.corpora.dataset import SPLITS, Dataset, check_splits
 from lisax.corpora.reading import Watch, told
 from lisax.records import Claim, DataError, Question, read_json_lines
 
@@ -243,5 +243,7 @@ def _by_split(folder: Path, stem: str) -> dict[str, Path]:
 
 def _in_order(files: dict[str, Path]) -> dict[str, Path]:
     """Train, dev, test, then any other split by name."""
+    if files:
+        check_splits(next(iter(files.values())).parent, files)
     return {split: files[split] for split in sorted(
         files, key=lambda split: (SPLITS.index(split) if split in SPLITS else len(SPLITS), split))}

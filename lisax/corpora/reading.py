@@ -20,14 +20,42 @@ from typing import Any, TypeVar
 
 from lisax import records
 from lisax.corpora import titles
-from lisax.records import DataError, Label, check_id, get_field, parse_json_object, read_file, read_lines
+from lisax.records import (DataError, Label, check_id, get_field, parse_json_object, printable, read_file,
+                           read_lines)
 
 log = logging.getLogger(__name__)
 Record = TypeVar("Record")
 
-KEPT_PROBLEMS = 100
+KEPT_KINDS, SHOWN_OF_A_KIND, LINES_OF_A_KIND = 100, 3, 5
+# What differs between problems of one kind: numbers, what is quoted, and what was found.
+_VARYING = re.compile(r"""\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|found .*""", re.DOTALL)
 LARGEST_JSON_MEMBER = 1 << 23
 _MEMBER = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+
+
+@dataclasses.dataclass(slots=True)
+class _Kind:
+    """Problems of one file that are equal but for numbers and what is quoted. `shown` is what the first ones say that
+    differ in more than their line, `lines` are those of the first others."""
+
+    count: int = 0
+    shown: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
+    lines: list[int] = dataclasses.field(default_factory=list)
+
+    def add(self, error: DataError) -> None:
+        self.count += 1
+        said = error.field or "", error.message
+        if said not in self.shown and len(self.shown) < SHOWN_OF_A_KIND:
+            self.shown[said] = str(error)
+        elif error.line is not None and len(self.lines) < LINES_OF_A_KIND:
+            self.lines.append(error.line)
+
+    def sentences(self, path: str) -> Iterator[str]:
+        yield from self.shown.values()
+        if more := self.count - len(self.shown):
+            lines = f" ({'line' if more == 1 else 'lines'} {', '.join(map(str, self.lines))}" if self.lines else ""
+            end = (", …)" if more > len(self.lines) else ")") if lines else ""
+            yield f"{path}: {more:,} more like {'it' if len(self.shown) == 1 else 'these'}{lines}{end}"
 
 
 class Watch:
@@ -39,18 +67,27 @@ class Watch:
     def __init__(self, keep_going: bool = False):
         self.keep_going = keep_going
         self.where: tuple[Path, int | None] | None = None
-        self.problems: list[str] = []
         self.problem_count = 0
+        self._kinds: dict[tuple[str, str, str], _Kind] = {}
         self._counts: Counter[str] = Counter()
         self._first: dict[str, str] = {}
 
     def problem(self, error: DataError) -> None:
-        """Raises `error`, or remembers its sentence (the first `KEPT_PROBLEMS`) and counts it."""
+        """Raises `error`, or counts it, and remembers its sentence where it is among the first of its kind."""
         if not self.keep_going:
             raise error
         self.problem_count += 1
-        if len(self.problems) < KEPT_PROBLEMS:
-            self.problems.append(str(error))
+        kind = (str(error.path), *(_VARYING.sub("", said or "") for said in (error.field, error.message)))
+        if kind in self._kinds or len(self._kinds) < KEPT_KINDS:
+            self._kinds.setdefault(kind, _Kind()).add(error)
+
+    @property
+    def problems(self) -> list[str]:
+        """The problems' sentences with file and line; of a file's that are alike the first ones, and how many more."""
+        said = [sentence for (path, *_), kind in self._kinds.items() for sentence in kind.sentences(path)]
+        if rest := self.problem_count - sum(kind.count for kind in self._kinds.values()):
+            said.append(f"and {rest:,} more problems")
+        return list(map(printable, said))
 
     def warn(self, kind: str, path, line: int | None = None, count: int = 1) -> None:
         """Counts one more oddity of this kind, or `count` of them; the first place is kept."""
@@ -60,7 +97,7 @@ class Watch:
     @property
     def warnings(self) -> list[str]:
         """One sentence for each kind of oddity, with its number and its first place."""
-        return [f"{kind}: {count}, first at {self._first[kind]}" for kind, count in self._counts.items()]
+        return [printable(f"{kind}: {count}, first at {self._first[kind]}") for kind, count in self._counts.items()]
 
     def tell(self) -> None:
         for sentence in self.warnings:

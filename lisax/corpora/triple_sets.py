@@ -20,7 +20,7 @@ from pathlib import Path
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import SPLITS, StructureDataset
 from lisax.corpora.reading import Watch, read_json, told
-from lisax.records import DEEPEST_NESTING, DataError, DataText
+from lisax.records import DEEPEST_NESTING, DataError, DataText, check_id
 
 TABLE, TITLE = "[TABLECONTEXT]", "[TITLE]"
 Triple = tuple[str, str, str]
@@ -179,10 +179,11 @@ def read_webnlg(places: Sequence[Path], split: str, watch: Watch) -> Iterator[Da
     Releases after 2017 have files of one name for every number of triples, and count eids in each anew."""
     try:
         for path, file in _files(places, split):
+            name = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}_{path.stem}"
+            name = check_id(titles.page_id(name), path=path, field="file name")
             for triples, texts, eid in _entries(file, path, watch):
-                triples = [(_entity(subject), name, _entity(value)) for subject, name, value in triples]
-                file = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}_{path.stem}"
-                key = titles.page_id(f"webnlg:{split}:{file}:{eid}")
+                triples = [(_entity(subject), relation, _entity(value)) for subject, relation, value in triples]
+                key = titles.page_id(f"webnlg:{split}:{name}:{eid}")
                 if record := _record(key, triples, [text for _, text in texts], "webnlg", watch, path, None):
                     yield record
     except DataError as error:
