@@ -230,5 +230,8 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Ver
     if scores and len(scores) != len(evidence):
         raise row.error("evidence_scores",
                         f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
-    return Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)),
+    name = row.get("predicted_label", str)
+    if name not in LABEL_NAMES:
+        raise row.error("predicted_label", f"unknown label {name!r:.80}; expected {', '.join(map(repr, LABEL_NAMES))}")
+    return Verdict(claim_id, LABEL_NAMES[name], tuple(map(float, probabilities)),
                    evidence, tuple(map(float, scores)), row.get("temporal", dict, None))

@@ -108,7 +108,7 @@ class FoolMeTwice(Dataset):
 
     def _watched(self, split: str, watch: Watch) -> Iterator[Claim]:
         # Sentence numbers depend on the files before; what is noticed there is told when they are read.
-        silent = Watch(keep_going=True)
+        silent = Watch(keep_going=True, labels=watch.labels)
         pages = fm2.Pages()
         for name, path in self.files.items():
             stream = fm2.read_file(path, pages, watch if name == split else silent)
@@ -121,7 +121,7 @@ class FoolMeTwice(Dataset):
     def documents(self, watch=None):
         if watch is None:
             return iter(self._read.documents)
-        return iter(fm2.read(self.files, Watch(keep_going=True)).documents)
+        return iter(fm2.read(self.files, Watch(keep_going=True, labels=watch.labels)).documents)
 
 
 class Wice(Dataset):

@@ -14,7 +14,7 @@ import re
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,13 +59,14 @@ class _Kind:
 
 
 class Watch:
-    """Collects what readers notice. `keep_going`: remember problems rather than raise the first.
+    """Collects what readers notice. `keep_going`: remember problems rather than raise the first. `labels`: what names
+    of claims' labels stand for beside those of the layout; the claims of one that stands for None are left out.
 
     `where` is the (file, line) of the record that a reader yielded last; without a line where the file is one value.
     """
 
-    def __init__(self, keep_going: bool = False):
-        self.keep_going = keep_going
+    def __init__(self, keep_going: bool = False, labels: Mapping[str, Label | None] | None = None):
+        self.keep_going, self.labels = keep_going, labels or {}
         self.where: tuple[Path, int | None] | None = None
         self.problem_count = 0
         self._kinds: dict[tuple[str, str, str], _Kind] = {}
@@ -102,6 +103,27 @@ class Watch:
     def tell(self) -> None:
         for sentence in self.warnings:
             log.warning("%s", sentence)
+
+
+class LeftOut(Exception):
+    """A claim that the caller does not want; its text is the kind of oddity that is counted."""
+
+
+def label_of(name: str, names: Mapping[str, Label], watch: Watch, **where: Any) -> Label:
+    """What a claim's label stands for: what the caller says, else the layout, whose `names` are. Raises `LeftOut`, or
+    `DataError` for a name that stands for nothing."""
+    label = watch.labels[name] if name in watch.labels else names.get(name)
+    if name in watch.labels and label is None:
+        raise LeftOut(f"claims labelled {name!r:.80} (left out, as was asked for)")
+    if label is None:
+        raise DataError(f"unknown label {name!r:.80}; expected {', '.join(map(repr, {**names, **watch.labels}))}"
+                        f"{label_hint(name)}", **where)
+    return label
+
+
+def label_hint(name: str) -> str:
+    return (f"; data with other labels are registered with what they stand for, labels={{{name!r:.80}: 'REFUTES'}}, or "
+            "None to leave such claims out")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -153,11 +175,9 @@ class Row:
         return tuple(check_id(value, path=self.path, line=self.line, field=f"{field}[{i}]")
                      for i, value in enumerate(self.each(field, values, str)))
 
-    def label(self, names: dict[str, Label], field: str = "label") -> Label:
-        name = self.get(field, str)
-        if name not in names:
-            raise self.error(field, f"unknown label {name!r}; expected {', '.join(map(repr, names))}")
-        return names[name]
+    def label(self, names: Mapping[str, Label]) -> Label:
+        """The label of a claim, see `label_of`."""
+        return label_of(self.get("label", str), names, self.watch, path=self.path, line=self.line, field="label")
 
 
 def one_file(files: dict[str, Path], split: str, path: Path) -> None:
@@ -248,6 +268,9 @@ def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,
                                         path=path, line=line, field="id")
             except DataError as error:
                 watch.problem(error)
+                continue
+            except LeftOut as reason:
+                watch.warn(str(reason), path, line)
                 continue
             if record is not None:
                 watch.where = (path, line)

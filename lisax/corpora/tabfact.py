@@ -27,7 +27,8 @@ from urllib.parse import unquote
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import LIMITS
-from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told, unique_documents
+from lisax.corpora.reading import (LeftOut, Row, Watch, label_hint, label_of, parsed_files, read_json, read_records, told,
+                                   unique_documents)
 from lisax.records import Claim, DataError, Label, LisaxError, Table, check_id
 
 WORDINGS = ("lemmatised", "written")
@@ -35,7 +36,7 @@ OWNERS_NAMES = {"train": "train", "dev": "val", "test": "test"}
 SUBSETS = ("small_test", "simple_test", "complex_test")
 PLACES = ("", "data", "tokenized_data", "collected_data")
 KINDS = {"r1_training_all.json": "simple", "r2_training_all.json": "complex"}
-LABELS = {1: Label.SUPPORTS, 0: Label.REFUTES}
+NAMES = {"1": Label.SUPPORTS, "0": Label.REFUTES}
 
 
 class TabFact(TableDataset):
@@ -196,26 +197,36 @@ def read_core_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
 def parse_core_claim(row: Row) -> Claim:
     """A line of `train_core.jsonl`."""
     claim_id, original = row.id()
-    label = row.get("label", int)
-    if label not in LABELS:
-        raise row.error("label", f"expected 0 or 1, found {label}")
-    return Claim(claim_id, row.text("claim"), LABELS[label], ((row.id("table")[0],),),
+    label = _label(row.get("label", int), row.watch, row.path, row.line, "label")
+    return Claim(claim_id, row.text("claim"), label, ((row.id("table")[0],),),
                  kind=row.get("subset", str, None), original_id=original)
 
 
-def parse_entry(path: Path, table: str, entry: Any) -> tuple[list[str], list[int]]:
-    """(claims, labels) of `[claims, labels, caption]`, or of `[claims, columns, labels, caption]`."""
+def _label(label: Any, watch: Watch, path: Path, line: int | None, field: str) -> Label:
+    name = str(label) if type(label) is int else ""
+    if name not in NAMES and name not in watch.labels:
+        raise DataError(f"expected a label 0 or 1, found {label!r:.80}{label_hint(name) if name else ''}", path=path,
+                        line=line, field=field)
+    return label_of(name, NAMES, watch)
+
+
+def parse_entry(path: Path, table: str, entry: Any, watch: Watch) -> tuple[list[str], list[Label | None]]:
+    """(claims, labels), None for claims that the caller wants left out, of `[claims, labels, caption]`, or of `[claims, columns, labels, caption]`."""
     if not isinstance(entry, list) or len(entry) not in (3, 4):
         raise DataError("expected [claims, labels, caption]", path=path, field=table)
     texts, labels = entry[0], entry[-2]
     if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
         raise DataError("expected as many claims as labels", path=path, field=table)
+    found: list[Label | None] = []
     for text, label in zip(texts, labels):
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"expected a claim, found {text!r:.80}", path=path, field=table)
-        if type(label) is not int or label not in LABELS:
-            raise DataError(f"expected a label 0 or 1, found {label!r:.80}", path=path, field=table)
-    return texts, labels
+        try:
+            found.append(_label(label, watch, path, None, table))
+        except LeftOut as reason:
+            watch.warn(str(reason), path)
+            found.append(None)
+    return texts, found
 
 
 def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
@@ -234,13 +245,14 @@ def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
 def _told_claims(path: Path, table: str, entry: Any, kind: str | None, watch: Watch) -> Iterator[Claim]:
     try:
         table_id = check_id(titles.normal_form(table), path=path, field="table")
-        texts, labels = parse_entry(path, table, entry)
+        texts, labels = parse_entry(path, table, entry, watch)
     except DataError as error:
         watch.problem(error)
         return
     for n, (text, label) in enumerate(zip(texts, labels)):
-        watch.where = (path, None)
-        yield Claim(f"{table_id}:{n}", titles.one_line(text), LABELS[label], ((table_id,),), kind=kind)
+        if label is not None:
+            watch.where = (path, None)
+            yield Claim(f"{table_id}:{n}", titles.one_line(text), label, ((table_id,),), kind=kind)
 
 
 # --- Tables ---------------------------------------------------------------------------------

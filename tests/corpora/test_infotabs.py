@@ -72,7 +72,7 @@ def test_unpacked_boxes(folder):
 
 @pytest.mark.parametrize("line, said", [
     ("G\tT0\tc", "infotabs_train.tsv:2: expected 4 fields separated by tabs, found 3"),
-    ("G\tT0\tc\tX", "infotabs_train.tsv:2: field 'label': unknown label 'X'; expected E, C, N"),
+    ("G\tT0\tc\tX", "infotabs_train.tsv:2: field 'label': unknown label 'X'; expected 'E', 'C', 'N'"),
     ("G\tT 0\tc\tE", "infotabs_train.tsv:2: field 'table_id': an id must be non-empty and without white space"),
     ("G\tT0\t \tE", "infotabs_train.tsv:2: field 'hypothesis': the text is empty"),
 ])
