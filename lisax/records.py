@@ -412,7 +412,8 @@ def get_strings(row: dict, field: str, *, path, line: int) -> tuple[str, ...]:
     """`row[field]`, checked to be a list of strings."""
     values = get_field(row, field, list, path=path, line=line)
     if not all(isinstance(value, str) for value in values):
-        raise DataError(f"expected a list of strings, found {json.dumps(values)[:80]}", path=path, line=line, field=field)
+        raise DataError(f"expected a list of strings, found {json.dumps(values)[:80]}", path=path, line=line,
+                        field=field)
     return tuple(values)
 
 

@@ -32,8 +32,8 @@ class ClaimDataset:
     `tasks.locations` finds. run, reranked: TREC runs of sentence ids, before and after a ranker; without a run a
     claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands in
     for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. preset: "paper",
-    "released" or None for gin's. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES", "NOT ENOUGH
-    INFO", or None for claims that are left out}. out: where the example files go, by default `{name}_tasks` beside the data.
+    "released" or None for gin's. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT
+    ENOUGH INFO"}, None for claims that are left out. out: where the example files go, by default `{name}_tasks` beside the data.
     """
 
     name: str
@@ -150,8 +150,8 @@ class ClaimDataset:
 
     def read_pages(self) -> Iterator[Document]:
         watch = self.watch()  # FoolMeTwice's pages are made of its claims
-        pages = plain.read_pages(self.corpus, watch) if self.folder is None else open_folder(self.folder).documents(watch)
-        yield from pages
+        yield from (plain.read_pages(self.corpus, watch) if self.folder is None
+                    else open_folder(self.folder).documents(watch))
         watch.tell()
 
     def read_tables(self) -> Iterator[Table]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import dataclasses
 import gzip
 import lzma
 import os
 import shutil
 import struct
+import sys
 import tarfile
 import tempfile
 import zipfile
@@ -22,7 +24,7 @@ from lisax.records import DataError, is_text, read_file
 
 # Tables and texts shrink to a tenth, seldom to a thirtieth; what shrinks more was made to fill a memory or a disk.
 LARGEST_RATIO, LARGEST_UNRATED = 200, 1 << 27
-LARGEST_MEMBER = 1 << 25  # bytes of a member that is read into memory
+LARGEST_MEMBER = 1 << 24  # bytes of a member that is read into memory
 LARGEST_READ = 1 << 20  # bytes of a header of a tar, or of a part of a member
 LONGEST_NAME, LONGEST_PART = 1_024, 255  # bytes, as file systems have them
 CHUNK_BYTES = 1 << 14  # compressed bytes that a zip's LZMA is given at once, which knows no bound of its own
@@ -76,7 +78,7 @@ def read_files(archive, *, suffix: str = "", largest_bytes: int = LARGEST_MEMBER
     seen: set[PurePosixPath] = set()
     try:
         with _told_of(archive):
-            for name, source, size in _members(archive, None):
+            for name, source, size in _members(archive, sys.maxsize):
                 if name in seen:
                     raise DataError(f"the archive holds {str(name)!r} twice", path=archive)
                 seen.add(name)
@@ -112,19 +114,20 @@ def _told_of(archive: Path) -> Iterator[None]:
         raise DataError(f"the archive is broken or encrypted: {error}", path=archive) from None
 
 
-def _members(archive: Path, free_bytes: int | None) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
+def _members(archive: Path, free_bytes: int) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
     """(safe name, open file, bytes) of each regular file, in the archive's order; they fit into `free_bytes`."""
+    room = _Room(archive, max(LARGEST_UNRATED, LARGEST_RATIO * archive.stat().st_size), free_bytes)
     if zipfile.is_zipfile(archive):
-        yield from _zipped(archive, free_bytes)
+        yield from _zipped(archive, room)
         return
     with archive.open("rb") as file:
         magic = file.read(6)
     opened = next((opened for start, opened in COMPRESSED_TARS if magic.startswith(start)), open)
     with opened(archive, "rb") as file:
-        yield from _tarred(archive, _Bounded(file, archive, _most_bytes(archive)), free_bytes)
+        yield from _tarred(archive, _Stream(file, room), room)
 
 
-def _zipped(archive: Path, free_bytes: int | None) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
+def _zipped(archive: Path, room: _Room) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
     with zipfile.ZipFile(archive) as file:
         infos = [info for info in file.infolist()
                  if not (info.filename.endswith("/") or _of_a_mac(info.filename))]
@@ -134,15 +137,14 @@ def _zipped(archive: Path, free_bytes: int | None) -> Iterator[tuple[PurePosixPa
             if info.compress_type == zipfile.ZIP_BZIP2:  # 16 kB of which may be gigabytes, and come at once
                 raise DataError(f"{info.filename!r:.80} is compressed with bzip2, which is not read in a zip: pack it "
                                 "anew, as zip does by itself", path=archive)
-        _fits(archive, sum(info.file_size for info in infos), free_bytes)
+        room.check(sum(info.file_size for info in infos))
         for info in infos:
             name = _safe(archive, info.filename)
             with file.open(info) as source:
                 yield name, source, info.file_size
 
 
-def _tarred(archive: Path, stream: _Bounded, free_bytes: int | None
-            ) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
+def _tarred(archive: Path, stream: _Stream, room: _Room) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
     try:
         file = tarfile.open(fileobj=stream, mode="r:")
     except tarfile.ReadError:
@@ -155,34 +157,47 @@ def _tarred(archive: Path, stream: _Bounded, free_bytes: int | None
         if not info.isreg():
             raise DataError(f"the archive holds a link or a device, {info.name!r:.80}", path=archive)
         unpacked_bytes += info.size
-        _fits(archive, unpacked_bytes, free_bytes)
+        room.check(unpacked_bytes)
         yield _safe(archive, info.name), file.extractfile(info), info.size
     stream.seek(file.offset)
     if stream.read(tarfile.BLOCKSIZE).strip(b"\0"):  # tarfile takes what is no header for the end
         raise DataError(f"the archive is broken: byte {file.offset:,} begins no member", path=archive)
 
 
-class _Bounded:
-    """A tar's bytes as they are unpacked: no more than `most` in all, and no more at once than a header may have."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Room:
+    """How many bytes an archive may be unpacked to: what its own bytes can hold, and what the disk has."""
 
-    def __init__(self, file: BinaryIO, path: Path, most: int):
-        self._file, self._path, self._most = file, path, most
+    archive: Path
+    most_bytes: int
+    free_bytes: int
+
+    def check(self, unpacked_bytes: int) -> None:
+        if unpacked_bytes > self.most_bytes:
+            raise DataError(f"unpacked it has {unpacked_bytes:,} bytes or more, over {LARGEST_RATIO} times its own: it "
+                            "was made to fill a memory or a disk", path=self.archive)
+        if unpacked_bytes > self.free_bytes:
+            raise DataError(f"unpacked it has {unpacked_bytes:,} bytes, and the disk has {self.free_bytes:,} left",
+                            path=self.archive)
+
+
+class _Stream:
+    """A tar's bytes as they are unpacked: no more than there is room for, at once no more than a header may have."""
+
+    def __init__(self, file: BinaryIO, room: _Room):
+        self._file, self._room = file, room
         self.tell = file.tell
 
     def read(self, size: int) -> bytes:
         if size > LARGEST_READ:
-            raise DataError(f"the archive is broken: a header claims {size:,} bytes", path=self._path)
+            raise DataError(f"the archive is broken: a header claims {size:,} bytes", path=self._room.archive)
         content = self._file.read(size)
-        self._check(self._file.tell())
+        self._room.check(self._file.tell())
         return content
 
     def seek(self, position: int) -> int:
-        self._check(position)
+        self._room.check(position)
         return self._file.seek(position)
-
-    def _check(self, position: int) -> None:
-        if position > self._most:
-            raise _too_large(self._path, position)
 
 
 def _safe(archive: Path, name: str) -> PurePosixPath:
@@ -199,20 +214,3 @@ def _safe(archive: Path, name: str) -> PurePosixPath:
 def _of_a_mac(name: str) -> bool:
     parts = PurePosixPath(name).parts
     return bool(parts) and (parts[0] == "__MACOSX" or parts[-1].startswith("._"))
-
-
-def _too_large(archive: Path, unpacked_bytes: int) -> DataError:
-    return DataError(f"unpacked it has {unpacked_bytes:,} bytes or more, over {LARGEST_RATIO} times its own: it was made "
-                     "to fill a memory or a disk", path=archive)
-
-
-def _most_bytes(archive: Path) -> int:
-    return max(LARGEST_UNRATED, LARGEST_RATIO * archive.stat().st_size)
-
-
-def _fits(archive: Path, unpacked_bytes: int, free_bytes: int | None) -> None:
-    if unpacked_bytes > _most_bytes(archive):
-        raise _too_large(archive, unpacked_bytes)
-    if free_bytes is not None and unpacked_bytes > free_bytes:
-        raise DataError(f"unpacked it has {unpacked_bytes:,} bytes, and the disk has {free_bytes:,} left",
-                        path=archive)

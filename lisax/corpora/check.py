@@ -125,9 +125,10 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
         for sentence in document.sentences:
             counts["sentences with text"] += bool(sentence.text)
             wanted.pop(sentence.id, None)
+    owners = {unit.rpartition("#")[0] for unit in wanted} | wanted.keys()
     for table in dataset.tables(watch):
         counts["tables"] += 1
-        for unit in _table_units(table):
+        for unit in _table_units(table) if table.id in owners else ():
             wanted.pop(unit, None)
     for graph in dataset.graphs(watch):
         counts["graphs"] += 1

@@ -20,7 +20,8 @@ from lisax.records import Table, read_file
 
 # The largest spans that browsers follow.
 LARGEST_COLSPAN, LARGEST_ROWSPAN = 1_000, 65_534
-LARGEST_PAGE = 1 << 25  # bytes
+LARGEST_PAGE = 1 << 24  # bytes
+SPANNED_CELLS = 500_000  # of a page: those that stand there because others span them
 CELLS_OF_A_TABLE = 8  # what an empty table takes of memory
 UNSEEN = frozenset({"script", "style", "template"})
 GRID = frozenset({"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"})
@@ -74,14 +75,14 @@ def read_tables(name: str, place: Place) -> Iterator[Table]:
     limits = place.limits
     page = parse(decode(read_file(place.path, LARGEST_PAGE), place), limits.rows, limits.cells)
     place.warn(f"tables past the {limits.cells:,} cells of a page (left out)", page.left_out)
-    spanned = 0  # cells that stand there because others span them
+    spanned = 0
     for number, found in enumerate(page.tables):
         where = dataclasses.replace(place, line=found.line)
         if not any(found.rows):
             where.warn("tables without a cell (left out)")
             continue
-        if spanned > limits.cells:
-            where.warn(f"tables past {limits.cells:,} spanned cells of a page (read without their spans)")
+        if spanned > SPANNED_CELLS:
+            where.warn(f"tables past {SPANNED_CELLS:,} spanned cells of a page (read without their spans)")
             for cell in itertools.chain(*found.rows):
                 cell.rows = cell.columns = 1
         grid, headings = expand(found, where)

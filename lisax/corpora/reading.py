@@ -8,8 +8,10 @@ sentence broken over two lines) are warnings: counted by kind, told once at the 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import logging
+import os
 import re
 import sys
 from array import array
@@ -33,29 +35,39 @@ LARGEST_JSON_MEMBER = 1 << 23
 _MEMBER = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
 
 
+@functools.lru_cache(maxsize=256)
+def _without_values(said: str) -> str:
+    return _VARYING.sub("", said)
+
+
 @dataclasses.dataclass(slots=True)
 class _Kind:
-    """Problems of one file that are equal but for numbers and what is quoted. `shown` is what the first ones say that
-    differ in more than their line, `lines` are those of the first others."""
+    """Problems of one file, or of the whole files of a folder, that are equal but for numbers and what is quoted.
+    `place`: the file, or the folder where they are of several. `shown` is what the first ones say that differ in more
+    than their line, `lines` are those of the first others."""
 
+    place: str
     count: int = 0
-    shown: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
+    shown: dict[tuple[str, str, str], str] = dataclasses.field(default_factory=dict)
     lines: list[int] = dataclasses.field(default_factory=list)
 
     def add(self, error: DataError) -> None:
         self.count += 1
-        said = error.field or "", error.message
+        path = str(error.path)
+        if path != self.place:
+            self.place = os.path.dirname(path)
+        said = path, error.field or "", error.message
         if said not in self.shown and len(self.shown) < SHOWN_OF_A_KIND:
             self.shown[said] = str(error)
         elif error.line is not None and len(self.lines) < LINES_OF_A_KIND:
             self.lines.append(error.line)
 
-    def sentences(self, path: str) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
         yield from self.shown.values()
         if more := self.count - len(self.shown):
             lines = f" ({'line' if more == 1 else 'lines'} {', '.join(map(str, self.lines))}" if self.lines else ""
             end = (", …)" if more > len(self.lines) else ")") if lines else ""
-            yield f"{path}: {more:,} more like {'it' if len(self.shown) == 1 else 'these'}{lines}{end}"
+            yield f"{self.place}: {more:,} more like {'it' if len(self.shown) == 1 else 'these'}{lines}{end}"
 
 
 class Watch:
@@ -78,14 +90,16 @@ class Watch:
         if not self.keep_going:
             raise error
         self.problem_count += 1
-        kind = (str(error.path), *(_VARYING.sub("", said or "") for said in (error.field, error.message)))
+        path = str(error.path)
+        kind = (os.path.dirname(path) if error.line is None else path, _without_values(error.field or ""),
+                _without_values(error.message))
         if kind in self._kinds or len(self._kinds) < KEPT_KINDS:
-            self._kinds.setdefault(kind, _Kind()).add(error)
+            self._kinds.setdefault(kind, _Kind(path)).add(error)
 
     @property
     def problems(self) -> list[str]:
         """The problems' sentences with file and line; of a file's that are alike the first ones, and how many more."""
-        said = [sentence for (path, *_), kind in self._kinds.items() for sentence in kind.sentences(path)]
+        said = [sentence for kind in self._kinds.values() for sentence in kind.sentences()]
         if rest := self.problem_count - sum(kind.count for kind in self._kinds.values()):
             said.append(f"and {rest:,} more problems")
         return list(map(printable, said))

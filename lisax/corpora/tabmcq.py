@@ -19,7 +19,7 @@ from pathlib import Path
 from lisax.corpora import archives, csv_tables, titles
 from lisax.corpora.dataset import QuestionDataset
 from lisax.corpora.grid import Place, make_table, within_limits
-from lisax.corpora.reading import Watch, told
+from lisax.corpora.reading import Watch, parsed_files, told
 from lisax.records import DataError, Question, Table, cell_id, check_id, read_file
 
 QUESTIONS = "MCQs.tsv"
@@ -106,22 +106,18 @@ def parse_question(row: dict[str, str], number: int, tables: dict[str, Table], p
 
 def read_tables(folder: Path, watch: Watch) -> Iterator[Table]:
     """The tables by subfolder and name."""
-    count = 0
-    for place in FOLDERS:
-        for file, content in archives.read_folder(folder / place, ".tsv") if (folder / place).is_dir() else ():
-            count += 1
-            try:
-                where = Place(file, None, watch)
-                header, rows, left_out = within_limits(*_rows(file, content), where)
-                name = check_id(titles.page_id(f"{place}-{file.stem}"), path=file, field="file name")
-                table = make_table(name, "", header, rows, where, rows_left_out=left_out)
-            except DataError as error:
-                watch.problem(error)
-                continue
-            watch.where = (file, 1)
-            yield table
-    if not count:
-        watch.problem(DataError(f"no table: expected {', '.join(FOLDERS)} with files *.tsv", path=folder))
+    members = ((file, functools.partial(parse_table, f"{place}-{file.stem}", file, content, watch))
+               for place in FOLDERS if (folder / place).is_dir()
+               for file, content in archives.read_folder(folder / place, ".tsv"))
+    return parsed_files(members, watch, nothing=DataError(
+        f"no table: expected {', '.join(FOLDERS)} with files *.tsv", path=folder))
+
+
+def parse_table(name: str, file: Path, content: bytes, watch: Watch) -> Table:
+    place = Place(file, None, watch)
+    header, rows, left_out = within_limits(*_rows(file, content), place)
+    name = check_id(titles.page_id(name), path=file, field="file name")
+    return make_table(name, "", header, rows, place, rows_left_out=left_out)
 
 
 def _rows(path: Path, content: bytes) -> tuple[list[str], Iterator[list[str]]]:

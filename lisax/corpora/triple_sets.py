@@ -244,9 +244,9 @@ def _nodes(file: Path, path: Path) -> Iterator[ElementTree.Element]:
             size += 1
             if entry is None and node.tag == "entry":
                 entry, size = node, 1
-            if len(open_nodes) > DEEPEST_NESTING or entry is not None and size > LARGEST_ENTRY:
-                raise DataError(f"an element has more than {LARGEST_ENTRY:,} others within it, or lies "
-                                f"{DEEPEST_NESTING} deep", path=path)
+            if size > LARGEST_ENTRY or len(open_nodes) > DEEPEST_NESTING:
+                raise DataError(f"expected entries of at most {LARGEST_ENTRY:,} elements, {DEEPEST_NESTING} deep",
+                                path=path)
             continue
         open_nodes.pop()
         if node is entry:

@@ -175,8 +175,9 @@ def best_values(statements: Any, store: LabelStore, language: str) -> list[str]:
     by_rank: dict[str, list[str]] = {"preferred": [], "normal": []}
     for statement in statements if isinstance(statements, list) else ():
         rank = _at(statement, "rank") or "normal"
-        if isinstance(rank, str) and rank in by_rank and (value := value_text(_at(statement, "mainsnak"), store, language)):
-            by_rank[rank].append(value)
+        known = by_rank.get(rank) if isinstance(rank, str) else None
+        if known is not None and (value := value_text(_at(statement, "mainsnak"), store, language)):
+            known.append(value)
     return by_rank["preferred"] or by_rank["normal"]
 
 

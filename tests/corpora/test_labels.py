@@ -1,4 +1,4 @@
-"""Claims whose labels have names that their layout does not know: mapped, left out, or an error that says what to do."""
+"""Claims whose labels have names that their layout does not know: mapped, left out, or an error that says how."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def plain(folder, names):
 
 def fm2(folder, names):
     return "train.jsonl", [{"id": str(i), "text": "c", "label": name, "wikipedia_page": "P", "gold_evidence": SENTENCE,
-                            "retrieved_evidence": [*SENTENCE, {"text": f"only of {i}"}]} for i, name in enumerate(names)]
+                            "retrieved_evidence": [*SENTENCE, {"text": f"only of {i}"}]}
+                           for i, name in enumerate(names)]
 
 
 def wice(folder, names):
@@ -42,12 +43,13 @@ def wice(folder, names):
 def tabfact_core(folder, names):
     (folder / "all_csv").mkdir()
     (folder / "all_csv/1.csv").write_text("h\na\n")
-    return "train_core.jsonl", [{"id": i, "table": "1.csv", "claim": "c", "label": name} for i, name in enumerate(names)]
+    return "train_core.jsonl", [{"id": i, "table": "1.csv", "claim": "c", "label": name}
+                                for i, name in enumerate(names)]
 
 
 @pytest.mark.parametrize("write, known, other", [
-    (fever, "SUPPORTS", "OTHER"), (plain, "SUPPORTS", "OTHER"), (fm2, "SUPPORTS", "OTHER"), (wice, "supported", "OTHER"),
-    (tabfact_core, 1, 2)])
+    (fever, "SUPPORTS", "OTHER"), (plain, "SUPPORTS", "OTHER"), (fm2, "SUPPORTS", "OTHER"),
+    (wice, "supported", "OTHER"), (tabfact_core, 1, 2)])
 def test_every_layout_of_lines(tmp_path, write, known, other):
     name, rows = write(tmp_path, [known, other, known])
     (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
