@@ -12,17 +12,36 @@ import contextlib
 import dataclasses
 import enum
 import errno
+import functools
 import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 
+# What is read of one JSON value and of one line. Deeper values break what walks over them, an error's message first;
+# longer ones take gigabytes, a number of two bytes being a pointer of eight.
+DEEPEST_NESTING = 100
+MOST_VALUES = 5_000_000
+LONGEST_LINE = 1 << 26
+LONGEST_MESSAGE = 2_000
+
+_HALF_PAIR = "half of a surrogate pair (\\ud800 to \\udfff on its own)"
+
+
+def printable(text: str) -> str:
+    """`text` as it can be written: a file's name need not be UTF-8, and what names it is told all the same."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class LisaxError(Exception):
     """A sentence for the user: what was expected, what was found, where, and what to do."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class DataError(LisaxError):
@@ -30,9 +49,14 @@ class DataError(LisaxError):
 
     def __init__(self, message: str, *, path: str | os.PathLike | None = None, line: int | None = None,
                  field: str | None = None):
-        self.path, self.line, self.field = path, line, field
+        self.path, self.line, self.field, self.message = path, line, _cut(field or "", 200), _cut(message)
         where = "" if path is None else str(path) + (f":{line}" if line is not None else "") + ": "
-        super().__init__(where + (f"field '{field}': " if field else "") + message)
+        super().__init__(where + (f"field '{self.field}': " if field else "") + self.message)
+
+
+def _cut(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """A text without its middle where it is longer: a value that it quotes may be a whole file."""
+    return text if len(text) <= most else f"{text[:most // 2]} … {text[-most // 2:]}"
 
 
 class Label(enum.StrEnum):
@@ -241,23 +265,59 @@ def split_cell_id(unit: str) -> tuple[str, int, int]:
 def check_id(value: Any, *, path=None, line=None, field="id") -> str:
     """`value` as a record id: a non-empty string (or an integer) without white space."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise DataError(f"expected a string or an integer, found {json.dumps(value)}",
+        raise DataError(f"expected a string or an integer, found {json.dumps(value)[:80]}",
                         path=path, line=line, field=field)
     text = str(value)
     if not text or any(c.isspace() for c in text):
-        raise DataError(f"an id must be non-empty and without white space, found {text!r}",
+        raise DataError(f"an id must be non-empty and without white space, found {text!r:.80}",
+                        path=path, line=line, field=field)
+    if not is_text(text):
+        raise DataError(f"an id holds {_HALF_PAIR}, or is a file's name that is not UTF-8: {text!r:.80}",
                         path=path, line=line, field=field)
     return text
 
 
-# --- JSON Lines -----------------------------------------------------------------------------
+def is_text(text: str) -> bool:
+    """Whether `text` can be written: it holds no half of a surrogate pair."""
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_text(text: str) -> str:
+    """`text` that is to be shown to a model; LisaxError where it holds half of a surrogate pair."""
+    if not is_text(text):
+        raise LisaxError(f"a text holds {_HALF_PAIR}, which is no character; replace it: {text!r:.80}")
+    return text
+
+
+# --- Files and JSON Lines -------------------------------------------------------------------
+
+
+def read_file(path: str | os.PathLike, largest_bytes: int = 1 << 28) -> bytes:
+    """The content of a file, which is refused when it is larger."""
+    path = Path(path)
+    try:
+        if not path.is_file():  # a pipe would be waited for without end
+            raise DataError("expected a file, found a folder" if path.is_dir() else "no such file", path=path)
+        with path.open("rb") as file:
+            content = file.read(largest_bytes + 1)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
+    if len(content) > largest_bytes:
+        raise DataError(f"the file has more than {largest_bytes:,} bytes", path=path)
+    return content
 
 
 def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """(line number, text) of a UTF-8 file, streamed; blank lines are skipped.
 
     A byte order mark is refused with the command that removes it, bytes that are not UTF-8 with
-    their line, and a file without a single non-blank line as empty.
+    their line, a line of more than `LONGEST_LINE` bytes, and a file without a single non-blank line as empty.
     """
     path = Path(path)
     if not path.is_file():
@@ -268,10 +328,12 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     with file:
-        for number, raw in enumerate(file, start=1):
+        for number, raw in enumerate(iter(functools.partial(file.readline, LONGEST_LINE + 1), b""), start=1):
             if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
                 raise DataError("the file starts with a byte order mark; remove it, for example with "
                                 f"`sed -i '1s/^\\xEF\\xBB\\xBF//' {path}`", path=path, line=1)
+            if len(raw) > LONGEST_LINE:
+                raise DataError(f"the line has more than {LONGEST_LINE:,} bytes", path=path, line=number)
             try:
                 text = raw.decode("utf-8")
             except UnicodeDecodeError as error:
@@ -285,17 +347,43 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
         raise DataError("the file is empty", path=path)
 
 
-def parse_json_object(text: str, *, path=None, line=None) -> dict:
-    """`text` as one JSON object that can be written again: a half of a surrogate pair is refused here."""
+def parse_json(text: str, *, path=None, line=None, pairs: Callable[[list], Any] | None = None) -> Any:
+    """`text` as one JSON value that can be written again, looked at and kept in memory: refused are a half of a
+    surrogate pair, more than `DEEPEST_NESTING` lists and objects within each other, more than `MOST_VALUES` values.
+
+    `pairs` makes what an object becomes of its (key, value)s; None: a dict."""
+    if len(text) > MOST_VALUES and sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise DataError(f"the JSON holds more than {MOST_VALUES:,} values", path=path, line=line)
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=pairs)
+        if text.count("[") + text.count("{") > DEEPEST_NESTING and _is_too_deep(value):
+            raise RecursionError
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise DataError("a string holds half of a surrogate pair (\\ud800 to \\udfff on its own)",
+        raise DataError(f"a string holds {_HALF_PAIR}", path=path, line=line) from None
+    except RecursionError:
+        raise DataError(f"not valid JSON: lists and objects are nested more than {DEEPEST_NESTING} deep",
                         path=path, line=line) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(f"not valid JSON: {error}", path=path, line=line) from None
+    return value
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST_NESTING + 1):
+        level = [inner for outer in level if isinstance(outer, (list, dict, tuple))
+                 for inner in (outer.values() if isinstance(outer, dict) else outer)
+                 if isinstance(inner, (list, dict, tuple))]
+        if not level:
+            return False
+    return True
+
+
+def parse_json_object(text: str, *, path=None, line=None) -> dict:
+    """`text` as one JSON object, see `parse_json`."""
+    value = parse_json(text, path=path, line=line)
     if not isinstance(value, dict):
         raise DataError(f"expected a JSON object, found {type(value).__name__}", path=path, line=line)
     return value
@@ -325,7 +413,8 @@ def get_strings(row: dict, field: str, *, path, line: int) -> tuple[str, ...]:
     """`row[field]`, checked to be a list of strings."""
     values = get_field(row, field, list, path=path, line=line)
     if not all(isinstance(value, str) for value in values):
-        raise DataError(f"expected a list of strings, found {json.dumps(values)[:80]}", path=path, line=line, field=field)
+        raise DataError(f"expected a list of strings, found {json.dumps(values)[:80]}", path=path, line=line,
+                        field=field)
     return tuple(values)
 
 

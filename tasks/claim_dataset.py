@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lisax.corpora import Dataset, open_folder, plain, read_claims, table_files
 from lisax.corpora.reading import Watch
-from lisax.records import Claim, DataError, Document, Label, LisaxError, Question, Table
+from lisax.records import LABELS, Claim, DataError, Document, Label, LisaxError, Question, Table
 
 BY_SPLIT = ("claims", "questions")  # a path, or {split: path}
 PATHS = ("folder", "corpus", "tables", "vocabulary", "run", "reranked", "out")
@@ -32,7 +32,8 @@ class ClaimDataset:
     `tasks.locations` finds. run, reranked: TREC runs of sentence ids, before and after a ranker; without a run a
     claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands in
     for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. preset: "paper",
-    "released" or None for gin's. out: where the example files go, by default `{name}_tasks` beside the data.
+    "released" or None for gin's. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT
+    ENOUGH INFO"}, None for claims that are left out. out: where the example files go, by default `{name}_tasks` beside the data.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ClaimDataset:
     reranked: str | os.PathLike | None = None
     preset: str | None = None
     seed: int = 0
+    labels: Mapping[str, str | None] | None = None
     out: str | os.PathLike | None = None
 
     def __post_init__(self):
@@ -61,6 +63,11 @@ class ClaimDataset:
                 raise LisaxError(f"dataset '{self.name}': `{field}` must be a path, found {value!r:.80}")
         if type(self.seed) is not int:
             raise LisaxError(f"dataset '{self.name}': `seed` must be an integer, found {self.seed!r:.80}")
+        if self.labels is not None and not (isinstance(self.labels, Mapping) and all(
+                isinstance(name, str) and label in (None, *LABELS) for name, label in self.labels.items())):
+            raise LisaxError(f"dataset '{self.name}': `labels` says for each name of a label which of "
+                             f"{', '.join(map(repr, map(str, LABELS)))} it stands for, or None to leave its claims out; "
+                             f"found {self.labels!r:.200}")
         named = tuple(field for field in ("folder", *BY_SPLIT, "corpus", "tables") if getattr(self, field) is not None)
         if named not in (("folder",), ("claims", "corpus"), ("claims", "tables"), ("questions", "tables")):
             raise LisaxError(f"dataset '{self.name}': give either `folder`, or `claims` and `corpus`, or `claims` "
@@ -74,6 +81,11 @@ class ClaimDataset:
             raise LisaxError(f"dataset '{self.name}': rows and columns are those of the tables that answer; no run is "
                              "read for them")
 
+    def watch(self) -> Watch:
+        """For a reading of the claims, whose labels have the names that they have here."""
+        return Watch(labels={name: None if label is None else Label(label)
+                             for name, label in (self.labels or {}).items()})
+
     @functools.cached_property
     def kind(self) -> str:
         """What decides the claims, or answers the questions: a member of `EVIDENCE`."""
@@ -83,7 +95,7 @@ class ClaimDataset:
             return self.evidence
         dataset = open_folder(self.folder)
         if dataset.table_claim_splits:
-            return "tables" if next(iter(dataset.documents()), None) is None else "sentences"
+            return "tables" if next(iter(dataset.documents(self.watch())), None) is None else "sentences"
         return "cells" if dataset.question_splits and not dataset.splits else "sentences"
 
     @property
@@ -137,7 +149,10 @@ class ClaimDataset:
         return open_folder(self.folder)
 
     def read_pages(self) -> Iterator[Document]:
-        return open_folder(self.folder).documents() if self.folder is not None else plain.read_pages(self.corpus)
+        watch = self.watch()  # FoolMeTwice's pages are made of its claims
+        yield from (plain.read_pages(self.corpus, watch) if self.folder is None
+                    else open_folder(self.folder).documents(watch))
+        watch.tell()
 
     def read_tables(self) -> Iterator[Table]:
         if self.folder is not None:
@@ -153,12 +168,14 @@ class ClaimDataset:
             paths += sorted(path for path in folder.rglob("*") if self.out_folder not in path.parents)
         stats = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
         settings = [stats, self.seed, str(self.vocabulary), self.kind]
+        if self.labels:
+            settings.append(sorted((name, label and str(label)) for name, label in self.labels.items()))
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
 
 
 def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
     """The claims of a split; one that cannot be trained on is an error with its place."""
-    watch, claims = Watch(), []
+    watch, claims = dataset.watch(), []
     for claim in dataset.read_claims(split, watch):
         path, line = watch.where or (dataset.claim_files[split], None)
         if claim.label is None and split == "train":
@@ -168,13 +185,14 @@ def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
             raise DataError(f"claim '{claim.id}' is {claim.label} but has no evidence", path=path, line=line,
                             field="evidence")
         claims.append(claim)
+    watch.tell()
     return claims
 
 
 def check_evidence(dataset: ClaimDataset, missing: set[str], what: str) -> None:
     """Raises for the first claim whose evidence is not in the corpus; its line is found by reading again."""
     for split in dataset.claim_files if missing else ():
-        watch = Watch()
+        watch = dataset.watch()
         for claim in dataset.read_claims(split, watch):
             for unit in claim.gold_ids:
                 if unit in missing:

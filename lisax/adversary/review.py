@@ -94,7 +94,7 @@ def make_server(review: Review, port: int) -> http.server.HTTPServer:
 
         def do_POST(self) -> None:
             length = self.headers.get("Content-Length", "")
-            if not length.isdigit() or int(length) > _LONGEST_FORM:
+            if not length.isdecimal() or len(length) > 9 or int(length) > _LONGEST_FORM:
                 return self._send(413, "the form is too long")
             content = self.rfile.read(int(length)).decode("utf-8", "replace")
             form = urllib.parse.parse_qs(content, keep_blank_values=True)

@@ -22,6 +22,7 @@ Value = tuple  # what a text says: ("number", Decimal), ("date", year, month, da
 
 # The share of a cell's characters that the answer within it must have.
 CLOSENESS = 0.75
+LONGEST_MARKS = 200  # characters
 
 NO_CELL = "questions whose answer is no cell of their table (their evidence is the table alone)"
 SEVERAL_COLUMNS = "questions whose answer stands in several columns (their evidence is the table alone)"
@@ -54,7 +55,9 @@ def value_of(text: str) -> Value:
 
 
 def _without_marks(text: str) -> str:
-    return _MARKS.sub("", " ".join(unicodedata.normalize("NFKC", text).split())).strip()
+    text = " ".join(unicodedata.normalize("NFKC", text).split())
+    # Marks are looked for at the end alone: a text of nothing else would be gone through from each of them.
+    return (text[:-LONGEST_MARKS] + _MARKS.sub("", text[-LONGEST_MARKS:])).strip()
 
 
 def number_of(text: str) -> float | None:
@@ -113,7 +116,7 @@ def find_cells(table: Table, answers: Sequence[str]) -> list[Place]:
 
     The strictest comparison that finds a column decides. Answers without any text are not looked for.
     """
-    answers = [answer for answer in answers if answer.strip()]
+    answers = [" ".join(answer.split()) for answer in answers if answer.strip()]
     for same in (_equal, _equal_without_details, _close) if answers else ():
         columns = [rows for j in range(len(table.header)) if (rows := _rows_with(table, j, answers, same))]
         if columns:

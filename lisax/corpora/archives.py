@@ -1,10 +1,16 @@
-"""Unpacking what others packed, without trust: nothing is written outside the folder, and no link is made."""
+"""Unpacking what others packed, without trust: nothing is written outside the folder, no link is made, and what is
+unpacked is bounded before there is memory or disk for it."""
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import dataclasses
+import gzip
+import lzma
 import os
 import shutil
+import struct
 import sys
 import tarfile
 import tempfile
@@ -14,15 +20,27 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from lisax.records import DataError
+from lisax.records import DataError, is_text, read_file
+
+# Tables and texts shrink to a tenth, seldom to a thirtieth; what shrinks more was made to fill a memory or a disk.
+LARGEST_RATIO, LARGEST_UNRATED = 200, 1 << 27
+LARGEST_MEMBER = 1 << 24  # bytes of a member that is read into memory
+LARGEST_READ = 1 << 20  # bytes of a header of a tar, or of a part of a member
+LONGEST_NAME, LONGEST_PART = 1_024, 255  # bytes, as file systems have them
+CHUNK_BYTES = 1 << 14  # compressed bytes that a zip's LZMA is given at once, which knows no bound of its own
+COMPRESSED_TARS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
+BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, EOFError,
+          NotImplementedError, RuntimeError, ValueError, IndexError, KeyError, OverflowError, MemoryError)
 
 
 def unpack(archive, folder, *, inside: str = "") -> list[Path]:
-    """Unpacks a .zip or .tar(.gz) into `folder` and returns the files made, or raises `DataError` and makes none.
+    """Unpacks a .zip or .tar(.gz|.bz2|.xz) into `folder` and returns the files made, or raises `DataError` and makes
+    none.
 
     With `inside`, only what lies in that top folder of the archive is unpacked, without the folder itself.
-    Refused: absolute names, `..`, links and devices, more bytes than the disk has. The helper files of a Mac
-    (`__MACOSX/`, `._*`) are left out. Files appear under their names only when all of them are unpacked.
+    Refused: absolute names, `..`, links and devices, more bytes than the disk has or than such an archive can hold.
+    The helper files of a Mac (`__MACOSX/`, `._*`) are left out. Files appear under their names only when all of them
+    are unpacked.
     """
     archive, folder = Path(archive), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -30,7 +48,7 @@ def unpack(archive, folder, *, inside: str = "") -> list[Path]:
         made: dict[PurePosixPath, Path] = {}
         try:
             with _told_of(archive):
-                for name, source in _members(archive, shutil.disk_usage(folder).free):
+                for name, source, _ in _members(archive, shutil.disk_usage(folder).free):
                     if inside:
                         if name.parts[0] != inside or len(name.parts) == 1:
                             continue
@@ -40,7 +58,7 @@ def unpack(archive, folder, *, inside: str = "") -> list[Path]:
                     made[name] = Path(work, *name.parts)
                     made[name].parent.mkdir(parents=True, exist_ok=True)
                     with made[name].open("xb") as file:
-                        shutil.copyfileobj(source, file, 1 << 20)
+                        shutil.copyfileobj(source, file, CHUNK_BYTES)
                 for name, unpacked in made.items():
                     (folder / name).parent.mkdir(parents=True, exist_ok=True)
                     os.replace(unpacked, folder / name)
@@ -49,8 +67,10 @@ def unpack(archive, folder, *, inside: str = "") -> list[Path]:
     return [folder / name for name in made]
 
 
-def read_files(archive, *, largest_bytes: int = 1 << 28) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """(name, content) of each file of a .zip or .tar(.gz), one in memory at a time and none on disk.
+def read_files(archive, *, suffix: str = "", largest_bytes: int = LARGEST_MEMBER
+               ) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """(name, content) of each file of a .zip or .tar(.gz|.bz2|.xz) whose name ends in `suffix`, one in memory at a time
+    and none on disk.
 
     Refuses what `unpack` refuses, and a file of more than `largest_bytes`, with a `DataError`.
     """
@@ -58,15 +78,16 @@ def read_files(archive, *, largest_bytes: int = 1 << 28) -> Iterator[tuple[PureP
     seen: set[PurePosixPath] = set()
     try:
         with _told_of(archive):
-            for name, source in _members(archive, sys.maxsize):
+            for name, source, size in _members(archive, sys.maxsize):
                 if name in seen:
                     raise DataError(f"the archive holds {str(name)!r} twice", path=archive)
                 seen.add(name)
-                content = source.read(largest_bytes + 1)
-                if len(content) > largest_bytes:
+                if not name.name.endswith(suffix):
+                    continue
+                if size > largest_bytes:
                     raise DataError(f"the archive holds {str(name)!r} of more than {largest_bytes:,} bytes",
                                     path=archive)
-                yield name, content
+                yield name, b"".join(iter(lambda: source.read(CHUNK_BYTES), b""))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", path=archive) from None
 
@@ -76,16 +97,12 @@ def read_folder(path, suffix: str) -> Iterator[tuple[Path, bytes]]:
     order; the path of a file in an archive goes on from the archive's own."""
     path = Path(path)
     if not path.is_dir():
-        for name, content in read_files(path):
+        for name, content in read_files(path, suffix=suffix):
             if name.suffix == suffix:
                 yield path / name, content
         return
     for file in sorted(path.glob(f"*{suffix}")):
-        try:
-            content = file.read_bytes()
-        except OSError as error:
-            raise DataError(f"cannot be read: {error.strerror}", path=file) from None
-        yield file, content
+        yield file, read_file(file, LARGEST_MEMBER)
 
 
 @contextlib.contextmanager
@@ -93,51 +110,107 @@ def _told_of(archive: Path) -> Iterator[None]:
     """What a broken archive makes its library raise becomes a `DataError`."""
     try:
         yield
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except BROKEN as error:
         raise DataError(f"the archive is broken or encrypted: {error}", path=archive) from None
 
 
-def _members(archive: Path, free_bytes: int) -> Iterator[tuple[PurePosixPath, BinaryIO]]:
-    """(safe name, open file) of each regular file, in the archive's order."""
+def _members(archive: Path, free_bytes: int) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
+    """(safe name, open file, bytes) of each regular file, in the archive's order; they fit into `free_bytes`."""
+    room = _Room(archive, max(LARGEST_UNRATED, LARGEST_RATIO * archive.stat().st_size), free_bytes)
     if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as file:
-            infos = [info for info in file.infolist() if not info.is_dir() and not _of_a_mac(info.filename)]
-            for info in infos:
-                if (info.external_attr >> 16) & 0o170000 == 0o120000:
-                    raise DataError(f"the archive holds a link, {info.filename!r}", path=archive)
-            _fits(archive, sum(info.file_size for info in infos), free_bytes)
-            for info in infos:
-                name = _safe(archive, info.filename)
-                with file.open(info) as source:
-                    yield name, source
-    elif tarfile.is_tarfile(archive):
-        with tarfile.open(archive) as file:
-            unpacked_bytes = 0
-            for info in file:
-                if info.isdir() or _of_a_mac(info.name):
-                    continue
-                if not info.isreg():
-                    raise DataError(f"the archive holds a link or a device, {info.name!r}", path=archive)
-                unpacked_bytes += info.size
-                _fits(archive, unpacked_bytes, free_bytes)
-                yield _safe(archive, info.name), file.extractfile(info)
-    else:
-        raise DataError("neither a zip nor a tar archive", path=archive)
+        yield from _zipped(archive, room)
+        return
+    with archive.open("rb") as file:
+        magic = file.read(6)
+    opened = next((opened for start, opened in COMPRESSED_TARS if magic.startswith(start)), open)
+    with opened(archive, "rb") as file:
+        yield from _tarred(archive, _Stream(file, room), room)
+
+
+def _zipped(archive: Path, room: _Room) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
+    with zipfile.ZipFile(archive) as file:
+        infos = [info for info in file.infolist()
+                 if not (info.filename.endswith("/") or _of_a_mac(info.filename))]
+        for info in infos:
+            if (info.external_attr >> 16) & 0o170000 == 0o120000:
+                raise DataError(f"the archive holds a link, {info.filename!r:.80}", path=archive)
+            if info.compress_type == zipfile.ZIP_BZIP2:  # 16 kB of which may be gigabytes, and come at once
+                raise DataError(f"{info.filename!r:.80} is compressed with bzip2, which is not read in a zip: pack it "
+                                "anew, as zip does by itself", path=archive)
+        room.check(sum(info.file_size for info in infos))
+        for info in infos:
+            name = _safe(archive, info.filename)
+            with file.open(info) as source:
+                yield name, source, info.file_size
+
+
+def _tarred(archive: Path, stream: _Stream, room: _Room) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
+    try:
+        file = tarfile.open(fileobj=stream, mode="r:")
+    except tarfile.ReadError:
+        raise DataError("neither a zip nor a tar archive that can be read", path=archive) from None
+    unpacked_bytes = 0
+    while (info := file.next()) is not None:
+        file.members.clear()  # which it keeps for looking them up by name
+        if info.isdir() or _of_a_mac(info.name):
+            continue
+        if not info.isreg():
+            raise DataError(f"the archive holds a link or a device, {info.name!r:.80}", path=archive)
+        unpacked_bytes += info.size
+        room.check(unpacked_bytes)
+        yield _safe(archive, info.name), file.extractfile(info), info.size
+    stream.seek(file.offset)
+    if stream.read(tarfile.BLOCKSIZE).strip(b"\0"):  # tarfile takes what is no header for the end
+        raise DataError(f"the archive is broken: byte {file.offset:,} begins no member", path=archive)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Room:
+    """How many bytes an archive may be unpacked to: what its own bytes can hold, and what the disk has."""
+
+    archive: Path
+    most_bytes: int
+    free_bytes: int
+
+    def check(self, unpacked_bytes: int) -> None:
+        if unpacked_bytes > self.most_bytes:
+            raise DataError(f"unpacked it has {unpacked_bytes:,} bytes or more, over {LARGEST_RATIO} times its own: it "
+                            "was made to fill a memory or a disk", path=self.archive)
+        if unpacked_bytes > self.free_bytes:
+            raise DataError(f"unpacked it has {unpacked_bytes:,} bytes, and the disk has {self.free_bytes:,} left",
+                            path=self.archive)
+
+
+class _Stream:
+    """A tar's bytes as they are unpacked: no more than there is room for, at once no more than a header may have."""
+
+    def __init__(self, file: BinaryIO, room: _Room):
+        self._file, self._room = file, room
+        self.tell = file.tell
+
+    def read(self, size: int) -> bytes:
+        if size > LARGEST_READ:
+            raise DataError(f"the archive is broken: a header claims {size:,} bytes", path=self._room.archive)
+        content = self._file.read(size)
+        self._room.check(self._file.tell())
+        return content
+
+    def seek(self, position: int) -> int:
+        self._room.check(position)
+        return self._file.seek(position)
 
 
 def _safe(archive: Path, name: str) -> PurePosixPath:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name or path.parts[0].endswith(":"):
-        raise DataError(f"the archive holds an unsafe name, {name!r}", path=archive)
+        raise DataError(f"the archive holds an unsafe name, {name!r:.80}", path=archive)
+    if not is_text(name):
+        raise DataError(f"the archive holds a name that is not UTF-8, {name!r:.80}", path=archive)
+    if len(name.encode()) > LONGEST_NAME or any(len(part.encode()) > LONGEST_PART for part in path.parts):
+        raise DataError(f"the archive holds a name that is too long for a file, {name!r:.80}", path=archive)
     return path
 
 
 def _of_a_mac(name: str) -> bool:
     parts = PurePosixPath(name).parts
     return bool(parts) and (parts[0] == "__MACOSX" or parts[-1].startswith("._"))
-
-
-def _fits(archive: Path, unpacked_bytes: int, free_bytes: int) -> None:
-    if unpacked_bytes > free_bytes:
-        raise DataError(f"unpacked it has {unpacked_bytes:,} bytes, and the disk has {free_bytes:,} left",
-                        path=archive)

@@ -14,12 +14,12 @@ from pathlib import Path
 from lisax.corpora.dataset import StructureDataset, TableDataset
 from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, DataText, edge_id, is_cell
+from lisax.records import DataError, DataText, edge_id, is_cell, printable
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Summary:
-    """What a check found. `problems` are sentences with file and line, the first hundred of `problem_count`."""
+    """What a check found. `problems` are sentences with file and line, of those of a file that are alike the first."""
 
     folder: str
     layout: str
@@ -41,8 +41,6 @@ class Summary:
                   for name, labels in self.labels.items()]
         lines += [f"  warning: {warning}" for warning in self.warnings]
         lines += [f"  problem: {problem}" for problem in self.problems]
-        if self.problem_count > len(self.problems):
-            lines.append(f"  and {self.problem_count - len(self.problems):,} more problems")
         plural = "" if self.problem_count == 1 else "s"
         lines.append("  sound" if self.sound else f"  {self.problem_count:,} problem{plural}")
         return lines
@@ -59,7 +57,7 @@ def check(folder) -> Summary:
     counts |= _corpus(dataset, watch, wanted)
     for unit, (path, line, owner, field) in wanted.items():
         watch.problem(DataError(f"{field} {unit!r} of {owner} is not in the corpus", path=path, line=line, field=field))
-    return Summary(str(folder), dataset.layout, counts, labels, tuple(watch.warnings), tuple(watch.problems),
+    return Summary(printable(str(folder)), dataset.layout, counts, labels, tuple(watch.warnings), tuple(watch.problems),
                    watch.problem_count)
 
 
@@ -127,9 +125,10 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
         for sentence in document.sentences:
             counts["sentences with text"] += bool(sentence.text)
             wanted.pop(sentence.id, None)
+    owners = {unit.rpartition("#")[0] for unit in wanted} | wanted.keys()
     for table in dataset.tables(watch):
         counts["tables"] += 1
-        for unit in _table_units(table):
+        for unit in _table_units(table) if table.id in owners else ():
             wanted.pop(unit, None)
     for graph in dataset.graphs(watch):
         counts["graphs"] += 1

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import collections
 import csv
+import functools
 import io
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lisax.corpora.grid import Place, make_table
+from lisax.corpora.grid import Place, make_table, within_limits
 from lisax.records import DataError, Table
 
 SEPARATORS = (",", "\t", ";", "|", "#")
@@ -23,7 +24,7 @@ IN_TEXT = (";", "|", "#")  # which the cells of a single column may have too
 SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]+', re.IGNORECASE)
 MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 SAMPLE_CHARACTERS = 1 << 16
-LONGEST_FIELD = 1 << 24
+LONGEST_ROW = 1 << 24
 END = "\0end of file\0"  # read as a line after the last: a quote that is never closed swallows it
 
 
@@ -42,18 +43,18 @@ def read_table(name: str, place: Place) -> Table:
                 delimiter = said[1]
             else:
                 delimiter = "\t" if path.suffix.lower() == ".tsv" else separator(sample)
-            rows = _rows(file, delimiter, path, 2 if said else 1)
+            lines = iter(functools.partial(file.readline, LONGEST_ROW + 1), "")
+            rows = _rows(lines, delimiter, path, 2 if said else 1)
             header = next(rows, [])
-            kept = list(itertools.islice(rows, place.limits.rows))
+            header, kept, left_out = within_limits(header, rows, place)
             if not kept and not any(cell.strip() for cell in header):
                 raise DataError("the file is empty", path=path)
-            rest = sum(1 for _ in rows)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except UnicodeError as error:
         raise DataError(f"not {encoding.removesuffix('-sig').upper()} ({error.reason}); if the file is Latin-1, "
                         "convert it with `iconv -f latin1 -t utf-8`", path=path) from None
-    return make_table(name, Path(name).stem.replace("_", " "), header, kept, place, rows_left_out=rest)
+    return make_table(name, Path(name).stem.replace("_", " "), header, kept, place, rows_left_out=left_out)
 
 
 def separator(sample: str) -> str:
@@ -79,20 +80,40 @@ def separator(sample: str) -> str:
     return best
 
 
-def _rows(file, delimiter: str, path: Path, line: int) -> Iterator[list[str]]:
+def _rows(lines: Iterable[str], delimiter: str, path: Path, line: int) -> Iterator[list[str]]:
     """The rows of a file from its `line` on. A first row of empty cells is a header without names, not a blank line."""
     before, is_first = line - 1, True
-    csv.field_size_limit(LONGEST_FIELD)
-    reader = csv.reader(itertools.chain(file, [END]), delimiter=delimiter)
+    for number, row in rows_of(itertools.chain(lines, [END]), path, line, delimiter=delimiter):
+        if row == [END]:
+            return
+        if row and row[-1].endswith(END):
+            raise DataError("not separated values: a quote of this row is never closed", path=path, line=line)
+        line = before + number + 1
+        if any(cell.strip() for cell in row) or is_first and len(row) > 1:
+            is_first = False
+            yield row
+
+
+def rows_of(lines: Iterable[str], path: Path, first_line: int = 1, **dialect) -> Iterator[tuple[int, list[str]]]:
+    """(lines read so far, row) of separated values; what is none, and a row of more than `LONGEST_ROW` characters, is a
+    `DataError`. `dialect` is that of `csv.reader`."""
+    csv.field_size_limit(LONGEST_ROW)
+    taken = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal taken
+        for text in lines:
+            taken += len(text)
+            if taken > LONGEST_ROW:
+                raise DataError(f"not separated values: the row has more than {LONGEST_ROW:,} characters", path=path,
+                                line=first_line + reader.line_num)
+            yield text
+
+    reader = csv.reader(counted(), **dialect)
     try:
         for row in reader:
-            if row == [END]:
-                return
-            if row and row[-1].endswith(END):
-                raise DataError("not separated values: a quote of this row is never closed", path=path, line=line)
-            line = before + reader.line_num + 1
-            if any(cell.strip() for cell in row) or is_first and len(row) > 1:
-                is_first = False
-                yield row
+            taken = 0
+            yield reader.line_num, row
     except csv.Error as error:
-        raise DataError(f"not separated values: {error}", path=path, line=before + reader.line_num) from None
+        raise DataError(f"not separated values: {error}", path=path,
+                        line=first_line - 1 + reader.line_num) from None

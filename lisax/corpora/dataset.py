@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lisax.corpora.reading import Watch
-from lisax.records import Claim, DataError, DataText, Document, Graph, Question, Table
+from lisax.records import Claim, DataError, DataText, Document, Graph, Question, Table, is_text
 
 SPLITS = ("train", "dev", "test")
+
+
+def check_splits(folder: Path, splits: Iterable[str]) -> None:
+    """Refuses splits, which files are named by, whose names are not UTF-8."""
+    for split in splits:
+        if not is_text(split):
+            raise DataError(f"a file's name must be UTF-8: that of split {split!r} is not", path=folder)
 
 
 class Dataset(ABC):
@@ -23,6 +30,7 @@ class Dataset(ABC):
     has_own_table_claims = False  # claims over tables that `claims` does not give
 
     def __init__(self, folder: Path, files: dict[str, Path]):
+        check_splits(folder, files)
         self.folder, self.files = folder, files
 
     @property

@@ -25,8 +25,8 @@ CLAIM_FILES = {
 }
 PAGE_PLACES = ("wiki-pages.jsonl", "wiki-pages", "wiki-pages/wiki-pages")
 
-# A sentence number further ahead of the last one than this is text that happens to begin with digits.
-_LARGEST_GAP = 1000
+# A page lacks no more sentences than this: a number further ahead is text that happens to begin with digits.
+_MOST_GAPS = 1000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -145,19 +145,24 @@ def parse_page(row: Row) -> Document | None:
 def _sentence_texts(row: Row, lines: str) -> list[str]:
     """Sentence texts by number, gaps empty. A line without a number continues the sentence before it."""
     texts: list[str] = []
+    continued: dict[int, list[str]] = {}  # sentences that go on over lines
+    gaps = 0
     for line in lines.split("\n"):
         number, separator, rest = line.partition("\t")
-        if separator and number.isascii() and number.isdigit() and (
-                len(texts) <= int(number[:9]) <= len(texts) + _LARGEST_GAP):
-            texts.extend([""] * (int(number) - len(texts)))
+        is_number = separator and number.isascii() and number.isdigit() and len(number) < 10
+        if is_number and 0 <= (ahead := int(number) - len(texts)) <= _MOST_GAPS - gaps:
+            gaps += ahead
+            texts.extend([""] * ahead)
             texts.append(rest.partition("\t")[0])
         elif line.strip():
             number = rest.partition("\t")[0] if number.isdigit() else number
             row.warn("lines of a page without a sentence number in order (joined to the sentence before)")
             if texts:
-                texts[-1] += " " + number
+                continued.setdefault(len(texts) - 1, [texts[-1]]).append(number)
             else:
                 texts.append(number)
+    for number, parts in continued.items():
+        texts[number] = " ".join(parts)
     return [titles.one_line(titles.unescape(text)) for text in texts]
 
 
@@ -225,5 +230,8 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Ver
     if scores and len(scores) != len(evidence):
         raise row.error("evidence_scores",
                         f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
-    return Verdict(claim_id, row.label(LABEL_NAMES, "predicted_label"), tuple(map(float, probabilities)),
+    name = row.get("predicted_label", str)
+    if name not in LABEL_NAMES:
+        raise row.error("predicted_label", f"unknown label {name!r:.80}; expected {', '.join(map(repr, LABEL_NAMES))}")
+    return Verdict(claim_id, LABEL_NAMES[name], tuple(map(float, probabilities)),
                    evidence, tuple(map(float, scores)), row.get("temporal", dict, None))

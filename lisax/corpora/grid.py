@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lisax.corpora import titles
@@ -36,6 +36,24 @@ class Place:
     def warn(self, kind: str, count: int = 1) -> None:
         if count:
             self.watch.warn(kind, self.path, self.line, count)
+
+
+def within_limits(header: Sequence[str], rows: Iterable[Sequence[str]], place: Place
+                  ) -> tuple[Sequence[str], list[Sequence[str]], int]:
+    """(header, rows, rows left out) for `make_table`: of rows that come one by one, no more is kept than it would take,
+    so that what lies beyond is counted and never in memory."""
+    limits = place.limits
+    kept: list[Sequence[str]] = []
+    left_out, cells, width = 0, 0, len(header)
+    for row in rows:
+        width = max(width, len(row))
+        if len(kept) < limits.rows and cells <= limits.cells:
+            kept.append(row[:limits.columns])
+            cells += len(kept[-1])
+        else:
+            left_out += 1
+    place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", max(0, width - limits.columns))
+    return header[:limits.columns], kept, left_out
 
 
 def make_table(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], place: Place,

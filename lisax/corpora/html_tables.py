@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from lisax.corpora.grid import Place, join_names, make_table
-from lisax.records import DataError, Table
+from lisax.corpora.grid import LIMITS, Place, join_names, make_table
+from lisax.records import Table, read_file
 
 # The largest spans that browsers follow.
 LARGEST_COLSPAN, LARGEST_ROWSPAN = 1_000, 65_534
+LARGEST_PAGE = 1 << 24  # bytes
+SPANNED_CELLS = 500_000  # of a page: those that stand there because others span them
+CELLS_OF_A_TABLE = 8  # what an empty table takes of memory
 UNSEEN = frozenset({"script", "style", "template"})
 GRID = frozenset({"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"})
 CHILDLESS = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
@@ -57,21 +61,35 @@ class Found:
     rows_left_out: int = 0
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Page:
+    """Its title, its tables, and the number of those past the limit, which are not kept."""
+
+    title: str
+    tables: list[Found]
+    left_out: int
+
+
 def read_tables(name: str, place: Place) -> Iterator[Table]:
     """The tables of the page at `place.path`, in the order of their start: `{name}:0`, `{name}:1`, …"""
-    try:
-        content = place.path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", path=place.path) from None
-    title, tables = parse(decode(content, place), place.limits.rows)
-    for number, found in enumerate(tables):
+    limits = place.limits
+    page = parse(decode(read_file(place.path, LARGEST_PAGE), place), limits.rows, limits.cells)
+    place.warn(f"tables past the {limits.cells:,} cells of a page (left out)", page.left_out)
+    spanned = 0
+    for number, found in enumerate(page.tables):
         where = dataclasses.replace(place, line=found.line)
         if not any(found.rows):
             where.warn("tables without a cell (left out)")
             continue
-        header, rows = split_header(*expand(found, where))
+        if spanned > SPANNED_CELLS:
+            where.warn(f"tables past {SPANNED_CELLS:,} spanned cells of a page (read without their spans)")
+            for cell in itertools.chain(*found.rows):
+                cell.rows = cell.columns = 1
+        grid, headings = expand(found, where)
+        spanned += sum(map(len, grid)) - sum(map(len, found.rows))
+        header, rows = split_header(grid, headings)
         caption = "".join(found.caption) or found.section
-        yield make_table(f"{name}:{number}", title or name, header, rows, where, caption,
+        yield make_table(f"{name}:{number}", page.title or name, header, rows, where, caption,
                          rows_left_out=found.rows_left_out)
 
 
@@ -94,12 +112,12 @@ def decode(content: bytes, place: Place) -> str:
     return content.decode("cp1252", errors="replace")
 
 
-def parse(text: str, row_limit: int) -> tuple[str, list[Found]]:
-    """(title, tables) of a page; no input makes it fail."""
-    parser = _Parser(row_limit)
+def parse(text: str, row_limit: int, cell_limit: int = LIMITS.cells) -> Page:
+    """The tables of a page; no input makes it fail."""
+    parser = _Parser(row_limit, cell_limit)
     parser.feed(_closed(_MARKED_SECTION.sub("", text)))
     parser.close()
-    return "".join(parser.title), parser.tables
+    return Page("".join(parser.title), parser.tables, parser.left_out)
 
 
 def _closed(text: str) -> str:
@@ -150,7 +168,7 @@ def expand(found: Found, place: Place) -> tuple[list[list[str]], list[bool]]:
         widest = max(widest, column)
         grid.append([line.get(j, "") for j in range(max(line, default=-1) + 1)])
         headings.append(bool(row) and all(cell.heading for cell in row))
-        cells += len(line)
+        cells += len(grid[-1])
     place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", max(0, widest - limits.columns))
     return grid, headings
 
@@ -162,11 +180,13 @@ def split_header(grid: list[list[str]], headings: list[bool]) -> tuple[list[str]
 
 
 class _Parser(HTMLParser):
-    """Collects tables; `open` are those whose end tag has not come, the innermost last."""
+    """Collects tables; `open` are those whose end tag has not come, the innermost last. `kept` counts what takes
+    memory, in cells; past the limit all tables are `beyond`, which keeps nothing."""
 
-    def __init__(self, row_limit: int):
+    def __init__(self, row_limit: int, cell_limit: int):
         super().__init__(convert_charrefs=True)
-        self.row_limit = row_limit
+        self.row_limit, self.cell_limit = row_limit, cell_limit
+        self.kept, self.left_out, self.beyond = 0, 0, Found(0, rows_left_out=1)
         self.tables: list[Found] = []
         self.open: list[Found] = []
         self.title: list[str] = []
@@ -186,8 +206,7 @@ class _Parser(HTMLParser):
             self.unseen += 1
         elif tag == "table":
             self.text_to = None
-            self.open.append(Found(self.getpos()[0], section=self.section))
-            self.tables.append(self.open[-1])
+            self._new_table()
         elif tag == "title" and not self.title:
             self.text_to = self.title
         elif tag in ("h1", "h2", "h3", "h4") and not self.open:
@@ -209,6 +228,7 @@ class _Parser(HTMLParser):
                         _span(attributes.get("colspan"), LARGEST_COLSPAN))
             if not table.rows_left_out:
                 table.rows[-1].append(cell)
+                self.kept += 1
             table.open_to = cell.text
         elif tag == "caption":
             table.open_to = table.caption
@@ -218,12 +238,23 @@ class _Parser(HTMLParser):
         elif tag in BREAKS:
             self.handle_data(" ")
 
+    def _new_table(self) -> None:
+        if self.kept >= self.cell_limit:
+            self.left_out += 1
+            self.open.append(self.beyond)
+            return
+        self.kept += CELLS_OF_A_TABLE
+        self.open.append(Found(self.getpos()[0], section=self.section))
+        self.tables.append(self.open[-1])
+
     def _new_row(self, table: Found, is_hidden: bool = False) -> None:
         table.in_row, table.in_hidden_row, table.open_to = True, is_hidden, None
         if is_hidden:
             return
-        if len(table.rows) <= self.row_limit:  # the header and as many rows as the limit
+        # The header and as many rows as the limit.
+        if len(table.rows) <= self.row_limit and self.kept < self.cell_limit and table is not self.beyond:
             table.rows.append([])
+            self.kept += 1
         else:
             table.rows_left_out += 1
 

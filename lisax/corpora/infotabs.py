@@ -11,17 +11,15 @@ is `{split}:{table}:{n}`, n counting the claims of the table in its file from 0:
 from __future__ import annotations
 
 import collections
-import csv
 import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lisax.corpora import archives, titles
-from lisax.corpora.csv_tables import LONGEST_FIELD
+from lisax.corpora import archives, csv_tables, titles
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import Watch, parse_json, parsed_files, told, unique_documents
+from lisax.corpora.reading import LeftOut, Watch, label_of, parse_json, parsed_files, told, unique_documents
 from lisax.records import Claim, DataError, Label, Table, check_id, read_lines
 
 LABELS = {"E": Label.SUPPORTS, "C": Label.REFUTES, "N": Label.NOT_ENOUGH_INFO}
@@ -75,37 +73,35 @@ def _claims(path: Path, watch: Watch) -> Iterator[Claim]:
                             path=path, line=1)
         for number, line in lines:
             try:
-                table, text, label = parse_claim(names, _fields(line, path, number), path, number)
+                table, text, name = parse_claim(names, _fields(line, path, number), path, number)
+                counts[table] += 1
+                label = label_of(name, LABELS, watch, path=path, line=number, field="label")
             except DataError as error:
                 watch.problem(error)
                 continue
+            except LeftOut as reason:
+                watch.warn(str(reason), path, number)
+                continue
             watch.where = (path, number)
-            yield Claim(f"{_split(path)}:{table}:{counts[table]}", text, label, ((table,),))
-            counts[table] += 1
+            yield Claim(f"{_split(path)}:{table}:{counts[table] - 1}", text, label, ((table,),))
     except DataError as error:
         watch.problem(error)
 
 
 def _fields(line: str, path: Path, number: int) -> list[str]:
-    csv.field_size_limit(LONGEST_FIELD)
-    try:
-        return next(csv.reader([line], delimiter="\t"))
-    except csv.Error as error:
-        raise DataError(f"not separated values: {error}", path=path, line=number) from None
+    return next(csv_tables.rows_of([line], path, number, delimiter="\t"))[1]
 
 
-def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> tuple[str, str, Label]:
-    """(table, text, label) of a line, whose fields are called `names`."""
+def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> tuple[str, str, str]:
+    """(table, text, name of the label) of a line, whose fields are called `names`."""
     if len(fields) != len(names):
         raise DataError(f"expected {len(names)} fields separated by tabs, found {len(fields)}", path=path, line=line)
     row = dict(zip(names, fields))
     table = check_id(titles.normal_form(row["table_id"]), path=path, line=line, field="table_id")
-    text, label = titles.one_line(row["hypothesis"]), row["label"].strip()
+    text = titles.one_line(row["hypothesis"])
     if not text:
         raise DataError("the text is empty", path=path, line=line, field="hypothesis")
-    if label not in LABELS:
-        raise DataError(f"unknown label {label!r}; expected {', '.join(LABELS)}", path=path, line=line, field="label")
-    return table, text, LABELS[label]
+    return table, text, row["label"].strip()
 
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:

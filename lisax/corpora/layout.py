@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, open_questions, plain, structures, tabfact,
                            table_files, tabmcq, wice, wikisql, wtq)
-from lisax.corpora.dataset import SPLITS, Dataset
+from lisax.corpora.dataset import SPLITS, Dataset, check_splits
 from lisax.corpora.reading import Watch, told
 from lisax.records import Claim, DataError, Question, read_json_lines
 
@@ -108,7 +108,7 @@ class FoolMeTwice(Dataset):
 
     def _watched(self, split: str, watch: Watch) -> Iterator[Claim]:
         # Sentence numbers depend on the files before; what is noticed there is told when they are read.
-        silent = Watch(keep_going=True)
+        silent = Watch(keep_going=True, labels=watch.labels)
         pages = fm2.Pages()
         for name, path in self.files.items():
             stream = fm2.read_file(path, pages, watch if name == split else silent)
@@ -121,7 +121,7 @@ class FoolMeTwice(Dataset):
     def documents(self, watch=None):
         if watch is None:
             return iter(self._read.documents)
-        return iter(fm2.read(self.files, Watch(keep_going=True)).documents)
+        return iter(fm2.read(self.files, Watch(keep_going=True, labels=watch.labels)).documents)
 
 
 class Wice(Dataset):
@@ -243,5 +243,7 @@ def _by_split(folder: Path, stem: str) -> dict[str, Path]:
 
 def _in_order(files: dict[str, Path]) -> dict[str, Path]:
     """Train, dev, test, then any other split by name."""
+    if files:
+        check_splits(next(iter(files.values())).parent, files)
     return {split: files[split] for split in sorted(
         files, key=lambda split: (SPLITS.index(split) if split in SPLITS else len(SPLITS), split))}

@@ -20,8 +20,8 @@ from typing import Any
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import SPLITS, StructureDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import (Row, Watch, parse_json, parsed_files, read_entries, read_json, told,
-                                   unique_documents)
+from lisax.corpora.reading import (Row, Watch, parse_json, parsed_files, read_entries, read_json_members,
+                                   told, unique_documents)
 from lisax.records import DataError, Question, Table, check_id
 
 TABLES = ("traindev_tables_tok.tar.gz", "traindev_tables_tok", "all_plain_tables.json")
@@ -58,7 +58,7 @@ def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
     """The tables of a folder by name, or of an archive in its order; a table that cannot be read is a problem."""
     def members() -> Iterator[tuple[str, Path, Any]]:
         if path.name.endswith("tables.json"):
-            yield from ((name, path, value) for name, value in read_json(path, dict).items())
+            yield from ((name, path, value) for name, value in read_json_members(path))
         else:
             yield from ((file.stem, file, content) for file, content in archives.read_folder(path, ".json"))
 

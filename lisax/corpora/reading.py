@@ -8,45 +8,101 @@ sentence broken over two lines) are warnings: counted by kind, told once at the 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import logging
+import os
+import re
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from lisax import records
 from lisax.corpora import titles
-from lisax.records import DataError, Label, check_id, get_field, parse_json_object, read_lines
+from lisax.records import (DataError, Label, check_id, get_field, parse_json_object, printable, read_file,
+                           read_lines)
 
 log = logging.getLogger(__name__)
 Record = TypeVar("Record")
 
-KEPT_PROBLEMS = 100
+KEPT_KINDS, SHOWN_OF_A_KIND, LINES_OF_A_KIND = 100, 3, 5
+# What differs between problems of one kind: numbers, what is quoted, and what was found.
+_VARYING = re.compile(r"""\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|found .*""", re.DOTALL)
+LARGEST_JSON_MEMBER = 1 << 23
+_MEMBER = re.compile(r'\s*([{,])\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+
+
+@functools.lru_cache(maxsize=256)
+def _without_values(said: str) -> str:
+    return _VARYING.sub("", said)
+
+
+@dataclasses.dataclass(slots=True)
+class _Kind:
+    """Problems of one file, or of the whole files of a folder, that are equal but for numbers and what is quoted.
+    `place`: the file, or the folder where they are of several. `shown` is what the first ones say that differ in more
+    than their line, `lines` are those of the first others."""
+
+    place: str
+    count: int = 0
+    shown: dict[tuple[str, str, str], str] = dataclasses.field(default_factory=dict)
+    lines: list[int] = dataclasses.field(default_factory=list)
+
+    def add(self, error: DataError) -> None:
+        self.count += 1
+        path = str(error.path)
+        if path != self.place:
+            self.place = os.path.dirname(path)
+        said = path, error.field or "", error.message
+        if said not in self.shown and len(self.shown) < SHOWN_OF_A_KIND:
+            self.shown[said] = str(error)
+        elif error.line is not None and len(self.lines) < LINES_OF_A_KIND:
+            self.lines.append(error.line)
+
+    def sentences(self) -> Iterator[str]:
+        yield from self.shown.values()
+        if more := self.count - len(self.shown):
+            lines = f" ({'line' if more == 1 else 'lines'} {', '.join(map(str, self.lines))}" if self.lines else ""
+            end = (", …)" if more > len(self.lines) else ")") if lines else ""
+            yield f"{self.place}: {more:,} more like {'it' if len(self.shown) == 1 else 'these'}{lines}{end}"
 
 
 class Watch:
-    """Collects what readers notice. `keep_going`: remember problems rather than raise the first.
+    """Collects what readers notice. `keep_going`: remember problems rather than raise the first. `labels`: what names
+    of claims' labels stand for beside those of the layout; the claims of one that stands for None are left out.
 
     `where` is the (file, line) of the record that a reader yielded last; without a line where the file is one value.
     """
 
-    def __init__(self, keep_going: bool = False):
-        self.keep_going = keep_going
+    def __init__(self, keep_going: bool = False, labels: Mapping[str, Label | None] | None = None):
+        self.keep_going, self.labels = keep_going, labels or {}
         self.where: tuple[Path, int | None] | None = None
-        self.problems: list[str] = []
         self.problem_count = 0
+        self._kinds: dict[tuple[str, str, str], _Kind] = {}
         self._counts: Counter[str] = Counter()
         self._first: dict[str, str] = {}
 
     def problem(self, error: DataError) -> None:
-        """Raises `error`, or remembers its sentence (the first `KEPT_PROBLEMS`) and counts it."""
+        """Raises `error`, or counts it, and remembers its sentence where it is among the first of its kind."""
         if not self.keep_going:
             raise error
         self.problem_count += 1
-        if len(self.problems) < KEPT_PROBLEMS:
-            self.problems.append(str(error))
+        path = str(error.path)
+        kind = (os.path.dirname(path) if error.line is None else path, _without_values(error.field or ""),
+                _without_values(error.message))
+        if kind in self._kinds or len(self._kinds) < KEPT_KINDS:
+            self._kinds.setdefault(kind, _Kind(path)).add(error)
+
+    @property
+    def problems(self) -> list[str]:
+        """The problems' sentences with file and line; of a file's that are alike the first ones, and how many more."""
+        said = [sentence for kind in self._kinds.values() for sentence in kind.sentences()]
+        if rest := self.problem_count - sum(kind.count for kind in self._kinds.values()):
+            said.append(f"and {rest:,} more problems")
+        return list(map(printable, said))
 
     def warn(self, kind: str, path, line: int | None = None, count: int = 1) -> None:
         """Counts one more oddity of this kind, or `count` of them; the first place is kept."""
@@ -56,11 +112,32 @@ class Watch:
     @property
     def warnings(self) -> list[str]:
         """One sentence for each kind of oddity, with its number and its first place."""
-        return [f"{kind}: {count}, first at {self._first[kind]}" for kind, count in self._counts.items()]
+        return [printable(f"{kind}: {count}, first at {self._first[kind]}") for kind, count in self._counts.items()]
 
     def tell(self) -> None:
         for sentence in self.warnings:
             log.warning("%s", sentence)
+
+
+class LeftOut(Exception):
+    """A claim that the caller does not want; its text is the kind of oddity that is counted."""
+
+
+def label_of(name: str, names: Mapping[str, Label], watch: Watch, **where: Any) -> Label:
+    """What a claim's label stands for: what the caller says, else the layout, whose `names` are. Raises `LeftOut`, or
+    `DataError` for a name that stands for nothing."""
+    label = watch.labels[name] if name in watch.labels else names.get(name)
+    if name in watch.labels and label is None:
+        raise LeftOut(f"claims labelled {name!r:.80} (left out, as was asked for)")
+    if label is None:
+        raise DataError(f"unknown label {name!r:.80}; expected {', '.join(map(repr, {**names, **watch.labels}))}"
+                        f"{label_hint(name)}", **where)
+    return label
+
+
+def label_hint(name: str) -> str:
+    return (f"; data with other labels are registered with what they stand for, labels={{{name!r:.80}: 'REFUTES'}}, or "
+            "None to leave such claims out")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -112,11 +189,9 @@ class Row:
         return tuple(check_id(value, path=self.path, line=self.line, field=f"{field}[{i}]")
                      for i, value in enumerate(self.each(field, values, str)))
 
-    def label(self, names: dict[str, Label], field: str = "label") -> Label:
-        name = self.get(field, str)
-        if name not in names:
-            raise self.error(field, f"unknown label {name!r}; expected {', '.join(map(repr, names))}")
-        return names[name]
+    def label(self, names: Mapping[str, Label]) -> Label:
+        """The label of a claim, see `label_of`."""
+        return label_of(self.get("label", str), names, self.watch, path=self.path, line=self.line, field="label")
 
 
 def one_file(files: dict[str, Path], split: str, path: Path) -> None:
@@ -142,13 +217,11 @@ def parse_json(content: bytes, kind: type, path) -> Any:
         return value
 
     try:
-        value = json.loads(content, object_pairs_hook=tuple if kind is tuple else unique)
-        if b"\\ud" in content or b"\\uD" in content:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise DataError("a string holds half of a surrogate pair (\\ud800 to \\udfff on its own)", path=path) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not valid JSON: {error}", path=path) from None
+        # Not json.loads of bytes, which lets halves of surrogate pairs pass.
+        text = content.decode(json.detect_encoding(content))
+    except UnicodeDecodeError as error:
+        raise DataError(f"not valid JSON: byte {error.start + 1} is not {error.encoding.upper()}", path=path) from None
+    value = records.parse_json(text, path=path, pairs=tuple if kind is tuple else unique)
     if not isinstance(value, kind):
         raise DataError(f"expected one JSON {'list' if kind is list else 'object'}", path=path)
     return value
@@ -156,11 +229,38 @@ def parse_json(content: bytes, kind: type, path) -> Any:
 
 def read_json(path: Path, kind: type) -> Any:
     """A file of one JSON object or list, see `parse_json`."""
+    return parse_json(read_file(path), kind, path)
+
+
+def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterator[tuple[str, Any]]:
+    """(key, value) of each member of a file of one JSON object, of at most `largest` characters, streamed."""
+    decoder, mark = json.JSONDecoder(), "{"
     try:
-        content = path.read_bytes()
+        with path.open(encoding="utf-8-sig") as file:
+            window = file.read(largest)
+            while True:
+                at = 0
+                while (found := _MEMBER.match(window, at)) and found[1] == mark:
+                    try:
+                        _, end = decoder.raw_decode(window, found.end())
+                    except (ValueError, RecursionError):
+                        break
+                    if end == len(window):  # a number may go on
+                        break
+                    yield (records.parse_json(found[2], path=path),
+                           records.parse_json(window[found.end():end], path=path))
+                    at, mark = end, ","
+                window, rest = window[at:], file.read(largest)
+                if not rest and "".join(window.split()) == ("}" if mark == "," else "{}"):
+                    return
+                if not rest or not at:
+                    raise DataError("not valid JSON: expected an object whose members have at most "
+                                    f"{largest:,} characters, found {window!r:.80}", path=path)
+                window += rest
+    except UnicodeDecodeError as error:
+        raise DataError(f"not valid JSON: not UTF-8 ({error.reason})", path=path) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
-    return parse_json(content, kind, path)
 
 
 def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,
@@ -182,6 +282,9 @@ def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,
                                         path=path, line=line, field="id")
             except DataError as error:
                 watch.problem(error)
+                continue
+            except LeftOut as reason:
+                watch.warn(str(reason), path, line)
                 continue
             if record is not None:
                 watch.where = (path, line)

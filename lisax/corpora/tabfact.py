@@ -17,6 +17,8 @@ table without one there gets its title, which is what the owners' captions are.
 from __future__ import annotations
 
 import functools
+import io
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,9 @@ from urllib.parse import unquote
 
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told, unique_documents
+from lisax.corpora.grid import LIMITS
+from lisax.corpora.reading import (LeftOut, Row, Watch, label_hint, label_of, parsed_files, read_json, read_records, told,
+                                   unique_documents)
 from lisax.records import Claim, DataError, Label, LisaxError, Table, check_id
 
 WORDINGS = ("lemmatised", "written")
@@ -32,7 +36,7 @@ OWNERS_NAMES = {"train": "train", "dev": "val", "test": "test"}
 SUBSETS = ("small_test", "simple_test", "complex_test")
 PLACES = ("", "data", "tokenized_data", "collected_data")
 KINDS = {"r1_training_all.json": "simple", "r2_training_all.json": "complex"}
-LABELS = {1: Label.SUPPORTS, 0: Label.REFUTES}
+NAMES = {"1": Label.SUPPORTS, "0": Label.REFUTES}
 
 
 class TabFact(TableDataset):
@@ -193,26 +197,36 @@ def read_core_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
 def parse_core_claim(row: Row) -> Claim:
     """A line of `train_core.jsonl`."""
     claim_id, original = row.id()
-    label = row.get("label", int)
-    if label not in LABELS:
-        raise row.error("label", f"expected 0 or 1, found {label}")
-    return Claim(claim_id, row.text("claim"), LABELS[label], ((row.id("table")[0],),),
+    label = _label(row.get("label", int), row.watch, row.path, row.line, "label")
+    return Claim(claim_id, row.text("claim"), label, ((row.id("table")[0],),),
                  kind=row.get("subset", str, None), original_id=original)
 
 
-def parse_entry(path: Path, table: str, entry: Any) -> tuple[list[str], list[int]]:
-    """(claims, labels) of `[claims, labels, caption]`, or of `[claims, columns, labels, caption]`."""
+def _label(label: Any, watch: Watch, path: Path, line: int | None, field: str) -> Label:
+    name = str(label) if type(label) is int else ""
+    if name not in NAMES and name not in watch.labels:
+        raise DataError(f"expected a label 0 or 1, found {label!r:.80}{label_hint(name) if name else ''}", path=path,
+                        line=line, field=field)
+    return label_of(name, NAMES, watch)
+
+
+def parse_entry(path: Path, table: str, entry: Any, watch: Watch) -> tuple[list[str], list[Label | None]]:
+    """(claims, labels), None for claims that the caller wants left out, of `[claims, labels, caption]`, or of `[claims, columns, labels, caption]`."""
     if not isinstance(entry, list) or len(entry) not in (3, 4):
         raise DataError("expected [claims, labels, caption]", path=path, field=table)
     texts, labels = entry[0], entry[-2]
     if not isinstance(texts, list) or not isinstance(labels, list) or len(texts) != len(labels):
         raise DataError("expected as many claims as labels", path=path, field=table)
+    found: list[Label | None] = []
     for text, label in zip(texts, labels):
         if not isinstance(text, str) or not text.strip():
             raise DataError(f"expected a claim, found {text!r:.80}", path=path, field=table)
-        if type(label) is not int or label not in LABELS:
-            raise DataError(f"expected a label 0 or 1, found {label!r:.80}", path=path, field=table)
-    return texts, labels
+        try:
+            found.append(_label(label, watch, path, None, table))
+        except LeftOut as reason:
+            watch.warn(str(reason), path)
+            found.append(None)
+    return texts, found
 
 
 def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
@@ -231,13 +245,14 @@ def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
 def _told_claims(path: Path, table: str, entry: Any, kind: str | None, watch: Watch) -> Iterator[Claim]:
     try:
         table_id = check_id(titles.normal_form(table), path=path, field="table")
-        texts, labels = parse_entry(path, table, entry)
+        texts, labels = parse_entry(path, table, entry, watch)
     except DataError as error:
         watch.problem(error)
         return
     for n, (text, label) in enumerate(zip(texts, labels)):
-        watch.where = (path, None)
-        yield Claim(f"{table_id}:{n}", titles.one_line(text), LABELS[label], ((table_id,),), kind=kind)
+        if label is not None:
+            watch.where = (path, None)
+            yield Claim(f"{table_id}:{n}", titles.one_line(text), label, ((table_id,),), kind=kind)
 
 
 # --- Tables ---------------------------------------------------------------------------------
@@ -254,23 +269,37 @@ def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watc
     """The table of a `#`-separated file. Rows that are not as wide as the header are padded or cut, and counted."""
     table_id = check_id(titles.normal_form(file.name), path=file, field="file name")
     try:
-        lines = content.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n").split("\n")
+        text = content.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start + 1} is not UTF-8", path=file) from None
-    if lines == [""]:
+    if not text:
         raise DataError("the file is empty", path=file)
-    header, *rows = ([cell.strip() for cell in line.split("#")] for line in lines)
-    for number, row in enumerate(rows, start=2):
+    lines = io.StringIO(text, newline="\n")
+    header, rows = _cells(next(lines), LIMITS.columns), []
+    if len(header) > LIMITS.columns:
+        watch.warn(f"headers of more than {LIMITS.columns:,} columns (cut)", file)
+        del header[LIMITS.columns:]
+    for number, line in enumerate(itertools.islice(lines, min(LIMITS.rows, LIMITS.cells // len(header))), start=2):
+        row = _cells(line, len(header))
         if len(row) < len(header):
             watch.warn("rows with fewer cells than the header (padded)", file, number)
             row += [""] * (len(header) - len(row))
         elif len(row) > len(header):
             watch.warn("rows with more cells than the header (cut)", file, number)
             del row[len(header):]
+        rows.append(row)
+    if left_out := sum(1 for _ in lines):
+        watch.warn(f"rows beyond the {LIMITS.rows:,} or the {LIMITS.cells:,} cells of a table (left out)", file,
+                   count=left_out)
     title, address = page if isinstance(page, list) and len(page) == 2 else ("", "")
     title = titles.one_line(str(title))
     return Table(table_id, title, tuple(header), tuple(map(tuple, rows)), caption or title, _page(address),
                  None if file.name == table_id else file.name)
+
+
+def _cells(line: str, most: int) -> list[str]:
+    """The cells of a line, `most` and what is left of it at most."""
+    return [cell.strip() for cell in line.split("#", most)]
 
 
 def _page(address: Any) -> str | None:

@@ -11,17 +11,16 @@ is `q{number}`. Questions over several tables (`regents-1&regents-2`) are left o
 
 from __future__ import annotations
 
-import csv
 import functools
 import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import archives, titles
+from lisax.corpora import archives, csv_tables, titles
 from lisax.corpora.dataset import QuestionDataset
-from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import Watch, told
-from lisax.records import DataError, Question, Table, cell_id, check_id
+from lisax.corpora.grid import Place, make_table, within_limits
+from lisax.corpora.reading import Watch, parsed_files, told
+from lisax.records import DataError, Question, Table, cell_id, check_id, read_file
 
 QUESTIONS = "MCQs.tsv"
 FOLDERS = ("auto", "monarch", "regents")
@@ -58,30 +57,26 @@ def split_of(number: int) -> str:
 def read_questions(path: Path, split: str, tables: dict[str, Table], watch: Watch) -> Iterator[Question]:
     """The questions of a split; only their problems are told, and the file's own."""
     try:
-        header, *rows = _rows(path, path.read_bytes())
+        header, rows = _rows(path, read_file(path))
         names = [name.strip() for name in header]
         if missing := [name for name in COLUMNS if name not in names]:
             raise DataError(f"expected the columns {', '.join(COLUMNS)}; {missing[0]} is missing", path=path, line=1)
-    except OSError as error:
-        watch.problem(DataError(f"cannot be read: {error.strerror}", path=path))
-        return
+        for number, fields in enumerate(rows, start=1):
+            line = number + 1
+            if split_of(number) != split:
+                continue
+            try:
+                question = parse_question(dict(zip(names, map(titles.one_line, fields))), number, tables, path, line)
+            except DataError as error:
+                watch.problem(error)
+                continue
+            if question is None:
+                watch.warn(SEVERAL_TABLES, path, line)
+            else:
+                watch.where = (path, line)
+                yield question
     except DataError as error:
         watch.problem(error)
-        return
-    for number, fields in enumerate(rows, start=1):
-        line = number + 1
-        if split_of(number) != split:
-            continue
-        try:
-            question = parse_question(dict(zip(names, map(titles.one_line, fields))), number, tables, path, line)
-        except DataError as error:
-            watch.problem(error)
-            continue
-        if question is None:
-            watch.warn(SEVERAL_TABLES, path, line)
-        else:
-            watch.where = (path, line)
-            yield question
 
 
 def parse_question(row: dict[str, str], number: int, tables: dict[str, Table], path: Path,
@@ -89,7 +84,7 @@ def parse_question(row: dict[str, str], number: int, tables: dict[str, Table], p
     """The question of a line, None for one over several tables."""
     def whole(field: str, size: int, lowest: int = 0) -> int:
         text = row[field]
-        if not (text.isascii() and text.isdigit() and lowest <= int(text) < lowest + size):
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and lowest <= int(text) < lowest + size):
             raise DataError(f"expected {lowest} to {lowest + size - 1}, found {text!r:.80}", path=path, line=line,
                             field=field)
         return int(text)
@@ -111,33 +106,29 @@ def parse_question(row: dict[str, str], number: int, tables: dict[str, Table], p
 
 def read_tables(folder: Path, watch: Watch) -> Iterator[Table]:
     """The tables by subfolder and name."""
-    count = 0
-    for place in FOLDERS:
-        for file, content in archives.read_folder(folder / place, ".tsv") if (folder / place).is_dir() else ():
-            count += 1
-            try:
-                header, *rows = _rows(file, content)
-                name = check_id(titles.page_id(f"{place}-{file.stem}"), path=file, field="file name")
-                table = make_table(name, "", header, rows, Place(file, None, watch))
-            except DataError as error:
-                watch.problem(error)
-                continue
-            watch.where = (file, 1)
-            yield table
-    if not count:
-        watch.problem(DataError(f"no table: expected {', '.join(FOLDERS)} with files *.tsv", path=folder))
+    members = ((file, functools.partial(parse_table, f"{place}-{file.stem}", file, content, watch))
+               for place in FOLDERS if (folder / place).is_dir()
+               for file, content in archives.read_folder(folder / place, ".tsv"))
+    return parsed_files(members, watch, nothing=DataError(
+        f"no table: expected {', '.join(FOLDERS)} with files *.tsv", path=folder))
 
 
-def _rows(path: Path, content: bytes) -> list[list[str]]:
+def parse_table(name: str, file: Path, content: bytes, watch: Watch) -> Table:
+    place = Place(file, None, watch)
+    header, rows, left_out = within_limits(*_rows(file, content), place)
+    name = check_id(titles.page_id(name), path=file, field="file name")
+    return make_table(name, "", header, rows, place, rows_left_out=left_out)
+
+
+def _rows(path: Path, content: bytes) -> tuple[list[str], Iterator[list[str]]]:
+    """(the first row, the others)."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start + 1} is not UTF-8", path=path) from None
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t", doublequote=False)
-    try:
-        rows = [row for row in reader if row]
-    except csv.Error as error:
-        raise DataError(f"not separated values: {error}", path=path, line=reader.line_num) from None
-    if not rows:
+    rows = (row for _, row in csv_tables.rows_of(io.StringIO(text, newline=""), path, delimiter="\t",
+                                                 doublequote=False) if row)
+    header = next(rows, None)
+    if header is None:
         raise DataError("the file is empty", path=path)
-    return rows
+    return header, rows

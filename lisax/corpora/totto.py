@@ -17,7 +17,7 @@ from lisax.corpora.reading import Row, Watch, read_records, told
 from lisax.records import DataText
 
 FILES = {"train": "totto_train_data.jsonl", "dev": "totto_dev_data.jsonl", "test": "unlabeled_totto_test_data.jsonl"}
-WIDEST_SPAN = 1000
+WIDEST_SPAN, WIDEST_TABLE = 1_000, 10_000  # columns
 
 
 class Totto(StructureDataset):
@@ -71,24 +71,25 @@ def _headers(row: Row, table: list[list[dict]]) -> tuple[dict[tuple[int, int], s
     in its row.
     """
     above: dict[int, str] = {}
-    taken: dict[int, int] = {}  # column -> rows from here on that a cell above reaches into
+    taken: dict[int, int] = {}  # column -> the first row that no cell above reaches into
     names, values = {}, {}
     for i, cells in enumerate(table):
         column, before = 0, ""
         headers: dict[int, str] = {}
         for n, cell in enumerate(cells):
-            while taken.get(column, 0):
+            while taken.get(column, 0) > i:
                 column += 1
             text, width, height = _cell(row, f"table[{i}][{n}]", cell)
             values[i, n], names[i, n] = text, above.get(column) or before
             columns = range(column, column + width)
+            if columns.stop > WIDEST_TABLE:
+                raise row.error(f"table[{i}][{n}]", f"the cells span more than {WIDEST_TABLE:,} columns")
             if cell.get("is_header") is True:
                 headers |= dict.fromkeys(columns, text)
                 before = text or before
-            taken |= dict.fromkeys(columns, height)
+            taken |= dict.fromkeys(columns, i + height)
             column += width
         above |= headers
-        taken = {column: rest - 1 for column, rest in taken.items() if rest > 1}
     return names, values
 
 

@@ -11,8 +11,8 @@ as ("subject", subject). An entry without a text is left out and told.
 
 from __future__ import annotations
 
-import io
 import re
+import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,10 +20,11 @@ from pathlib import Path
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import SPLITS, StructureDataset
 from lisax.corpora.reading import Watch, read_json, told
-from lisax.records import DataError, DataText
+from lisax.records import DEEPEST_NESTING, DataError, DataText, check_id
 
 TABLE, TITLE = "[TABLECONTEXT]", "[TITLE]"
 Triple = tuple[str, str, str]
+LARGEST_ENTRY = 100_000  # elements
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # A value in quotes with its language, its type or its unit.
 _LITERAL = re.compile(r'"(.*)"\s*(?:@[A-Za-z-]+|\^\^\S+|(\([^()]*\)))', re.DOTALL)
@@ -177,26 +178,27 @@ def read_webnlg(places: Sequence[Path], split: str, watch: Watch) -> Iterator[Da
 
     Releases after 2017 have files of one name for every number of triples, and count eids in each anew."""
     try:
-        for path, content in _contents(places, split):
-            for triples, texts, eid in _entries(content, path, watch):
-                triples = [(_entity(subject), name, _entity(value)) for subject, name, value in triples]
-                file = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}_{path.stem}"
-                key = titles.page_id(f"webnlg:{split}:{file}:{eid}")
+        for path, file in _files(places, split):
+            name = path.stem if path.stem.startswith(path.parent.name) else f"{path.parent.name}_{path.stem}"
+            name = check_id(titles.page_id(name), path=path, field="file name")
+            for triples, texts, eid in _entries(file, path, watch):
+                triples = [(_entity(subject), relation, _entity(value)) for subject, relation, value in triples]
+                key = titles.page_id(f"webnlg:{split}:{name}:{eid}")
                 if record := _record(key, triples, [text for _, text in texts], "webnlg", watch, path, None):
                     yield record
     except DataError as error:
         watch.problem(error)
 
 
-def _contents(places: Sequence[Path], split: str) -> Iterator[tuple[Path, bytes | Path]]:
-    """(path, content) of each file; what is not packed is its own content."""
-    if places[0].suffix == ".gz":
-        # By path, as an unpacked folder is read.
-        files = [(path, content) for path, content in archives.read_folder(places[0], ".xml") if _split_of(path) == split]
-        yield from sorted(files)
+def _files(places: Sequence[Path], split: str) -> Iterator[tuple[Path, Path]]:
+    """(path, where it is unpacked) of each file, by path; what is not packed is where it is."""
+    if places[0].suffix != ".gz":
+        yield from ((path, path) for path in places)
         return
-    for path in places:
-        yield path, path
+    with tempfile.TemporaryDirectory(prefix="lisax-webnlg-") as work:
+        unpacked = archives.unpack(places[0], work)
+        names = sorted(name for path in unpacked if (name := path.relative_to(work)).suffix == ".xml")
+        yield from ((places[0] / name, Path(work, name)) for name in names if _split_of(places[0] / name) == split)
 
 
 def _entity(text: str) -> str:
@@ -207,13 +209,10 @@ def _entity(text: str) -> str:
     return text.strip('"').replace("_", " ")
 
 
-def _entries(content: bytes | Path, path: Path, watch: Watch
-             ) -> Iterator[tuple[list[Triple], list[tuple[str, str]], str]]:
-    """(triples, [(comment, English text)], eid) of each entry of a benchmark file, streamed."""
+def _entries(file: Path, path: Path, watch: Watch) -> Iterator[tuple[list[Triple], list[tuple[str, str]], str]]:
+    """(triples, [(comment, English text)], eid) of each entry of a benchmark file, known as `path`, streamed."""
     try:
-        for _, node in ElementTree.iterparse(io.BytesIO(content) if isinstance(content, bytes) else content):
-            if node.tag != "entry":
-                continue
+        for node in _nodes(file, path):
             texts = [(lex.get("comment", ""), lex.findtext("text") or lex.text or "") for lex in node.iter("lex")
                      if lex.get("lang", "") in ("", "en")]
             found = [(triple.text or "").split(" | ") for triple in node.iter("mtriple")]
@@ -221,12 +220,37 @@ def _entries(content: bytes | Path, path: Path, watch: Watch
             if all(len(triple) == 3 for triple in found):
                 yield [tuple(triple) for triple in found], texts, eid
             else:
-                watch.problem(DataError(f"entry {eid!r}: expected `subject | name | object`", path=path,
+                watch.problem(DataError(f"entry {eid!r:.80}: expected `subject | name | object`", path=path,
                                         field="mtriple"))
-            node.clear()
     except ElementTree.ParseError as error:
         watch.problem(DataError(f"not well-formed XML: {error}", path=path, line=error.position[0]))
     except (LookupError, ValueError) as error:  # of an encoding that Python or expat has not got
         watch.problem(DataError(f"cannot be read: {error}", path=path))
     except OSError as error:
         watch.problem(DataError(f"cannot be read: {error.strerror}", path=path))
+    except DataError as error:
+        watch.problem(error)
+
+
+def _nodes(file: Path, path: Path) -> Iterator[ElementTree.Element]:
+    """The `entry` elements of a file; what else there is, and what an entry has too much of, never fills the memory."""
+    open_nodes: list[ElementTree.Element] = []
+    entry, size = None, 0
+    if not file.is_file():
+        raise DataError("expected a file", path=path)
+    for event, node in ElementTree.iterparse(file, ("start", "end")):
+        if event == "start":
+            open_nodes.append(node)
+            size += 1
+            if entry is None and node.tag == "entry":
+                entry, size = node, 1
+            if size > LARGEST_ENTRY or len(open_nodes) > DEEPEST_NESTING:
+                raise DataError(f"expected entries of at most {LARGEST_ENTRY:,} elements, {DEEPEST_NESTING} deep",
+                                path=path)
+            continue
+        open_nodes.pop()
+        if node is entry:
+            yield node
+            entry = None
+        if entry is None and open_nodes:
+            open_nodes[-1].clear()

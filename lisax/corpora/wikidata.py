@@ -11,6 +11,7 @@ coordinates; identifiers, links and media are left out. Lines that cannot be rea
 from __future__ import annotations
 
 import bz2
+import functools
 import gzip
 import re
 import sqlite3
@@ -24,13 +25,13 @@ from lisax.corpora import titles
 from lisax.corpora.dataset import StructureDataset
 from lisax.corpora.reading import Watch, told
 from lisax.months import MONTHS
-from lisax.records import DataError, Graph, parse_json_object
+from lisax.records import LONGEST_LINE, DataError, Graph, parse_json_object
 
 SUFFIXES = (".json", ".json.gz", ".json.bz2")
 LEFT_OUT = {"external-id", "url", "commonsMedia", "geo-shape", "tabular-data", "math", "musical-notation",
             "wikibase-lexeme", "wikibase-form", "wikibase-sense", "entity-schema"}
-_TIME = re.compile(r"([+-])0*(\d+)-(\d\d)-(\d\d)T")
-_ENTITY = re.compile(r"([QP])(\d{1,15})")
+_TIME = re.compile(r"([+-])0*(\d{1,16})-(\d\d)-(\d\d)T", re.ASCII)  # of years, Wikidata has sixteen digits
+_ENTITY = re.compile(r"([QP])(\d{1,15})", re.ASCII)
 
 
 class WikidataDump(StructureDataset):
@@ -123,19 +124,22 @@ def number_of(entity: Any) -> int | None:
 
 def entities(path: Path, watch: Watch) -> Iterator[tuple[int, dict]]:
     """(line, entity) of the dump; lines that cannot be read are counted, a broken end of the file is a problem."""
-    line = 0
+    line, is_rest = 1, False
     try:
         with opened(path) as file:
-            for line, raw in enumerate(file, start=1):
+            for raw in iter(functools.partial(file.readline, LONGEST_LINE), b""):
+                here, was_rest = line, is_rest
+                is_rest = not raw.endswith(b"\n")
+                line += not is_rest
                 raw = raw.strip().rstrip(b",")
-                if raw in (b"", b"[", b"]"):
+                if was_rest or raw in (b"", b"[", b"]"):
                     continue
                 try:
                     entity = parse_json_object(raw.decode("utf-8"))
                 except (DataError, UnicodeDecodeError):
-                    watch.warn("lines that are no entity (skipped)", path, line)
+                    watch.warn("lines that are no entity (skipped)", path, here)
                     continue
-                yield line, entity
+                yield here, entity
     except (OSError, EOFError, zlib.error) as error:
         watch.problem(DataError(f"the dump cannot be read on: {error}", path=path, line=line))
 
@@ -171,14 +175,16 @@ def best_values(statements: Any, store: LabelStore, language: str) -> list[str]:
     by_rank: dict[str, list[str]] = {"preferred": [], "normal": []}
     for statement in statements if isinstance(statements, list) else ():
         rank = _at(statement, "rank") or "normal"
-        if rank in by_rank and (value := value_text(_at(statement, "mainsnak"), store, language)):
-            by_rank[rank].append(value)
+        known = by_rank.get(rank) if isinstance(rank, str) else None
+        if known is not None and (value := value_text(_at(statement, "mainsnak"), store, language)):
+            known.append(value)
     return by_rank["preferred"] or by_rank["normal"]
 
 
 def value_text(snak: Any, store: LabelStore, language: str = "en") -> str | None:
     """A value as a reader writes it, or None where there is none that can be said."""
-    if _at(snak, "snaktype") != "value" or _at(snak, "datatype") in LEFT_OUT:
+    datatype = _at(snak, "datatype")
+    if _at(snak, "snaktype") != "value" or isinstance(datatype, str) and datatype in LEFT_OUT:
         return None
     kind, value = _at(snak, "datavalue", "type"), _at(snak, "datavalue", "value")
     if kind == "string":

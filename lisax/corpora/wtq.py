@@ -18,16 +18,16 @@ alone. Those of the E2E sets are known to be answered by a cell, and cells in se
 
 from __future__ import annotations
 
-import csv
 import functools
 import io
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import answer_cells, archives, titles
+from lisax.corpora import answer_cells, archives, csv_tables, titles
 from lisax.corpora.dataset import QuestionDataset
-from lisax.corpora.grid import Place, make_table
+from lisax.corpora.grid import Place, make_table, within_limits
 from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_records, told
 from lisax.records import DataError, Question, Table, check_id, read_lines
 
@@ -174,7 +174,7 @@ def page_title(path: Path, name: str) -> str:
     """The title of a table's page from `page/`, which has a file for each of `csv/`; empty where it does not."""
     _, folder, file = name.split("/") if name.count("/") == 2 else ("", "", name)
     page = path.parent / "page" / folder.replace("-csv", "-page") / f"{Path(file).stem}.json"
-    if not page.is_file():
+    if not os.path.isfile(page):  # which a name that is too long is not
         return ""
     title = read_json(page, dict).get("title", "")
     if not isinstance(title, str):
@@ -187,11 +187,10 @@ def parse_table(name: str, content: bytes, place: Place, title: str = "") -> Tab
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start + 1} is not UTF-8", path=place.path) from None
-    reader = csv.reader(io.StringIO(text, newline=""), doublequote=False, escapechar="\\", strict=True)
-    try:
-        rows = list(reader)
-    except csv.Error as error:
-        raise DataError(f"not separated values: {error}", path=place.path, line=reader.line_num) from None
-    if not rows:
+    rows = (row for _, row in csv_tables.rows_of(io.StringIO(text, newline=""), place.path, doublequote=False,
+                                                 escapechar="\\", strict=True))
+    header = next(rows, None)
+    if header is None:
         raise DataError("the file is empty", path=place.path)
-    return make_table(name, title, rows[0], rows[1:], place)
+    header, kept, left_out = within_limits(header, rows, place)
+    return make_table(name, title, header, kept, place, rows_left_out=left_out)

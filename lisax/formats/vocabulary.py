@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lisax.formats.reading import Places
-from lisax.records import DataError, LisaxError, atomic_write
+from lisax.records import DataError, LisaxError, atomic_write, check_text
 
 PAD_ID, EOS_ID, UNK_ID = 0, 1, 2
 EXTRA_IDS = 100
@@ -54,19 +54,19 @@ class Vocabulary:
         return hashlib.sha256(self._bytes).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """Piece ids, without EOS."""
-        return self._processor.EncodeAsIds(text)
+        """Piece ids, without EOS. Of this and the others: a text with half of a surrogate pair is a LisaxError."""
+        return self._processor.EncodeAsIds(check_text(text))
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        return self._processor.EncodeAsIds(list(texts))
+        return self._processor.EncodeAsIds(list(map(check_text, texts)))
 
     def count(self, text: str) -> int:
         """Number of pieces, without EOS."""
-        return len(self._processor.EncodeAsIds(text))
+        return len(self._processor.EncodeAsIds(check_text(text)))
 
     def encode_with_places(self, text: str) -> tuple[list[int], Places]:
         """Piece ids as `encode` gives them, with the characters of the text that each stands for."""
-        found = self._processor.EncodeAsOffsetMapping(text)
+        found = self._processor.EncodeAsOffsetMapping(check_text(text))
         begins, ends = zip(*found["offsets"]) if found["ids"] else ((), ())
         return list(found["ids"]), Places(list(begins), list(ends))
 

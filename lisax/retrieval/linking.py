@@ -165,7 +165,7 @@ def _weight(bare: str, length: int, distance: int, cell: str, is_only: bool, pla
     """How much speaks for linking a span of `length` words to a cell that has `distance` words more."""
     words = bare.split()
     weight = length - 4 * distance / (length + distance)
-    if not any(word.isdigit() and int(word) < 100 for word in words):
+    if not any(_is_number(word) and int(word) < 100 for word in words):
         weight += -1 if all(word in FREQUENT for word in words) else 4
     weight += (length > 1) + is_only + (length > distance)
     weight += 2 * ("(" in cell and ")" in cell) + 2 * (place[0] == 0)
@@ -227,6 +227,10 @@ def _cell_forms(word: str, cell: str) -> Iterator[str]:
         yield word + {"1": "st", "2": "nd", "3": "rd"}.get(word[-1], "th")
 
 
+def _is_number(word: str) -> bool:
+    return word.isdecimal() and len(word) < 10
+
+
 def spans(claim: Claim) -> tuple[str, ...]:
     """What the claim alone says of the cells it is about: quotations, dates, numbers, and runs of telling words.
 
@@ -255,4 +259,4 @@ def spans(claim: Claim) -> tuple[str, ...]:
             if token[-1] in MARKS and not (token[-1] == "." and (len(word) == 1 or small in ABBREVIATIONS)):
                 close()
     close()
-    return tuple(span for span in dict.fromkeys(found) if span and not (span.isdigit() and int(span) <= 20))
+    return tuple(span for span in dict.fromkeys(found) if span and not (_is_number(span) and int(span) <= 20))

@@ -16,9 +16,14 @@ ORDINALS = {word: number for number, word in enumerate(FIRST_ORDINALS)} | {
 DECADES = {word[:-1] + "ies": number for word, number in TENS_OF.items()} | {"ninties": 90}  # often misspelt
 
 
+def is_number(word: str) -> bool:
+    """Whether a word is a number in digits, and not so long that it could only be a code."""
+    return word.isdecimal() and len(word) < 10
+
+
 def cardinal(words: Sequence[str], at: int) -> tuple[int, int] | None:
     """(number, position after it) of the cardinal that begins at `words[at]`, below 100,000; digits too."""
-    if at < len(words) and words[at].isdecimal():
+    if at < len(words) and is_number(words[at]):
         return int(words[at]), at + 1
     total = 0
     found = _below_hundred(words, at)
@@ -53,7 +58,7 @@ def ordinal(words: Sequence[str], at: int) -> tuple[int, int] | None:
     """(number, position after it) of `19th`, `nineteenth`, `twenty first`."""
     if at >= len(words):
         return None
-    if words[at][:-2].isdecimal() and words[at][-2:] in ("st", "nd", "rd", "th"):
+    if is_number(words[at][:-2]) and words[at][-2:] in ("st", "nd", "rd", "th"):
         return int(words[at][:-2]), at + 1
     if words[at] in TENS_OF and at + 1 < len(words) and 0 < ORDINALS.get(words[at + 1], 0) < 10:
         return TENS_OF[words[at]] + ORDINALS[words[at + 1]], at + 2

@@ -10,7 +10,7 @@ from dateutil import parser as dateutil_parser
 from lisax.temporal import calendar
 from lisax.temporal.calendar import Interval, Length
 from lisax.temporal.expressions import Period, Reading
-from lisax.temporal.numbers import DECADES, cardinal, ordinal, spoken_year
+from lisax.temporal.numbers import DECADES, cardinal, is_number, ordinal, spoken_year
 from lisax.temporal.tokens import Token
 
 MONTH_NUMBERS = {name.lower(): number for number, names in enumerate(dateutil_parser.parserinfo.MONTHS, start=1)
@@ -151,7 +151,7 @@ class Periods:
         return Period.exact(calendar.day_interval(year[0], month, day[0])), Reading.DAY, year[1]
 
     def _day_of_month(self, at: int) -> tuple[int, int] | None:
-        found = ordinal(self.words, at) or ((int(self.words[at]), at + 1) if self.word(at).isdecimal() else None)
+        found = ordinal(self.words, at) or ((int(self.words[at]), at + 1) if is_number(self.word(at)) else None)
         return found if found and 1 <= found[0] <= 31 else None
 
     def month(self, at: int) -> Found | None:
@@ -182,7 +182,7 @@ class Periods:
     def decade(self, at: int) -> Found | None:
         """`1990s`, `'90s`, `eighties`, `eighties of the nineteenth century`, `nineteen-nineties`."""
         name = self.word(at).replace("'", "")
-        if name.endswith("0s") and name[:-1].isdecimal():
+        if name.endswith("0s") and is_number(name[:-1]):
             first = int(name[:-1])
             if (era := ERAS.get(self.word(at + 1))) is not None:
                 return self._decade_of_era(first, era, at + 2)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from lisax.corpora.check import check
+from lisax.corpora.reading import Watch
+from lisax.records import DataError
 
 REAL = Path(__file__).parents[3] / "shared/data"
 
@@ -43,7 +45,9 @@ def test_all_problems_are_collected(tmp_path):
         "/train.jsonl:2: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 "
         "(char 1)",
         "/train.jsonl:3: field 'id': duplicate id '1', first on line 1",
-        "/train.jsonl:4: field 'label': unknown label '?'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'",
+        "/train.jsonl:4: field 'label': unknown label '?'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'; data "
+        "with other labels are registered with what they stand for, labels={'?': 'REFUTES'}, or None to leave such "
+        "claims out",
         "/dev.jsonl:1: field 'id': claim '3' is among the claims in train too",
         "/wiki-pages.jsonl:3: field 'lines': the field is missing",
         "/wiki-pages.jsonl:2: field 'id': duplicate id 'A', first at /wiki-pages.jsonl:1",
@@ -64,12 +68,33 @@ def test_a_file_that_cannot_be_read_is_a_problem(tmp_path, data, said):
     assert any(said in problem for problem in check(tmp_path).problems)
 
 
-def test_many_problems_are_counted_and_a_hundred_shown(tmp_path):
-    lines(tmp_path / "dev.jsonl", ["[]"] * 250)
+def test_problems_of_one_kind_are_told_once_and_counted(tmp_path):
+    lines(tmp_path / "dev.jsonl", [claim(number, ("A", 0), label="DISPUTED") for number in range(250)])
     lines(tmp_path / "wiki-pages.jsonl", [{"id": "A", "lines": "0\ta"}])
     summary = check(tmp_path)
-    assert (summary.problem_count, len(summary.problems)) == (250, 100)
-    assert "  and 150 more problems" in summary.lines()
+    assert summary.problem_count == 250
+    first, rest = (problem.replace(str(tmp_path), "") for problem in summary.problems)
+    assert first.startswith("/dev.jsonl:1: field 'label': unknown label 'DISPUTED'")
+    assert rest == "/dev.jsonl: 249 more like it (lines 2, 3, 4, 5, 6, …)"
+    assert summary.lines()[-1] == "  250 problems"
+
+
+def test_problems_that_differ_in_a_value_are_one_kind(tmp_path):
+    lines(tmp_path / "dev.jsonl", [claim(number, ("A", f"{number}")) for number in range(6)] + ["[]", "{"])
+    lines(tmp_path / "wiki-pages.jsonl", [{"id": "A", "lines": "0\ta"}])
+    assert [problem.replace(f"{tmp_path}/dev.jsonl", "") for problem in check(tmp_path).problems] == [
+        *(f":{number + 1}: field 'evidence[0][0]': expected a sentence number fourth, found '{number}'"
+          for number in range(3)),
+        ": 3 more like these (lines 4, 5, 6)",
+        ":7: expected a JSON object, found list",
+        ":8: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"]
+
+
+def test_of_many_kinds_of_problems_a_hundred_are_shown(tmp_path):
+    watch = Watch(keep_going=True)
+    for number in range(150):
+        watch.problem(DataError("a" * number, path=tmp_path, line=number))
+    assert (watch.problem_count, len(watch.problems), watch.problems[-1]) == (150, 101, "and 50 more problems")
 
 
 def test_tables_and_graphs_hold_evidence_too(tmp_path):

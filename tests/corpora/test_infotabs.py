@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lisax.corpora import infotabs, open_folder, read_claims
+from lisax.corpora import csv_tables, infotabs, open_folder, read_claims
 from lisax.corpora.check import check
 from lisax.records import Claim, DataError, Label, Table
 
@@ -72,7 +72,7 @@ def test_unpacked_boxes(folder):
 
 @pytest.mark.parametrize("line, said", [
     ("G\tT0\tc", "infotabs_train.tsv:2: expected 4 fields separated by tabs, found 3"),
-    ("G\tT0\tc\tX", "infotabs_train.tsv:2: field 'label': unknown label 'X'; expected E, C, N"),
+    ("G\tT0\tc\tX", "infotabs_train.tsv:2: field 'label': unknown label 'X'; expected 'E', 'C', 'N'"),
     ("G\tT 0\tc\tE", "infotabs_train.tsv:2: field 'table_id': an id must be non-empty and without white space"),
     ("G\tT0\t \tE", "infotabs_train.tsv:2: field 'hypothesis': the text is empty"),
 ])
@@ -84,8 +84,9 @@ def test_broken_lines_are_problems(folder, line, said):
 
 
 def test_a_giant_text_is_a_problem_with_its_place(folder, monkeypatch):
-    monkeypatch.setattr(infotabs, "LONGEST_FIELD", 20)
-    assert any("train.tsv:3: not separated values: field larger" in problem for problem in check(folder).problems)
+    monkeypatch.setattr(csv_tables, "LONGEST_ROW", 30)
+    assert any("train.tsv:3: not separated values: the row has more than 30 characters" in problem
+               for problem in check(folder).problems)
 
 
 @pytest.mark.parametrize("box, said", [([1], "expected one JSON object"), ({"a": 1}, "field 'a': expected a list of"),

@@ -154,6 +154,38 @@ def test_bad_data_are_named_and_nothing_is_registered(folder, change, message):
     assert not list(folder.rglob("*.train.jsonl.partial")) and not (folder / "mine_tasks/dataset.json").exists()
 
 
+def test_other_names_of_labels_are_mapped_or_left_out(folder, tmp_path, caplog):
+    rows = [claim | {"label": {"SUPPORTS": "yes", "REFUTES": "no"}.get(claim["label"], "DISPUTED")} for claim in CLAIMS]
+    write_json_lines(folder / "claims.train.jsonl", rows[:9])
+    write_json_lines(folder / "claims.dev.jsonl", rows[9:])
+    labels = {"yes": "SUPPORTS", "no": "REFUTES", "DISPUTED": None}
+    with pytest.raises(DataError, match=r"claims.train.jsonl:3: field 'label': unknown label 'DISPUTED'; expected .*"
+                                        r"labels=\{'DISPUTED': 'REFUTES'\}, or None to leave such claims out"):
+        register("mine", folder=folder, vocabulary="bytes", labels={"yes": "SUPPORTS", "no": "REFUTES"})
+    mine = register("mine", folder=folder, vocabulary="bytes", labels=labels)
+    assert mine.counts["label_listwise"] == {"train": 6, "dev": 2}
+    assert "claims labelled 'DISPUTED' (left out, as was asked for): 3" in caplog.text
+    told = [json.loads(line) for line in (folder / "mine_tasks/label_listwise.train.jsonl").open()]
+    assert {row["label"] for row in told} == {"SUPPORTS", "REFUTES"}
+    mine.write_gin(tmp_path / "mine.gin", "rank", model="t5_1_1_tiny")
+    assert json.loads((tmp_path / "mine.json").read_text())["labels"] == labels
+    for name in (*mine.tasks.values(), "mine_span_corruption"):
+        seqio.TaskRegistry.remove(name)
+    assert register_file(tmp_path / "mine.json").counts == mine.counts
+
+
+def test_labels_mapped_anew_make_the_examples_anew(folder):
+    first = register("one", folder=folder, vocabulary="bytes", out=folder / "out")
+    second = register("two", folder=folder, vocabulary="bytes", out=folder / "out", labels={"REFUTES": None})
+    assert (first.counts["claim_only"], second.counts["claim_only"]) == ({"train": 9, "dev": 3}, {"train": 6, "dev": 2})
+
+
+@pytest.mark.parametrize("labels", [["DISPUTED"], {"DISPUTED": "MAYBE"}, {"DISPUTED": ["REFUTES"]}, {1: None}])
+def test_labels_that_stand_for_nothing_are_refused(folder, labels):
+    with pytest.raises(LisaxError, match="`labels` says for each name of a label which of 'SUPPORTS', .* found"):
+        register("mine", folder=folder, vocabulary="bytes", labels=labels)
+
+
 def test_bad_calls_say_what_is_wrong(folder, tmp_path):
     with pytest.raises(LisaxError, match="either `folder`, or `claims` and `corpus`"):
         register("mine", claims=folder / "claims.train.jsonl")

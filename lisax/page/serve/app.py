@@ -82,6 +82,7 @@ async def _form(request: Request) -> FormData:
     """The form of a request, which must be one of our own."""
     limits = request.app.state.page.limits
     form = await request.form(max_files=limits.upload_files, max_fields=200, max_part_size=limits.form_bytes)
+    forms.check(form)
     key = form.get("form_key")
     if not isinstance(key, str) or not hmac.compare_digest(key.encode(), request.scope["state"]["session"].encode()):
         raise HTTPException(403, "This form is from another session. Open the page again and repeat it.")

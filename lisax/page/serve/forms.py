@@ -9,7 +9,16 @@ from typing import Any
 from starlette.datastructures import FormData
 
 from lisax.page.serve.store import Answer
-from lisax.records import LABELS, LisaxError, cell_id
+from lisax.records import LABELS, LisaxError, cell_id, is_text
+
+
+def check(form: FormData) -> None:
+    """Refuses what cannot be written: a form may say of its texts that they are in an encoding which lets halves of
+    surrogate pairs pass, and so may it of the names of its files."""
+    for field, value in form.multi_items():
+        given = value if isinstance(value, str) else value.filename or ""
+        if not (is_text(field) and is_text(given)):
+            raise LisaxError("A text or the name of a file holds half of a surrogate pair, which is no character.")
 
 
 def string(form: FormData, field: str) -> str:
