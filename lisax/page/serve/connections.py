@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from lisax.page.serve.guard import client_of
 from lisax.page.serve.limits import Limits
 
-_SENTENCE = b"That are too many connections at once. Try again in a moment.\n"
+_SENTENCE = b"There are too many connections at once. Try again in a moment.\n"
 REFUSAL = (b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\nretry-after: 5\r\n"
            b"connection: close\r\ncontent-length: %d\r\n\r\n%b" % (len(_SENTENCE), _SENTENCE))
 
