@@ -2,7 +2,7 @@
 # make test                              the tests; those of the page in a browser where one is found
 # make test-slow                         the few that take long
 # make test-browser                      those in a browser; installs Chromium where there is none
-# make peers                             what tests and benchmarks need: torch's T5, the TPU compiler, clusters' clients
+# make peers                             what tests and benchmarks need: torch's T5, the TPU compiler, clusters' clients, buckets
 # make beam                              Apache Beam too, for `lisax cache`
 PYTHON ?= python3
 OUT ?= out

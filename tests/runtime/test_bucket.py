@@ -19,8 +19,11 @@ if not all(map(importlib.util.find_spec, ("gcp_storage_emulator", "gcsfs"))):
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 from gcs_emulator import BUCKET, bucket
+import lisax
 from lisax import places
 from lisax.cli import main
+from lisax.formats.vocabulary import train_vocabulary
+from lisax.pipelines.text_model import TextModel
 from lisax.places import COMMIT_NAME, exists, listing, place, remove_tree
 from lisax.records import LisaxError
 from lisax.runtime import run_lock
@@ -31,6 +34,7 @@ from lisax.runtime.restore import load_parameters
 from lisax.runtime.train import train
 from lisax.runtime.train_log import read_train_log
 from memory_task import config
+from test_export import QUERY, SENTENCES, TEXTS, save_checkpoint
 
 HERE = Path(__file__).parent
 ROOT = f"gs://{BUCKET}"
@@ -215,3 +219,32 @@ def test_checkpoints_and_bundles(trained, tmp_path, capsys):
         assert complete_steps(again) == [0 if kind == "huggingface" else 4]
         np.testing.assert_array_equal(load_parameters(again)["token_embedder"]["embedding"], expected)
     assert not list(tmp_path.iterdir()) and not Path("gs:").exists()
+
+
+def test_a_bundle_is_written_to_a_bucket_and_read_there(tmp_path, monkeypatch):
+    vocabulary = train_vocabulary(TEXTS, tmp_path / "spiece.model", 120).path
+    checkpoint, bundle = f"{ROOT}/text/checkpoint_0", f"{ROOT}/bundle"
+    save_checkpoint(place(f"{ROOT}/text"), vocabulary)
+    sent, send = [], places.send
+    with monkeypatch.context() as patch:
+        patch.setattr(places, "send", lambda source, target: (sent.append(target.name), send(source, target)))
+        assert main(["export", "--checkpoint", f"{ROOT}/text", "--out", bundle, "--format", "stablehlo"]) == 0
+    assert sent[-1] == "model.safetensors" and "model.json" in sent  # until then it is no bundle
+    save_checkpoint(tmp_path / "here", vocabulary)
+    expected = dict(TextModel.open(tmp_path / "here").rank(QUERY, SENTENCES))
+    for path in (bundle, checkpoint, f"{ROOT}/text"):
+        assert dict(TextModel.open(path).rank(QUERY, SENTENCES)) == pytest.approx(expected, abs=1e-5)
+    assert dict(lisax.load(bundle).rank(QUERY, SENTENCES)) == pytest.approx(expected, abs=1e-5)
+    assert main(["export", "--checkpoint", bundle, "--out", str(tmp_path / "again")]) == 0
+    assert (tmp_path / "again/model.safetensors").read_bytes() == (place(bundle) / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("command", [
+    ["export", "--checkpoint", f"{ROOT}/missing", "--out", "o"], ["checkpoint", "show", "gs://no-such-bucket/x"],
+    ["rerank", "--checkpoint", f"{ROOT}/missing", "--claims", f"{ROOT}/missing.jsonl", "--run", "r", "--index", "i", "--out", "o"]])
+def test_what_is_not_there_is_told(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("lisax: there is no") and told.count("\n") == 1 and "gs://" in told
+    assert not list(tmp_path.iterdir())
