@@ -65,6 +65,8 @@ GIN_VERBS = ("train", "eval", "infer", "plan", "run", "demo", "verbalizer")
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0, or 1 after a `LisaxError`, 2 for wrong usage, 130 after Ctrl-C; a training that SIGTERM stops
     raises SystemExit(143)."""
+    if arguments is None:
+        sys.stdout.reconfigure(errors="backslashreplace")  # a path that is printed need not be UTF-8
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="lisax", description="Checks claims against text with T5, in JAX.")
     parser.add_argument("--version", action="version", version=f"lisax {__version__}")

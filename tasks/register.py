@@ -10,6 +10,9 @@ pages.jsonl (`lisax.corpora.plain` gives their fields). The same as JSON, for MI
 
     {"name": "mine", "folder": "my_data", "vocabulary": "spiece.model"}
 
+Labels of other names are said with what they stand for, `labels={"yes": "SUPPORTS", "DISPUTED": None}`; the claims of
+one that stands for None (null in JSON) are left out, and a name that nothing is said of is an error.
+
 This gives mine_rank, mine_rank_entities, mine_label_pointwise, mine_label_listwise,
 mine_label_listwise_infused and mine_claim_only, after the data are checked line by line, and
 mine_span_corruption over the corpus.

@@ -204,6 +204,13 @@ def test_what_never_ends_hides_nothing(tmp_path, piece):
     assert [grid(table) for table in tables] == [[("a",)]]
 
 
+def test_tables_past_the_cells_of_a_page_are_left_out():
+    page = html_tables.parse("<table><tr><td>a</table>" * 10, row_limit=5, cell_limit=31)
+    assert (len(page.tables), page.left_out) == (4, 6)
+    page = html_tables.parse("<table>" + "<tr><td>a" * 100, row_limit=99, cell_limit=30)
+    assert (len(page.tables[0].rows), page.tables[0].rows_left_out) == (11, 89)
+
+
 PIECES = st.lists(st.sampled_from(["<table>", "</table>", "<tr>", "</tr>", "<td>", "<td colspan=3>", "</td>", "<th>",
                                    "<td rowspan=2>", "<caption>", "<![x", "<!--", "-->", "<script>", "</script>", "x",
                                    "<h2>", "<p>", "&amp", "<", ">", "<?", "<!", "\x00", "ש"]) | st.text(max_size=5))

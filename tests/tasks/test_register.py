@@ -79,6 +79,9 @@ def test_a_model_trained_on_a_registered_dataset_answers_from_its_bundle(folder,
     if variant == "rank":
         assert len(model.rank("Town 1 has 2 harbours.", ["Town 1 has 1 harbours .", "Town 2"])) == 2
     else:
+        for claim, sentence in (("a\ud800", "b"), ("a", "b\udfff")):
+            with pytest.raises(LisaxError, match="half of a surrogate pair"):
+                model.verify(claim, [sentence])
         assert sum(model.verify("Town 1 has 2 harbours.", ["Town 1 has 1 harbours ."]).values()) == pytest.approx(1)
 
 

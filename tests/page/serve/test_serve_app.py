@@ -47,6 +47,27 @@ def test_a_question_gets_tables_with_heatmaps_and_linked_answers(browser):
     assert response.url.path in browser.get("/").text
 
 
+def multipart(browser, address, charset, *parts):
+    """Sends a form in an encoding of its own; `parts` are (what a part says of itself, its content)."""
+    parts = [('name="form_key"', browser.key().encode()), *parts]
+    body = b"".join(b"--x\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + content + b"\r\n"
+                    for head, content in parts) + b"--x--\r\n"
+    return browser.post(address, content=body, headers={"content-type": f"multipart/form-data; boundary=x{charset}"})
+
+
+@pytest.mark.parametrize("charset", ["; charset=utf-7", "; charset=unicode-escape"])
+def test_half_of_a_surrogate_pair_in_a_form_is_told(browser, charset):
+    half = {"; charset=utf-7": b"+2AA-", "; charset=unicode-escape": rb"\ud800"}[charset]
+    kind = [('name="kind"', b"question"), ('name="corpus"', b"index")]
+    response = multipart(browser, "/ask", charset, ('name="text"', b"What is " + half), *kind)
+    assert response.status_code == 400 and "half of a surrogate pair" in response.text
+    response = multipart(browser, "/corpora", charset, ('name="name"', b"mine"),
+                         (f'name="files"; filename="{half.decode()}.csv"', b"a,b\r\n1,2"))
+    assert response.status_code == 400 and "half of a surrogate pair" in response.text
+    response = multipart(browser, "/ask", "", ('name="text"', b"What is \xed\xa0\x80"), *kind)
+    assert response.status_code == 200  # bytes that are not UTF-8 are taken for Latin-1
+
+
 def test_a_claim_gets_verdicts_from_text_and_from_tables(browser):
     response = browser.ask("Mara Velin lived in Tarn .", "claim")
     found = words(shown(response))
