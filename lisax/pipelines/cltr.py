@@ -430,9 +430,10 @@ class Cltr(Pipeline):
                 *self.fusion_weights))
             ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
             write_run(self.run_file(FUSED), fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
-            # Where cells count for nothing, who asks of cells is better off without weights.
-            weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
-            add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])), {"fusion": weights})
+            if self.recipe.scorers[0] in self.recipe.train:  # a given model stays as it was given
+                # Where cells count for nothing, who asks of cells is better off without weights.
+                weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
+                add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])), {"fusion": weights})
         for order in self.orders:
             answers = pool_scores.answer_run(scored, read_run(self.run_file(order)))
             write_run(self.run_file(f"answers.{order}"), answers, order)

@@ -54,6 +54,8 @@ def figures(run: Cltr) -> dict:
         found["answers"] = {name: answer_measures(cells, read_run(run.run_file(file))) for name, file in names.items()}
         limits = [limit for limit in LIMITS if limit <= run.recipe.pool]
         found["pruning"] = run.pruning(limits)
+    if FUSED in run.orders:
+        found["fusion"] = run.fusion_weights.tolist()
     if run.recipe.aggregates:
         found["aggregation"] = run.aggregation.figures()
     return found

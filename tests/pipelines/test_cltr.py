@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import zlib
@@ -147,6 +148,30 @@ def test_transfer_needs_no_training(finished, capsys):
     assert main([*command[:5], str(folder / "no"), "--column-model", "x"]) == 1
     assert main(["run", "list5", "--data", "x", "--folds", "3"]) == 1
     assert "belongs to `lisax run cltr`" in capsys.readouterr().err
+
+
+def digests(folder):
+    return {path.relative_to(folder): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+            for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_a_given_model_is_not_written_to_and_nothing_is_reranked_a_second_time(finished, capfd):
+    folder, _ = finished
+    mine, other = folder / "mine", folder / "fused_transfer"
+    shutil.copytree(folder / "out" / "models" / "parts", mine)
+    before = digests(mine)
+    command = ["run", "cltr", "--data", str(folder / "world"), "--out", str(other), "--model", str(mine),
+               "--gin.CltrRecipe.pool=6", "--gin.CltrRecipe.report_questions=10", "--gin.CltrRecipe.fuse_bm25=True",
+               "--gin.CltrRecipe.validation_share=0.3", "--gin.CltrRecipe.validation_questions=8"]
+    assert main(command) == 0
+    assert digests(mine) == before
+    runs = digests(other / "predictions") | digests(other / "runs")
+    capfd.readouterr()
+    assert main(command) == 0
+    stages = [line for line in capfd.readouterr().err.splitlines() if line.startswith("[")]
+    assert stages and all(line.endswith("done before") for line in stages)
+    assert digests(mine) == before and digests(other / "predictions") | digests(other / "runs") == runs
+    assert len(json.loads((other / "metrics.json").read_text())["fusion"]) == 3
 
 
 @pytest.fixture(scope="module")
