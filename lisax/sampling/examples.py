@@ -99,6 +99,13 @@ def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
     return {query: [hit.id for hit in hits] for query, hits in run.items()}
 
 
+def first_passages(units: Iterable[str], lookup: Lookup, length: int = LIST_LENGTH) -> list[Passage]:
+    """The first `length` units that have text in the corpus, each once: what a model reads of a ranking, in training and
+    in use, however many units without text stand before or among them."""
+    found = (passage for unit in dict.fromkeys(units) if (passage := lookup(unit)) is not None)
+    return list(itertools.islice(found, length))
+
+
 # --- Training -------------------------------------------------------------------------------
 
 
@@ -181,7 +188,7 @@ def infused(claims: Iterable[Claim], reranked: Ranked, lookup: Lookup, *, seed: 
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         rng = negatives.generator(seed, claim.id, "infusion")
-        selected = [passage.id for passage in _first(reranked.get(claim.id, ()), lookup, length)]
+        selected = [passage.id for passage in first_passages(reranked.get(claim.id, ()), lookup, length)]
         for evidence in claim.evidence_sets if _has_evidence(claim) else ((),):
             gold = [p.id for p in _found(evidence, lookup, skipped)]
             units = noise.infuse(selected or gold[:length], gold, claim.label, rng, spare=claim.gold_ids)
@@ -219,13 +226,13 @@ def ranking_inputs(claim: Claim, candidates: Sequence[str], lookup: Lookup,
 
 def listwise_input(claim: Claim, reranked: Sequence[str], lookup: Lookup, length: int = LIST_LENGTH) -> Example:
     """The first `length` reranked sentences in one example."""
-    return Example(claim.id, claim.text, tuple(_first(reranked, lookup, length)), label=claim.label)
+    return Example(claim.id, claim.text, tuple(first_passages(reranked, lookup, length)), label=claim.label)
 
 
 def pointwise_inputs(claim: Claim, reranked: Sequence[str], lookup: Lookup,
                      length: int = LIST_LENGTH) -> Iterator[Example]:
     """One example for each of the first `length` reranked sentences."""
-    for passage in _first(reranked, lookup, length):
+    for passage in first_passages(reranked, lookup, length):
         yield Example(claim.id, claim.text, (passage,), label=claim.label)
 
 
@@ -245,12 +252,6 @@ def _found(units: Iterable[str], lookup: Lookup, skipped: Counter) -> list[Passa
         else:
             passages.append(passage)
     return passages
-
-
-def _first(units: Iterable[str], lookup: Lookup, length: int) -> list[Passage]:
-    """The first `length` units that have text."""
-    passages = (passage for unit in units if (passage := lookup(unit)) is not None)
-    return list(itertools.islice(passages, length))
 
 
 def set_sizes(claims: Iterable[Claim]) -> list[int]:
