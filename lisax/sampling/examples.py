@@ -2,7 +2,7 @@
 
 Builders are pure: claims, ranked sentence ids per claim, and a way to look up a sentence give examples.
 Where a sentence has no text in the corpus (FEVER's dump has such gaps) it is left out and counted in
-`skipped` under its reason.
+`skipped` under its reason; so are draws of negatives that had to leave their window (`told` makes sentences of both).
 """
 
 from __future__ import annotations
@@ -106,6 +106,12 @@ def first_passages(units: Iterable[str], lookup: Lookup, length: int = LIST_LENG
     return list(itertools.islice(found, length))
 
 
+def told(counts: Mapping[str, int]) -> Iterator[str]:
+    """What building examples has counted, a line each."""
+    for reason, count in counts.items():
+        yield f"{count:,} {reason}" if reason == negatives.MOVED else f"left out {count:,}: {reason}"
+
+
 # --- Training -------------------------------------------------------------------------------
 
 
@@ -126,7 +132,7 @@ def ranking(claims: Iterable[Claim], candidates: Ranked, lookup: Lookup, *, seed
         entities = tuple(dict.fromkeys(passage.title for passage in positives) if spot is None else spot(claim.text))
         readable = [unit for unit in candidates.get(claim.id, ()) if lookup(unit) is not None]
         rng = negatives.generator(seed, claim.id, "ranking")
-        drawn = negatives.sample(readable, claim.gold_ids, window, len(positives), rng)
+        drawn = negatives.sample(readable, claim.gold_ids, window, len(positives), rng, skipped)
         for label, passages in ((True, positives), (False, map(lookup, drawn))):
             for passage in passages:
                 yield Example(claim.id, claim.text, (passage,), entities, label)
@@ -156,7 +162,7 @@ def pointwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed
         if weak:
             readable = [unit for unit in reranked.get(claim.id, ()) if lookup(unit) is not None]
             rng = negatives.generator(seed, claim.id, "weak")
-            for unit in negatives.sample(readable, claim.gold_ids, window, weak, rng):
+            for unit in negatives.sample(readable, claim.gold_ids, window, weak, rng, skipped):
                 yield Example(claim.id, claim.text, (lookup(unit),), label=Label.NOT_ENOUGH_INFO)
 
 
@@ -270,7 +276,7 @@ def _no_info_evidence(claim: Claim, reranked: Ranked, lookup: Lookup, sizes: Seq
     rng = negatives.generator(seed, claim.id, "no info")
     count = int(sizes[int(rng.integers(len(sizes)))])
     readable = [unit for unit in reranked.get(claim.id, ()) if lookup(unit) is not None]
-    drawn = negatives.sample(readable, claim.gold_ids, window, count, rng)
+    drawn = negatives.sample(readable, claim.gold_ids, window, count, rng, skipped)
     if not drawn:
         skipped["a claim without sentences"] += 1
     return [lookup(unit) for unit in drawn]
