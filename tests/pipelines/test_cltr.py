@@ -15,6 +15,7 @@ from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
+from lisax.pipelines import cltr_report
 from lisax.pipelines.cltr import Cltr, by_id
 from lisax.pipelines.cltr_recipe import CltrRecipe, read_recipe
 from lisax.pipelines.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
@@ -64,7 +65,7 @@ def test_figures_are_trec_evals_of_the_saved_runs(finished):
     out = finished[0] / "out"
     found = json.loads((out / "metrics.json").read_text())
     assert set(found["retrieval"]) == {"bm25", "max", "mean", "fused"} and found["best"] == "fused"
-    assert found["questions"]["test"] == 10 and found["retrieval"]["bm25"]["success@5"] > 0.5
+    assert found["questions"]["test"] == 10 and found["answered_by_cells"] == 9 and found["retrieval"]["bm25"]["success@5"] > 0.5
     measures = {"precision@5": "P@5", "ndcg@20": "nDCG@20", "map": "AP", "success@10": "Success@10"}
     for order in found["retrieval"]:
         qrels = list(ir_measures.read_trec_qrels(str(out / "runs" / "tables.test.qrels")))
@@ -74,6 +75,24 @@ def test_figures_are_trec_evals_of_the_saved_runs(finished):
             assert found["retrieval"][order][name] == pytest.approx(theirs[ir_measures.parse_measure(measure)])
     assert set(found["answers"]) == {"bm25", "max", "mean", "fused", "gold_table"}
     assert all(0 <= figures["hit@1"] <= figures["mrr"] <= 1 for figures in found["answers"].values())
+
+
+def test_retrieval_counts_every_question_whose_table_is_known(tmp_path):
+    tables = [{"id": f"t{i}", "title": word, "header": ["a"], "rows": [[word]]} for i, word in enumerate(("oak", "elm"))]
+    evidence = {"cell": ["t0#r0c0"], "table": ["t1"], "operands": ["t0"], "elsewhere": ["t9"], "none": []}
+    asked = [{"id": i, "question": "Which oak?", "answers": ["oak"], "evidence": units} for i, units in evidence.items()]
+    asked[2]["operands"] = ["t0#r0c0"]
+    (tmp_path / "tables.jsonl").write_text("".join(json.dumps(table) + "\n" for table in tables))
+    for split in ("train", "dev"):
+        (tmp_path / f"questions.{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
+    run = Cltr(open_folder(tmp_path), tmp_path / "out", CltrRecipe(pool=2))
+    run.run()
+    cltr_report.finish(run)
+    found = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert found["questions"]["test"] == 3 and found["retrieval"]["bm25"]["success@1"] == pytest.approx(2 / 3)
+    assert read_qrels(tmp_path / "out" / "runs" / "tables.test.qrels") == {
+        "cell": {"t0": 1}, "table": {"t1": 1}, "operands": {"t0": 1}}
+    assert read_qrels(tmp_path / "out" / "runs" / "cells.test.qrels") == {"cell": {"t0#r0c0": 1}}
 
 
 def test_answers_are_the_best_cells_of_the_tables_in_their_order(finished):
@@ -207,7 +226,7 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     assert main(command) == 0
     found = json.loads((out / "metrics.json").read_text())["aggregation"]
     operations = found["by_operation"]
-    assert found["threshold"] == 0.6 and operations["all"]["questions"] == 20
+    assert found["threshold"] == 0.6 and operations["all"]["questions"] == 19  # nine have a cell
     assert sum(operations[name]["questions"] for name in ("count", "sum", "average") if name in operations) == 10
     tables = {table.id: table for table in open_folder(folder / "world").tables()}
     shown = {pool.id: pool.shown for role in ("test", "test.aggregation")
