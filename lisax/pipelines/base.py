@@ -21,6 +21,7 @@ from lisax.pipelines.stages import Stages, say
 from lisax.records import Claim, LisaxError, atomic_write
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling import files
+from lisax.sampling.examples import told
 
 WARM_UP = "warm_up"
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
@@ -266,5 +267,5 @@ def gin_text(gin_file: str) -> str:
 
 
 def tell(counts: Counter) -> None:
-    for reason, count in counts.items():
-        say(f"  left out {count:,}: {reason}")
+    for line in told(counts):
+        say(f"  {line}")

@@ -81,13 +81,14 @@ def _examples(args: argparse.Namespace, options: list[str]) -> int:
     _needs(args.candidates, args.index, *([args.reranked] if args.reranked else []))
     from lisax.corpora import open_folder
     from lisax.pipelines.beam_examples import build_examples
+    from lisax.sampling.examples import told
 
     claims = list(open_folder(args.data).claims(args.split))
     skipped = build_examples(claims, args.candidates, args.reranked, args.index, args.out, args.split,
                              variants=args.variant or VARIANTS, seed=args.seed, training=args.split == "train",
                              options=options)
-    for reason, count in sorted(skipped.items()):
-        print(f"left out {count:,}: {reason}")
+    for line in told(dict(sorted(skipped.items()))):
+        print(line)
     print(args.out)
     return 0
 

@@ -42,7 +42,8 @@ REPORT_SPLITS = ("e2e_test", "e2e_dev", "test", "dev")  # the first that there i
 ROLES = (TRAIN, VALIDATION, REPORT)
 # Orders of the pool: BM25's, by best cell, by mean cell, and best cell with BM25.
 BM25, MAX, MEAN, FUSED = "bm25", "max", "mean", "fused"
-NO_CELL = "questions whose answer is no cell of a table"
+NO_CELL = "questions whose answer is no cell of a table, of which no row or column is learned"
+NO_EVIDENCE = "questions of which no table of the corpus is known to answer them"
 NO_TABLE = "questions about tables that the corpus does not have"
 ROWS_OF_A_TABLE = 50  # that a vocabulary is trained on
 CELLS, TABLES = "cells", "tables"
@@ -175,12 +176,16 @@ class Cltr(Pipeline):
 
     @functools.cached_property
     def questions(self) -> dict[str, dict[str, Question]]:
-        """Questions that cells answer, by role and id; what is reported teaches nothing."""
+        """Questions by role and id; reported ones are never trained on. Those that teach are answered by cells; of
+        reported ones the table must be known: retrieval counts them all, answers those that have a cell."""
         recipe, skipped = self.recipe, Counter()
         made = self._by_role(functools.partial(self._answered, skipped=skipped))
         tell(skipped)
         for role, found in made.items():
-            if not found and (role == REPORT or recipe.train or (role == VALIDATION and recipe.fuse_bm25)):
+            needed = role == REPORT or recipe.train or (role == VALIDATION and recipe.fuse_bm25)
+            if role == REPORT and found and not recipe.scorers:
+                continue  # retrieval needs no cell
+            if needed and not any(map(table_text.gold_tables, found.values())):
                 raise LisaxError(f"{self.data.folder}: no question for '{role}' is answered by a cell")
         if recipe.aggregates:
             made |= {AGGREGATING[role]: found for role, found in self._by_role(self.aggregation.questions).items()}
@@ -199,18 +204,24 @@ class Cltr(Pipeline):
 
     def _answered(self, role: str, skipped: Counter) -> Iterator[Question]:
         for question in self.checked_questions(role):
-            gold = table_text.gold_tables(question)
-            if not gold:
-                skipped[NO_CELL] += 1
-            elif not all(table in self.tables for table in gold):
+            cells, tables = table_text.gold_tables(question), self.gold_tables(question)
+            if not all(table in self.tables for table in cells):
                 skipped[NO_TABLE] += 1
+            elif not tables:
+                skipped[NO_EVIDENCE] += 1
+            elif not cells and role != REPORT:
+                skipped[NO_CELL] += 1
             else:
                 yield question
+
+    def gold_tables(self, question: Question) -> tuple[str, ...]:
+        """The tables that hold an answer, or of which no more is known than that they do."""
+        return table_text.gold_tables(question, self.tables.__contains__)
 
     @functools.cached_property
     def claims(self) -> dict[str, dict[str, Claim]]:
         """The same, as what retrieval and its measures take."""
-        return {role: table_text.as_claims(questions.values()) for role, questions in self.questions.items()}
+        return {role: table_text.as_claims(questions.values(), self.tables.__contains__) for role, questions in self.questions.items()}
 
     @functools.cached_property
     def answerer(self) -> TableAnswerer:
@@ -294,7 +305,7 @@ class Cltr(Pipeline):
                 write_run(self.run_file(BM25, role),
                           table_text.retrieve(index.search, self.questions[role].values(), recipe.pool), BM25)
             reported = self.questions[REPORT].values()
-            write_qrels(self.qrels_file(TABLES), {question.id: dict.fromkeys(table_text.gold_tables(question), 1)
+            write_qrels(self.qrels_file(TABLES), {question.id: dict.fromkeys(self.gold_tables(question), 1)
                                                   for question in reported})
             write_qrels(self.qrels_file(CELLS), {question.id: dict.fromkeys(filter(is_cell, question.evidence), 1)
                                                  for question in reported})
@@ -430,9 +441,10 @@ class Cltr(Pipeline):
                 *self.fusion_weights))
             ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
             write_run(self.run_file(FUSED), fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
-            # Where cells count for nothing, who asks of cells is better off without weights.
-            weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
-            add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])), {"fusion": weights})
+            if self.recipe.scorers[0] in self.recipe.train:  # a given model stays as it was given
+                # Where cells count for nothing, who asks of cells is better off without weights.
+                weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
+                add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])), {"fusion": weights})
         for order in self.orders:
             answers = pool_scores.answer_run(scored, read_run(self.run_file(order)))
             write_run(self.run_file(f"answers.{order}"), answers, order)

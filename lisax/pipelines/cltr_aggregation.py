@@ -104,7 +104,13 @@ class AggregationStages:
         say(f"  rows from a probability of {aggregator.threshold:.4f} on")
         write_json_lines(self.file, (
             aggregation.line(pool.id, aggregator.answers(run.questions[role][pool.id].text, run.shown(pool)))
-            for role in (REPORT, AGGREGATING[REPORT]) for pool in run.scores(role)))
+            for role, asked in self._asked.items() for pool in run.scores(role) if pool.id in asked))
+
+    @functools.cached_property
+    def _asked(self) -> dict[str, dict[str, Question]]:
+        """Reported questions that are answered by a cell, and those that something made of several is."""
+        by_cell = {i: question for i, question in self._run.questions[REPORT].items() if gold_tables(question)}
+        return {REPORT: by_cell, AGGREGATING[REPORT]: self._run.questions[AGGREGATING[REPORT]]}
 
     @functools.cached_property
     def threshold(self) -> float:
@@ -126,7 +132,7 @@ class AggregationStages:
         `operation_accuracy` of the first table, and `hit@1`, the share whose first answer is right.
 
         An answer is right where it says the same as an accepted one, or as what the operation makes of the operands."""
-        asked = self._run.questions[REPORT] | self._run.questions[AGGREGATING[REPORT]]
+        asked = {i: question for questions in self._asked.values() for i, question in questions.items()}
         found: dict[str, list[tuple[bool | None, bool]]] = {}
         for _, row in read_json_lines(self.file):
             question, first = asked[row["id"]], next(iter(row["tables"]), None)

@@ -115,6 +115,7 @@ def _figures(runs: list[Cltr]) -> dict:
         "mean": {name: statistics.fmean(one[name] for one in own) for name in own[0]},
         "deviation": {name: statistics.stdev(one[name] for one in own) for name in own[0]},
         "questions": len(tables),
+        "answered_by_cells": sum(any(units.values()) for units in cells.values()),
         "tables": each[0]["tables"],
         "folds": each,
     }

@@ -52,8 +52,11 @@ def figures(run: Cltr) -> dict:
     if run.recipe.scorers:
         names = {order: f"answers.{order}" for order in run.orders} | {"gold_table": "gold_table"}
         found["answers"] = {name: answer_measures(cells, read_run(run.run_file(file))) for name, file in names.items()}
+        found["answered_by_cells"] = sum(any(units.values()) for units in cells.values())
         limits = [limit for limit in LIMITS if limit <= run.recipe.pool]
         found["pruning"] = run.pruning(limits)
+    if FUSED in run.orders:
+        found["fusion"] = run.fusion_weights.tolist()
     if run.recipe.aggregates:
         found["aggregation"] = run.aggregation.figures()
     return found
@@ -93,13 +96,14 @@ def result_tables(found: Mapping) -> list[ResultTable]:
         *(ResultRow(NAMES[order], tuple(measured[key] for key in RETRIEVAL.values()), best=order == best)
           for order, measured in found["retrieval"].items()),
         *(_padded(row, len(RETRIEVAL)) for row in CLTR_RETRIEVAL)),
-        "Of the pool, as trec_eval counts, in percent.")]
+        "Of the pool, as trec_eval counts, in percent; over all questions whose table is known.")]
     if "answers" in found:
         made.append(ResultTable("Answers", tuple(ANSWERS), (
             *(ResultRow(NAMES[name], tuple(measured[key] for key in ANSWERS.values()), best=name == best)
               for name, measured in found["answers"].items()), *CLTR_ANSWERS),
             "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold "
-            "table. In the last row all cells of the gold table are ranked."))
+            f"table, of the {found['answered_by_cells']:,} questions that have one. In the last row all cells of the gold "
+            "table are ranked."))
     if "aggregation" in found:
         aggregated, keys = found["aggregation"], OPERATIONS.values()
         made.append(ResultTable("Operations", tuple(OPERATIONS), tuple(

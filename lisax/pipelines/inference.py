@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -25,10 +26,10 @@ CLAIMS_AT_A_TIME = 32  # claims scored between two points of resumption
 def ranked(model: TextModel, claims: Sequence[Claim], candidates: dict[str, list[str]], lookup: sampling.Lookup, *,
            depth: int, spot: Callable[[str], list[str]],
            progress: Callable[[int], None] | None = None) -> Iterator[list[Hit]]:
-    """Each claim's first `depth` candidates by probability of relevance, best first."""
-    inputs = [list(sampling.ranking_inputs(claim, candidates.get(claim.id, ())[:depth], lookup,
-                                           spot(claim.text) if model.family is Family.RANK_ENTITIES else ()))
-              for claim in claims]
+    """Each claim's first `depth` candidates that have text, by probability of relevance, best first."""
+    inputs = [list(itertools.islice(sampling.ranking_inputs(
+        claim, candidates.get(claim.id, ()), lookup,
+        spot(claim.text) if model.family is Family.RANK_ENTITIES else ()), depth)) for claim in claims]
     scores = iter(model.probabilities([example for rows in inputs for example in rows], progress)[:, 0])
     for claim, rows in zip(claims, inputs):
         best = sorted(((float(next(scores)), -i, row.sentences[0].id) for i, row in enumerate(rows)), reverse=True)
@@ -66,17 +67,18 @@ AGGREGATES = {"sum": lambda shares, relevance: shares.sum(axis=0),
 
 def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]], lookup: sampling.Lookup, *,
            aggregate: str = "max") -> Iterator[Verdict]:
-    """A verdict for each claim from its first five sentences; `aggregate` is for pointwise models."""
+    """A verdict for each claim from its first five sentences that have text; `aggregate` is for pointwise models."""
     claims = list(claims)
-    selected = {claim.id: [(hit, passage) for hit in run.get(claim.id, ())[:2 * KEPT] if (passage := lookup(hit.id))][:KEPT]
-                for claim in claims}
     inputs: list[list[Example]] = []
+    selected: dict[str, list[Hit]] = {}
     for claim in claims:
-        passages = tuple(passage for _, passage in selected[claim.id])
+        hits = {hit.id: hit for hit in run.get(claim.id, ())}
+        read = sampling.listwise_input(claim, list(hits), lookup)
+        selected[claim.id] = [hits[unit] for unit in read.unit_ids]
         if model.family is Family.LABEL_POINTWISE:
-            inputs.append([Example(claim.id, claim.text, (passage,)) for passage in passages])
+            inputs.append(list(sampling.pointwise_inputs(claim, read.unit_ids, lookup)))
         else:
-            inputs.append([Example(claim.id, claim.text, passages)])
+            inputs.append([read])
     with counting(sum(map(len, inputs)), "inputs") as advance:
         scores = model.probabilities([example for rows in inputs for example in rows], advance)
     start = 0
@@ -85,15 +87,14 @@ def verify(model: TextModel, claims: Iterable[Claim], run: dict[str, list[Hit]],
         start += len(rows)
         if len(shares):
             # A ranker's scores are probabilities; BM25's, above 1, count as certain.
-            relevance = np.clip([hit.score for hit, _ in selected[claim.id]], 0, 1)
+            relevance = np.clip([hit.score for hit in selected[claim.id]], 0, 1)
             total = AGGREGATES[aggregate](shares, relevance) if model.family is Family.LABEL_POINTWISE else shares[0]
             total = total / total.sum()
         else:
             # A pointwise model has nothing to read where nothing was retrieved: there is no information.
             total = np.array([0.0, 0.0, 1.0])
-        hits = [hit for hit, _ in selected[claim.id]]
         yield Verdict(claim.id, LABELS[int(np.argmax(total))], tuple(map(float, total)),
-                      tuple(hit.id for hit in hits), tuple(hit.score for hit in hits))
+                      tuple(hit.id for hit in selected[claim.id]), tuple(hit.score for hit in selected[claim.id]))
 
 
 def judge_dates(verdicts: Iterable[Verdict], claims: Mapping[str, Claim], lookup: sampling.Lookup) -> Iterator[Verdict]:

@@ -2,7 +2,7 @@
 
 Builders are pure: claims, ranked sentence ids per claim, and a way to look up a sentence give examples.
 Where a sentence has no text in the corpus (FEVER's dump has such gaps) it is left out and counted in
-`skipped` under its reason.
+`skipped` under its reason; so are draws of negatives that had to leave their window (`told` makes sentences of both).
 """
 
 from __future__ import annotations
@@ -99,6 +99,19 @@ def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
     return {query: [hit.id for hit in hits] for query, hits in run.items()}
 
 
+def first_passages(units: Iterable[str], lookup: Lookup, length: int = LIST_LENGTH) -> list[Passage]:
+    """The first `length` units that have text in the corpus, each once: what a model reads of a ranking, in training and
+    in use, however many units without text stand before or among them."""
+    found = (passage for unit in dict.fromkeys(units) if (passage := lookup(unit)) is not None)
+    return list(itertools.islice(found, length))
+
+
+def told(counts: Mapping[str, int]) -> Iterator[str]:
+    """What building examples has counted, a line each."""
+    for reason, count in counts.items():
+        yield f"{count:,} {reason}" if reason == negatives.MOVED else f"left out {count:,}: {reason}"
+
+
 # --- Training -------------------------------------------------------------------------------
 
 
@@ -119,7 +132,7 @@ def ranking(claims: Iterable[Claim], candidates: Ranked, lookup: Lookup, *, seed
         entities = tuple(dict.fromkeys(passage.title for passage in positives) if spot is None else spot(claim.text))
         readable = [unit for unit in candidates.get(claim.id, ()) if lookup(unit) is not None]
         rng = negatives.generator(seed, claim.id, "ranking")
-        drawn = negatives.sample(readable, claim.gold_ids, window, len(positives), rng)
+        drawn = negatives.sample(readable, claim.gold_ids, window, len(positives), rng, skipped)
         for label, passages in ((True, positives), (False, map(lookup, drawn))):
             for passage in passages:
                 yield Example(claim.id, claim.text, (passage,), entities, label)
@@ -149,7 +162,7 @@ def pointwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed
         if weak:
             readable = [unit for unit in reranked.get(claim.id, ()) if lookup(unit) is not None]
             rng = negatives.generator(seed, claim.id, "weak")
-            for unit in negatives.sample(readable, claim.gold_ids, window, weak, rng):
+            for unit in negatives.sample(readable, claim.gold_ids, window, weak, rng, skipped):
                 yield Example(claim.id, claim.text, (lookup(unit),), label=Label.NOT_ENOUGH_INFO)
 
 
@@ -181,7 +194,7 @@ def infused(claims: Iterable[Claim], reranked: Ranked, lookup: Lookup, *, seed: 
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
         rng = negatives.generator(seed, claim.id, "infusion")
-        selected = [passage.id for passage in _first(reranked.get(claim.id, ()), lookup, length)]
+        selected = [passage.id for passage in first_passages(reranked.get(claim.id, ()), lookup, length)]
         for evidence in claim.evidence_sets if _has_evidence(claim) else ((),):
             gold = [p.id for p in _found(evidence, lookup, skipped)]
             units = noise.infuse(selected or gold[:length], gold, claim.label, rng, spare=claim.gold_ids)
@@ -219,13 +232,13 @@ def ranking_inputs(claim: Claim, candidates: Sequence[str], lookup: Lookup,
 
 def listwise_input(claim: Claim, reranked: Sequence[str], lookup: Lookup, length: int = LIST_LENGTH) -> Example:
     """The first `length` reranked sentences in one example."""
-    return Example(claim.id, claim.text, tuple(_first(reranked, lookup, length)), label=claim.label)
+    return Example(claim.id, claim.text, tuple(first_passages(reranked, lookup, length)), label=claim.label)
 
 
 def pointwise_inputs(claim: Claim, reranked: Sequence[str], lookup: Lookup,
                      length: int = LIST_LENGTH) -> Iterator[Example]:
     """One example for each of the first `length` reranked sentences."""
-    for passage in _first(reranked, lookup, length):
+    for passage in first_passages(reranked, lookup, length):
         yield Example(claim.id, claim.text, (passage,), label=claim.label)
 
 
@@ -247,12 +260,6 @@ def _found(units: Iterable[str], lookup: Lookup, skipped: Counter) -> list[Passa
     return passages
 
 
-def _first(units: Iterable[str], lookup: Lookup, length: int) -> list[Passage]:
-    """The first `length` units that have text."""
-    passages = (passage for unit in units if (passage := lookup(unit)) is not None)
-    return list(itertools.islice(passages, length))
-
-
 def set_sizes(claims: Iterable[Claim]) -> list[int]:
     """Sizes of all gold evidence sets, cut to L; [1] if there are none."""
     return [min(len(evidence), LIST_LENGTH) for claim in claims if _has_evidence(claim)
@@ -269,7 +276,7 @@ def _no_info_evidence(claim: Claim, reranked: Ranked, lookup: Lookup, sizes: Seq
     rng = negatives.generator(seed, claim.id, "no info")
     count = int(sizes[int(rng.integers(len(sizes)))])
     readable = [unit for unit in reranked.get(claim.id, ()) if lookup(unit) is not None]
-    drawn = negatives.sample(readable, claim.gold_ids, window, count, rng)
+    drawn = negatives.sample(readable, claim.gold_ids, window, count, rng, skipped)
     if not drawn:
         skipped["a claim without sentences"] += 1
     return [lookup(unit) for unit in drawn]

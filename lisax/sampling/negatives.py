@@ -1,12 +1,15 @@
 """Negatives from a window of ranks: low enough to hold few false negatives, high enough to be hard.
 
 LisT5 draws the ranker's negatives from ranks 50 to 200 of the candidates and the labeller's NOINFO
-evidence from ranks 10 to 25 of the reranked ones; ranks count from 1, both ends included.
+evidence from ranks 10 to 25 of the reranked ones; ranks count from 1, both ends included. Of FEVER's pages every
+claim has 200 candidates. Where a list is shorter the paper says nothing; ours then begins higher (`pool`), and who asks
+for it is told how often (`MOVED`).
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +28,8 @@ class Window(NamedTuple):
 
 RANKING = Window(50, 200)
 LABELLING = Window(10, 25)
+MOVED = ("draws of negatives began above their window of ranks, since too few sentences stand in it; higher ranks hold "
+         "more evidence that nobody marked")
 
 
 def generator(seed: int, claim_id: str, purpose: str) -> np.random.Generator:
@@ -54,8 +59,12 @@ def pool(candidates: Sequence[str], gold: Collection[str], window: Window, count
 
 
 def sample(candidates: Sequence[str], gold: Collection[str], window: Window, count: int,
-           rng: np.random.Generator) -> list[str]:
-    """`count` negatives drawn uniformly without replacement from `pool`; fewer if it is smaller."""
+           rng: np.random.Generator, counts: Counter | None = None) -> list[str]:
+    """`count` negatives drawn uniformly without replacement from `pool`; fewer if it is smaller.
+
+    `counts` has under `MOVED` how many draws began above the window."""
     units = pool(candidates, gold, window, count)
+    if counts is not None and not units == pool(candidates, gold, window, 0):
+        counts[MOVED] += 1
     chosen = rng.choice(len(units), size=min(count, len(units)), replace=False) if units else ()
     return [units[i] for i in chosen]

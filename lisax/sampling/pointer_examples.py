@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lisax.records import (LABELS, Claim, DataError, Label, get_field, read_json_lines, split_sentence_id,
                            write_json_lines)
-from lisax.sampling.examples import Lookup, Passage, Ranked
+from lisax.sampling.examples import Lookup, Passage, Ranked, first_passages
 
 EvidenceSets = Callable[[Claim], Sequence[Sequence[str]]]
 
@@ -98,7 +98,7 @@ def page_sets(claim: Claim) -> list[tuple[str, ...]]:
 def as_used(claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: EvidenceSets, k: int
             ) -> Iterator[PointerExample]:
     """Every claim with its first `k` candidates, as the model meets it in use."""
-    return (_example(claim, _first(ranked.get(claim.id, ()), lookup, k), sets) for claim in claims)
+    return (_example(claim, first_passages(ranked.get(claim.id, ()), lookup, k), sets) for claim in claims)
 
 
 def training(claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: EvidenceSets, k: int, *, steps: int,
@@ -111,7 +111,7 @@ def training(claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: Evid
     for claim in claims:
         if claim.label is None:
             continue
-        found = _first(ranked.get(claim.id, ()), lookup, k)
+        found = first_passages(ranked.get(claim.id, ()), lookup, k)
         whole = next((units for units in sets(claim) if len(units) <= min(steps, k) and all(map(lookup, units))), ())
         if claim.label is Label.NOT_ENOUGH_INFO:
             whole = ()
@@ -134,14 +134,3 @@ def _example(claim: Claim, candidates: Sequence[Passage], sets: EvidenceSets) ->
     known = sets(claim) if claim.label in (Label.SUPPORTS, Label.REFUTES) else ()
     whole = tuple(tuple(places[unit] for unit in units) for units in known if all(unit in places for unit in units))
     return PointerExample(claim.id, claim.text, tuple(candidates), claim.label, whole)
-
-
-def _first(units: Iterable[str], lookup: Lookup, k: int) -> list[Passage]:
-    """The first `k` of the units that are in the corpus, each once."""
-    found: dict[str, Passage] = {}
-    for unit in units:
-        if len(found) == k:
-            break
-        if unit not in found and (passage := lookup(unit)) is not None:
-            found[unit] = passage
-    return list(found.values())

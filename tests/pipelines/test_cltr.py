@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import zlib
@@ -14,6 +15,7 @@ from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
+from lisax.pipelines import cltr_report
 from lisax.pipelines.cltr import Cltr, by_id
 from lisax.pipelines.cltr_recipe import CltrRecipe, read_recipe
 from lisax.pipelines.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
@@ -63,7 +65,7 @@ def test_figures_are_trec_evals_of_the_saved_runs(finished):
     out = finished[0] / "out"
     found = json.loads((out / "metrics.json").read_text())
     assert set(found["retrieval"]) == {"bm25", "max", "mean", "fused"} and found["best"] == "fused"
-    assert found["questions"]["test"] == 10 and found["retrieval"]["bm25"]["success@5"] > 0.5
+    assert found["questions"]["test"] == 10 and found["answered_by_cells"] == 9 and found["retrieval"]["bm25"]["success@5"] > 0.5
     measures = {"precision@5": "P@5", "ndcg@20": "nDCG@20", "map": "AP", "success@10": "Success@10"}
     for order in found["retrieval"]:
         qrels = list(ir_measures.read_trec_qrels(str(out / "runs" / "tables.test.qrels")))
@@ -73,6 +75,24 @@ def test_figures_are_trec_evals_of_the_saved_runs(finished):
             assert found["retrieval"][order][name] == pytest.approx(theirs[ir_measures.parse_measure(measure)])
     assert set(found["answers"]) == {"bm25", "max", "mean", "fused", "gold_table"}
     assert all(0 <= figures["hit@1"] <= figures["mrr"] <= 1 for figures in found["answers"].values())
+
+
+def test_retrieval_counts_every_question_whose_table_is_known(tmp_path):
+    tables = [{"id": f"t{i}", "title": word, "header": ["a"], "rows": [[word]]} for i, word in enumerate(("oak", "elm"))]
+    evidence = {"cell": ["t0#r0c0"], "table": ["t1"], "operands": ["t0"], "elsewhere": ["t9"], "none": []}
+    asked = [{"id": i, "question": "Which oak?", "answers": ["oak"], "evidence": units} for i, units in evidence.items()]
+    asked[2]["operands"] = ["t0#r0c0"]
+    (tmp_path / "tables.jsonl").write_text("".join(json.dumps(table) + "\n" for table in tables))
+    for split in ("train", "dev"):
+        (tmp_path / f"questions.{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
+    run = Cltr(open_folder(tmp_path), tmp_path / "out", CltrRecipe(pool=2))
+    run.run()
+    cltr_report.finish(run)
+    found = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert found["questions"]["test"] == 3 and found["retrieval"]["bm25"]["success@1"] == pytest.approx(2 / 3)
+    assert read_qrels(tmp_path / "out" / "runs" / "tables.test.qrels") == {
+        "cell": {"t0": 1}, "table": {"t1": 1}, "operands": {"t0": 1}}
+    assert read_qrels(tmp_path / "out" / "runs" / "cells.test.qrels") == {"cell": {"t0#r0c0": 1}}
 
 
 def test_answers_are_the_best_cells_of_the_tables_in_their_order(finished):
@@ -149,6 +169,30 @@ def test_transfer_needs_no_training(finished, capsys):
     assert "belongs to `lisax run cltr`" in capsys.readouterr().err
 
 
+def digests(folder):
+    return {path.relative_to(folder): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+            for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_a_given_model_is_not_written_to_and_nothing_is_reranked_a_second_time(finished, capfd):
+    folder, _ = finished
+    mine, other = folder / "mine", folder / "fused_transfer"
+    shutil.copytree(folder / "out" / "models" / "parts", mine)
+    before = digests(mine)
+    command = ["run", "cltr", "--data", str(folder / "world"), "--out", str(other), "--model", str(mine),
+               "--gin.CltrRecipe.pool=6", "--gin.CltrRecipe.report_questions=10", "--gin.CltrRecipe.fuse_bm25=True",
+               "--gin.CltrRecipe.validation_share=0.3", "--gin.CltrRecipe.validation_questions=8"]
+    assert main(command) == 0
+    assert digests(mine) == before
+    runs = digests(other / "predictions") | digests(other / "runs")
+    capfd.readouterr()
+    assert main(command) == 0
+    stages = [line for line in capfd.readouterr().err.splitlines() if line.startswith("[")]
+    assert stages and all(line.endswith("done before") for line in stages)
+    assert digests(mine) == before and digests(other / "predictions") | digests(other / "runs") == runs
+    assert len(json.loads((other / "metrics.json").read_text())["fusion"]) == 3
+
+
 @pytest.fixture(scope="module")
 def head(finished):
     """The model of rows and columns as if it were one of operations, with a vocabulary that has their words."""
@@ -182,7 +226,7 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     assert main(command) == 0
     found = json.loads((out / "metrics.json").read_text())["aggregation"]
     operations = found["by_operation"]
-    assert found["threshold"] == 0.6 and operations["all"]["questions"] == 20
+    assert found["threshold"] == 0.6 and operations["all"]["questions"] == 19  # nine have a cell
     assert sum(operations[name]["questions"] for name in ("count", "sum", "average") if name in operations) == 10
     tables = {table.id: table for table in open_folder(folder / "world").tables()}
     shown = {pool.id: pool.shown for role in ("test", "test.aggregation")

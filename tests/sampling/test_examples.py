@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from lisax.records import Claim, DataError, Document, Label, Sentence
-from lisax.sampling import examples
+from lisax.sampling import examples, negatives
 from lisax.sampling.negatives import Window
 
 PAGES = [Document(f"P{p}", f"Page {p}",
@@ -38,6 +38,15 @@ def test_ranking_is_one_to_one_with_the_titles_of_the_gold_pages():
     for example in built:
         if not example.label:
             assert ids(example)[0] in READABLE[4:40]
+
+
+@pytest.mark.parametrize(("build", "moved"), [(examples.ranking, 2), (examples.pointwise, 1), (examples.listwise, 1)])
+def test_a_list_that_is_too_short_for_its_window_is_told_of(build, moved):
+    long, short = Counter(), Counter()
+    list(build(CLAIMS, {claim.id: ALL for claim in CLAIMS}, LOOKUP, window=WINDOW, skipped=long))
+    list(build(CLAIMS, {claim.id: ALL[:6] for claim in CLAIMS}, LOOKUP, window=WINDOW, skipped=short))
+    assert not long and short[negatives.MOVED] == moved
+    assert list(examples.told({negatives.MOVED: 2, "a page": 3})) == [f"2 {negatives.MOVED}", "left out 3: a page"]
 
 
 def test_pointwise_and_listwise_train_on_gold_and_on_the_window():

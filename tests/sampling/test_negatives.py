@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,16 @@ def test_the_window_moves_up_by_halves_only_as_far_as_needed():
     assert negatives.pool(RANKED[:2], {"p_1"}, RANKING, 4) == ["p_2"]
     assert negatives.pool(RANKED, (), LABELLING, 2) == RANKED[9:25]
     assert negatives.pool([], (), RANKING, 1) == []
+
+
+@given(st.integers(0, 260), st.integers(0, 9), st.sets(st.sampled_from(RANKED), max_size=30))
+def test_who_asks_is_told_when_the_window_was_left_and_only_then(length, count, gold):
+    counts = Counter()
+    drawn = negatives.sample(RANKED[:length], gold, RANKING, count, negatives.generator(2, "7", "test"), counts)
+    available = {first: {*RANKED[:length][first - 1:200]} - gold for first in (50, 25, 12, 6, 3, 1)}
+    first = next(first for first, found in available.items() if first == 1 or len(found) >= count)
+    assert set(drawn) <= available[first] and len(drawn) == min(count, len(available[first]))
+    assert counts == ({negatives.MOVED: 1} if available[first] != available[50] else {})
 
 
 def test_a_window_must_be_one():
