@@ -3,7 +3,8 @@
 #
 # Versions. Google's table of TPU software versions gives tpu-ubuntu2204-base for v4 and older, so for v2 and v3; v5e
 # wants v2-alpha-tpuv5-lite, v5p v2-alpha-tpuv5, v6e v2-alpha-tpuv6e. JAX takes libtpu from the wheel that the extra
-# `tpu` installs: 0.0.42.* beside jax 0.10.2. Its compiler still builds programs for v3 (`lisax plan` uses it so).
+# `tpu` installs: 0.0.42.* beside jax 0.10.2. Its compiler still builds programs for v3, as that of 0.0.51 does, which
+# `lisax plan` uses.
 # Not verified, for want of a TPU: that this image and this libtpu start on a v3 host. No note on its end was found.
 set -euo pipefail
 

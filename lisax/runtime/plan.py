@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -38,34 +37,18 @@ PEAK_FLOPS = {"TPU v2": 22.5e12, "TPU v3": 61.5e12, "TPU v4": 137.5e12, "TPU v5 
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
-    """What may be changed to make a program fit, or faster, without changing what it computes."""
+class Modelled:
+    """One step of one device, made from programs of few layers. The whole program needs more bytes: they hold no sums
+    over microbatches and nothing of a loop."""
 
-    fully_sharded: bool
-    scan_layers: bool
-    remat: str
-    attention_chunk: int | None
-    microbatches: int
+    flops: float | None
+    seconds: float | None
+    memory: float  # bytes; infinite where even few layers do not fit
 
-    @classmethod
-    def of(cls, config: TrainConfig) -> Setting:
-        model = config.model.t5
-        return cls(config.partitioner.parameter_partitioning_dims == 2, model.scan_layers, model.remat,
-                   model.attention_chunk, config.trainer.num_microbatches or 1)
-
-    def applied(self, config: TrainConfig) -> TrainConfig:
-        model = config.model.replaced(scan_layers=self.scan_layers, remat=self.remat,
-                                      attention_chunk=self.attention_chunk)
-        partitioner = dataclasses.replace(config.partitioner,
-                                          parameter_partitioning_dims=2 if self.fully_sharded else 1)
-        trainer = dataclasses.replace(config.trainer, num_microbatches=self.microbatches)
-        return dataclasses.replace(config, model=model, partitioner=partitioner, trainer=trainer)
-
-    def bindings(self) -> str:
-        """As flags of `lisax train`."""
-        return (f"--gin.PjitPartitioner.parameter_partitioning_dims={2 if self.fully_sharded else 1} "
-                f"--gin.T5Config.scan_layers={self.scan_layers} --gin.T5Config.remat={self.remat} "
-                f"--gin.T5Config.attention_chunk={self.attention_chunk} --gin.Trainer.num_microbatches={self.microbatches}")
+    @property
+    def cost(self) -> float:
+        """Seconds, or operations where the compiler models no time; 0 where nothing is known."""
+        return self.seconds or self.flops or 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,15 +106,16 @@ def devices_of(topology: str) -> list[Any]:
                          f"({str(error).splitlines()[0][:150]})") from error
 
 
-def plan(config: TrainConfig, program: str, devices: list[Any]) -> Plan:
-    """Compiles `program` ("train", "score" or "generate") of a gin file's configuration for `devices`."""
+def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled | None = None) -> Plan:
+    """Compiles `program` ("train", "score" or "generate") of a gin file's configuration for `devices`; `known` is its
+    `modelled`, where somebody has asked for that before."""
     partitioner = config.partitioner.over(devices)
     if program != "train":
         config = dataclasses.replace(config, model=config.model.for_inference())
     microbatches = config.trainer.num_microbatches or 1
     partitioner.check_batch_size(_batch_size(config), microbatches if program == "train" else 1)
     state = _state_shapes(config, program)
-    known = Plan(program, devices[0].device_kind, len(devices), parameter_count(_parameters(state)),
+    found = Plan(program, devices[0].device_kind, len(devices), parameter_count(_parameters(state)),
                  bytes_on_device(state, partitioner.state(state)), False, examples=_batch_size(config))
     started = time.perf_counter()
     try:
@@ -139,42 +123,16 @@ def plan(config: TrainConfig, program: str, devices: list[Any]) -> Plan:
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
-        return dataclasses.replace(known, refusal=_refusal(error), compile_seconds=time.perf_counter() - started)
+        return dataclasses.replace(found, refusal=_refusal(error), compile_seconds=time.perf_counter() - started)
     memory = compiled.memory_analysis()
-    known = dataclasses.replace(
-        known, fits=True, compile_seconds=time.perf_counter() - started, temporaries=memory.temp_size_in_bytes,
+    found = dataclasses.replace(
+        found, fits=True, compile_seconds=time.perf_counter() - started, temporaries=memory.temp_size_in_bytes,
         peak=getattr(memory, "peak_memory_in_bytes", None) or None)
-    loops = config.model.t5.scan_layers or (program == "train" and microbatches > 1)
-    flops, seconds = _unrolled_cost(config, program, partitioner) if loops else _cost(compiled)
-    return dataclasses.replace(known, flops=flops, step_seconds=seconds)
-
-
-def search(config: TrainConfig, devices: list[Any], tell: Callable[[Setting, Plan], None]) -> tuple[Setting, Plan]:
-    """The fastest setting that fits, of those that keep the batch; `tell` hears of each."""
-    found: list[tuple[Setting, Plan]] = []
-    for setting in _settings(config, len(devices)):
-        planned = plan(setting.applied(config), "train", devices)
-        tell(setting, planned)
-        if planned.fits:
-            found.append((setting, planned))
-    if not found:
-        raise LisaxError("no setting fits this machine: take a smaller batch, shorter inputs or more devices")
-    return min(found, key=lambda pair: pair[1].step_seconds or float("inf"))
-
-
-def _settings(config: TrainConfig, devices: int) -> Iterator[Setting]:
-    """From the fastest when there is room to the smallest. Deep models are scanned, or they compile for minutes."""
-    length = objective_of(config.model).text_length(config.model, config.train_data.task_feature_lengths)
-    scan = config.model.t5.num_encoder_layers > 12
-    shards = devices // config.partitioner.num_partitions
-    rows = _batch_size(config) // shards
-    for fully_sharded in (False, True):
-        for remat, chunk in (("none", None), ("minimal", None), ("full", None), ("full", 128)):
-            if chunk is None or (length > chunk and length % chunk == 0):
-                yield Setting(fully_sharded, scan, remat, chunk, 1)
-        for microbatches in (2, 4, 8):
-            if rows % microbatches == 0:
-                yield Setting(fully_sharded, scan, "minimal", None, microbatches)
+    flops, seconds = _cost(compiled)
+    if config.model.t5.scan_layers or config.model.t5.attention_chunk or (program == "train" and microbatches > 1):
+        known = known or modelled(config, program, partitioner)
+        flops, seconds = known.flops, known.seconds
+    return dataclasses.replace(found, flops=flops, step_seconds=seconds)
 
 
 # --- Compiling -----------------------------------------------------------------------------
@@ -222,23 +180,44 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
     return predict.lower(placed, tokens(lengths["inputs"]), numbers).compile()
 
 
-def _unrolled_cost(config: TrainConfig, program: str, partitioner: Partitioner) -> tuple[float | None, float | None]:
-    """FLOPs of a device and seconds of a whole step, from one microbatch through one and two layers of a stack."""
+def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Modelled:
+    """What a step costs without loops, from one microbatch through one and two layers of each stack."""
     microbatches = (config.trainer.num_microbatches or 1) if program == "train" else 1
-    rows = _batch_size(config) // microbatches
+    stacks, chunk = config.model.t5, config.model.t5.attention_chunk
+    part = dataclasses.replace(
+        config, trainer=dataclasses.replace(config.trainer, num_microbatches=1),
+        train_data=dataclasses.replace(config.train_data, batch_size=_batch_size(config) // microbatches))
 
-    def cost(encoder: int, decoder: int) -> np.ndarray:
-        model = config.model.replaced(num_encoder_layers=encoder, num_decoder_layers=decoder, scan_layers=False)
-        part = dataclasses.replace(
-            config, model=model, trainer=dataclasses.replace(config.trainer, num_microbatches=1),
-            train_data=dataclasses.replace(config.train_data, batch_size=rows))
-        return np.array(_cost(_compiled(part, program, partitioner)), dtype=float)
+    def of(encoder: int, decoder: int) -> np.ndarray:
+        """[FLOPs, seconds, bytes]"""
+        def compiled(chunk: int | None) -> Any:
+            model = config.model.replaced(num_encoder_layers=encoder, num_decoder_layers=decoder, scan_layers=False,
+                                          attention_chunk=chunk)
+            return _compiled(dataclasses.replace(part, model=model), program, partitioner)
 
-    base = cost(1, 1)
-    whole = (base + (config.model.t5.num_encoder_layers - 1) * (cost(2, 1) - base)
-             + (config.model.t5.num_decoder_layers - 1) * (cost(1, 2) - base))
-    flops, seconds = (float(value) * microbatches for value in whole)
-    return (flops if np.isfinite(flops) else None), (seconds if np.isfinite(seconds) else None)
+        whole = compiled(None)
+        memory = (compiled(chunk) if chunk else whole).memory_analysis()
+        needed = getattr(memory, "peak_memory_in_bytes", 0) or memory.temp_size_in_bytes + memory.argument_size_in_bytes
+        return np.array([*_cost(whole), needed], dtype=float)
+
+    encoder, decoder = stacks.num_encoder_layers - 1, stacks.num_decoder_layers - 1
+    try:
+        base = of(1, 1)
+        more = [(encoder, (2, 2))] if encoder == decoder else [(encoder, (2, 1)), (decoder, (1, 2))]
+        flops, seconds, memory = base + sum(times * (of(*layers) - base) for times, layers in more if times)
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        return Modelled(None, None, float("inf"))
+    flops, seconds = (float(value) * microbatches if np.isfinite(value) else None for value in (flops, seconds))
+    return Modelled(flops, seconds, float(memory))
+
+
+def least_memory(config: TrainConfig, partitioner: Partitioner) -> int:
+    """Bytes of a device that training needs whatever its batch: the state and, of microbatches, the sums of gradients."""
+    state = _state_shapes(config, "train")
+    sums = state.parameters if (config.trainer.num_microbatches or 1) > 1 else {}
+    return sum(bytes_on_device(tree, partitioner.state(tree)) for tree in (state, sums))
 
 
 def _cost(compiled: Any) -> tuple[float | None, float | None]:

@@ -13,12 +13,14 @@ from lisax.runtime.command import add_gin_arguments, configured_by
 from lisax.runtime.quiet import stderr_closed
 
 if TYPE_CHECKING:
-    from lisax.runtime.plan import Plan, Setting
+    from lisax.runtime.plan import Modelled, Plan
+    from lisax.runtime.plan_search import Setting
     from lisax.runtime.train_config import TrainConfig
 
-ADVICE = ("To make it fit, in this order: --gin.PjitPartitioner.parameter_partitioning_dims=2 (parameters split over "
-          "all devices), --gin.T5Config.remat=full, --gin.T5Config.scan_layers=True, --gin.T5Config.attention_chunk=128 "
-          "for long inputs, --gin.Trainer.num_microbatches=2 or more; --search tries these.")
+ADVICE = ("To make it fit: --gin.PjitPartitioner.num_partitions=8 (each matrix split over so many devices), "
+          "--gin.PjitPartitioner.parameter_partitioning_dims=2 (parameters split over all), --gin.T5Config.remat=full, "
+          "--gin.T5Config.scan_layers=True, --gin.T5Config.attention_chunk=128 for long inputs, "
+          "--gin.Trainer.num_microbatches=2 or more; --search tries these.")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_gin_arguments(parser)
     parser.add_argument("--topology", default="v3-8", help="v3-8, v4-16, v5e-8, …, or cpu-N and gpu-N (default: v3-8)")
     parser.add_argument("--program", choices=["train", "score", "generate"], default="train")
-    parser.add_argument("--search", action="store_true", help="try sharding, remat and microbatches; print the best")
+    parser.add_argument("--search", action="store_true", help="try model parallelism, sharding, remat, "
+                        "microbatches and scanned layers in training; print the fastest that fits")
     parser.add_argument("--price", type=float, metavar="PER_HOUR", help="of the whole machine, to print the run's cost")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
@@ -38,15 +41,16 @@ def main(args: argparse.Namespace) -> int:
         os.environ |= {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
     with configured_by("train", args) as config:
         from lisax.runtime import plan as planning
+        from lisax.runtime.plan_search import Setting, search
 
         if config.train_data.task_feature_lengths is None:
             raise LisaxError("TASK_FEATURE_LENGTHS must be given: the program's shapes depend on it")
         with stderr_closed():
             devices = planning.devices_of(args.topology)
             if args.search:
-                setting, found = planning.search(config, devices, _tell)
+                setting, found = search(config, devices, _tell_nothing if args.json else _tell)
             else:
-                setting, found = planning.Setting.of(config), planning.plan(config, args.program, devices)
+                setting, found = Setting.of(config), planning.plan(config, args.program, devices)
     if args.json:
         print(json.dumps(dataclasses.asdict(found) | {"setting": dataclasses.asdict(setting),
                                                       "examples_per_second": found.examples_per_second,
@@ -56,9 +60,18 @@ def main(args: argparse.Namespace) -> int:
     return 0 if found.fits else 1
 
 
-def _tell(setting: Setting, found: Plan) -> None:
-    what = f"{(found.step_seconds or 0) * 1e3:8.1f} ms" if found.fits else "does not fit"
-    print(f"{what:>13}  {setting.bindings()}", flush=True)
+def _tell(setting: Setting, modelled: Modelled, found: Plan | None) -> None:
+    gib = 2 ** 30
+    cost = f"{modelled.seconds * 1e3:,.1f} ms" if modelled.seconds else f"{modelled.cost / 1e12:,.3f} TFLOP"
+    what = f"at least {modelled.memory / gib:.1f} GiB"
+    if found is not None:
+        needed = (found.peak or found.state + found.temporaries) / gib if found.fits else 0
+        what = f"fits, {needed:.1f} GiB" if found.fits else "does not fit"
+    print(f"{cost:>12}  {what:<18}  {setting.bindings()}", flush=True)
+
+
+def _tell_nothing(*_) -> None:
+    """Standard output is the JSON object alone."""
 
 
 def _lines(found: Plan, setting: Setting, config: TrainConfig, args: argparse.Namespace) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from lisax.pipelines.recipe import read_recipe
 from lisax.records import LisaxError
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
+from lisax.runtime.plan_search import Setting
 
 FOLDER = GIN_CONFIGS / "experiments" / "list5"
 RECIPES = ("demo", "scratch", "warm_up", "label_variants", "paper_xl")
@@ -29,6 +30,8 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
         assert config.model.dropout_rate in expected
     if name.endswith("_xl"):
         assert (config.model.emb_dim, config.model.num_encoder_layers, config.train_data.batch_size) == (1024, 24, 128)
+        found = Setting.of(config)  # by `lisax plan --search`
+        assert found == Setting(8, False, False, "none", None, 4) and "11.7 GiB a core" in Path(FOLDER / f"{name}.gin").read_text()
 
 
 @pytest.mark.parametrize("name", RECIPES)
