@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from lisax.models.fields import LAYERS
 from lisax.records import LisaxError
 from lisax.runtime.interop.pieces import Piece, Shape, Stored
 
@@ -56,7 +57,7 @@ def _layer_axis(stored: Mapping[str, Stored], stack: str, folder: object) -> tup
     norm = stored.get(f"{stack}/{stack}_norm/scale")
     if norm is not None and len(scales) == 1 and len(scales[0]) == 2:
         for axis in (1, 0):
-            if scales[0][1 - axis:][:1] == norm.shape:
+            if scales[0][1 - axis:][:1] == norm.shape and LAYERS.accepts(scales[0][axis]):
                 return axis, scales[0][axis]
     raise LisaxError(f"the layers of {folder} are in one array (scanned), but which of its axes is that of layers "
                      f"cannot be told from '{stack}/{stack}_norm/scale' and 'pre_mlp_layer_norm/scale'")
