@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 import flax.linen as nn
 import jax
 
+from lisax.models import fields
 from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.evidence_pointer import PointerConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig
@@ -47,9 +48,7 @@ def describe(model: Model) -> dict[str, Any]:
 
 
 def from_description(described: Mapping[str, Any]) -> Model:
-    """The model that `describe` described; TypeError or ValueError where it is none."""
-    fields = dict(described)
-    kind = fields.pop("kind", None)
-    if kind not in _KINDS:
-        raise ValueError(f"no kind of model is named '{kind}'")
-    return _KINDS[kind](**fields)
+    """The model that `describe` described; `fields.FieldError` where it is none."""
+    fields.check_architecture(described)
+    values = dict(described)
+    return _KINDS[values.pop("kind", None)](**values)

@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from lisax.models import fields
 from lisax.models.attention import constrain
 from lisax.models.pooling import pooled
 from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
 
-POOLINGS = ("mean", "first")
 # Classes of a passage in `targets`; NO_PASSAGE is that of a place without one.
 NO_PASSAGE, NEGATIVE, POSITIVE = range(3)
 
@@ -36,8 +36,7 @@ class DualEncoderConfig:
     def __post_init__(self):
         if isinstance(self.t5, dict):  # as it stands in `model.json`
             object.__setattr__(self, "t5", T5Config(**self.t5))
-        if self.pooling not in POOLINGS:
-            raise ValueError(f"pooling must be {', '.join(map(repr, POOLINGS))}, found '{self.pooling}'")
+        fields.check_made(self, fields.DUAL_ENCODER)
 
     @property
     def copies(self) -> dict[str, tuple[str, str]]:

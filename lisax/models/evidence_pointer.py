@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from lisax.models import fields
 from lisax.models.attention import MASKED, Dense, constrain, fan_in
-from lisax.models.pooling import POOLINGS, pooled
+from lisax.models.pooling import pooled
 from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
 
-RELATIONS = ("sequence", "set", "none")
 LABEL_COUNT = 3  # in the order of `records.LABELS`
 
 
@@ -49,12 +49,7 @@ class PointerConfig:
     def __post_init__(self):
         if isinstance(self.t5, dict):  # as it stands in `model.json`
             object.__setattr__(self, "t5", T5Config(**self.t5))
-        for name, known in (("relation", RELATIONS), ("pooling", POOLINGS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be {', '.join(map(repr, known))}, found '{getattr(self, name)}'")
-        for name in ("steps", "hidden", "hops", "beam_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, found {getattr(self, name)}")
+        fields.check_made(self, fields.EVIDENCE_POINTER)
 
     def replaced(self, **fields: Any) -> PointerConfig:
         """The same model with other fields of its T5."""

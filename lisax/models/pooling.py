@@ -9,8 +9,6 @@ from jax import Array
 
 from lisax.models.attention import MASKED
 
-POOLINGS = ("attention", "mean")
-
 
 def pooled(x: Array, valid: Array, query: Array | None) -> Array:
     """x [texts, length, emb], valid bool [texts, length] -> [texts, emb]: the mean of a text's tokens, or what a

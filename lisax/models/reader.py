@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from lisax.models import fields
 from lisax.models.attention import MASKED, Dense, constrain, fan_in
 from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, Transformer, pair_mask
 
@@ -29,8 +30,7 @@ class ReaderConfig:
     def __post_init__(self):
         if isinstance(self.t5, dict):  # as it stands in `model.json`
             object.__setattr__(self, "t5", T5Config(**self.t5))
-        if self.passages < 1:
-            raise ValueError(f"passages must be at least 1, found {self.passages}")
+        fields.check_made(self, fields.READER)
 
     def replaced(self, **fields: Any) -> ReaderConfig:
         """The same model with other fields of its T5."""

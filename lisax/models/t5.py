@@ -18,8 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from lisax.models import fields
 from lisax.models.attention import ENCODED, PAST, Attention, Dense, RelativePositionBias, constrain, fan_in
 
+ACTIVATIONS = {"linear": lambda x: x, "relu": nn.relu, "gelu": nn.gelu, "silu": nn.silu, "swish": nn.swish,
+               "sigmoid": nn.sigmoid, "tanh": nn.tanh}
 REMAT = {"none": None, "minimal": jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
          "full": jax.checkpoint_policies.nothing_saveable}
 
@@ -59,11 +62,9 @@ class T5Config:
     attention_chunk: int | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
-        if self.remat not in REMAT:
-            raise ValueError(f"remat must be {', '.join(map(repr, REMAT))}, found '{self.remat}'")
-        if self.attention_init not in ("t5", "matching"):
-            raise ValueError(f"attention_init must be 't5' or 'matching', found '{self.attention_init}'")
+        if isinstance(self.mlp_activations, list):  # as it stands in `model.json`
+            object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
+        fields.check_made(self, fields.T5)
 
     def for_inference(self) -> T5Config:
         """The same model without what only training needs, for parameters with a name for each layer."""
@@ -129,7 +130,7 @@ class Mlp(nn.Module):
             name = "wi" if len(config.mlp_activations) == 1 else f"wi_{i}"
             y = Dense(config.mlp_dim, config.dtype, _mlp_init, ("embed", "mlp"), name=name)(x)
             y = constrain(y, "batch", "length", "mlp")
-            hidden.append(y if activation == "linear" else getattr(nn, activation)(y))
+            hidden.append(ACTIVATIONS[activation](y))
         y = functools.reduce(jnp.multiply, hidden)
         y = nn.Dropout(config.dropout_rate, broadcast_dims=(-2,))(y, deterministic=not dropout)
         return Dense(x.shape[-1], config.dtype, _mlp_init, ("mlp", "embed"), name="wo")(y)

@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from lisax.models import fields
 from lisax.models.attention import MASKED, Dense, constrain
-from lisax.models.pooling import POOLINGS, pooled
+from lisax.models.pooling import pooled
 from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
 
-OBJECTIVES = ("joint", "uniform", "ternary")
 # Classes of a table in `targets`; NO_TABLE is that of a place without one. Logits are of the last two or three.
 NO_TABLE, IRRELEVANT, TRUE, FALSE = range(4)
 
@@ -45,12 +45,9 @@ class FusionConfig:
     def __post_init__(self):
         if isinstance(self.t5, dict):  # as it stands in `model.json`
             object.__setattr__(self, "t5", T5Config(**self.t5))
-        if self.objective not in OBJECTIVES:
-            raise ValueError(f"objective must be {', '.join(map(repr, OBJECTIVES))}, found '{self.objective}'")
-        if self.pooling not in POOLINGS:
-            raise ValueError(f"pooling must be {', '.join(map(repr, POOLINGS))}, found '{self.pooling}'")
-        if self.heads < 0 or self.heads and self.t5.emb_dim % self.heads:
-            raise ValueError(f"heads is {self.heads}, which must divide emb_dim {self.t5.emb_dim}, or be 0")
+        fields.check_made(self, fields.TABLE_FUSION)
+        if self.heads and self.t5.emb_dim % self.heads:
+            raise fields.FieldError("heads", f"is {self.heads}, which must divide emb_dim {self.t5.emb_dim}, or be 0")
 
     @property
     def classes(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,9 @@ from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics import tables as figures
 from lisax.models import table_truth
 from lisax.records import DataError, Label, LisaxError, Table
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
 from lisax.runtime.fusion_scoring import FusionScorer, Scores
+from lisax.runtime.model_json import check_vocabulary, needed, read_card
 from lisax.sampling.table_examples import TableExample, view
 
 
@@ -28,10 +30,11 @@ class Decision(NamedTuple):
     in_data: bool
 
     @classmethod
-    def of(cls, card: Mapping[str, Any]) -> Decision | None:
-        """From a model's `model.json`."""
-        given = card.get("decision")
-        return None if given is None else cls(float(given["threshold"]), bool(given["in_data"]))
+    def of(cls, card: Mapping[str, Any], folder: Path) -> Decision | None:
+        """From the `model.json` of a model in `folder`."""
+        if card.get("decision") is None:
+            return None
+        return cls(*needed(card, folder, "decision.threshold", "decision.in_data"))
 
 
 class FusionModel:
@@ -45,17 +48,16 @@ class FusionModel:
     def __init__(self, path: str | os.PathLike):
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
-        try:
-            card = read_card(folder)
-            text, self.objective = card["text"], card["architecture"]["objective"]
-            if text["family"] != Family.TABLE_FUSION:
-                raise LisaxError(f"{folder} is a model of the format '{text['family']}', not '{Family.TABLE_FUSION}'")
-            self.preset, self.max_tokens, self.tables = presets.get(text["preset"]), text["max_tokens"], text["tables"]
-            self.decision = Decision.of(card)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"`text`, `architecture` or `decision` is missing or wrong ({error})",
-                            path=folder / MODEL_JSON) from None
+        card = read_card(folder)
+        family, preset, self.max_tokens, self.tables, self.objective = needed(
+            card, folder, "text.family", "text.preset", "text.max_tokens", "text.tables", "architecture.objective")
+        if family != Family.TABLE_FUSION:
+            raise LisaxError(f"{folder} is a model of the format '{family}', not '{Family.TABLE_FUSION}'")
+        if not self.tables:
+            raise DataError("it reads no tables", path=folder / MODEL_JSON, field="text.tables")
+        self.preset, self.decision = presets.get(preset), Decision.of(card, folder)
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, self.vocabulary.size, folder)
         self.dropped_rows = 0
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from lisax.formats import presets
 from lisax.formats.families import Family, encode_each_candidate
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
-from lisax.records import LABELS, DataError, Label, LisaxError
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.records import LABELS, Label, LisaxError
+from lisax.runtime.checkpoints import VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.model_json import check_vocabulary, known_family, needed, read_card
 from lisax.runtime.pointer_scoring import Pointing, PointerScorer
 from lisax.sampling.examples import Passage
 from lisax.sampling.pointer_examples import PointerExample
@@ -22,17 +23,15 @@ class PointerModel:
     def __init__(self, path: str | os.PathLike):
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
-        try:
-            card = read_card(folder)
-            text, self.labels = card["text"], card["architecture"]["relation"] != "none"  # whether it labels claims
-            self.family, self.preset = Family(text["family"]), presets.get(text["preset"])
-            self.max_tokens, self.candidates = int(text["max_tokens"]), int(text["candidates"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"`text` or `architecture` is missing or wrong ({error})",
-                            path=folder / MODEL_JSON) from None
+        card = read_card(folder)
+        family, preset, self.max_tokens, self.candidates, relation = needed(
+            card, folder, "text.family", "text.preset", "text.max_tokens", "text.candidates", "architecture.relation")
+        self.labels = relation != "none"  # whether it labels claims
+        self.family, self.preset = known_family(family, folder), presets.get(preset)
         if not self.family.points:
             raise LisaxError(f"{folder} is a model of the format '{self.family}', which does not point")
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, self.vocabulary.size, folder)
         self._scorer = PointerScorer.open(folder, texts=self.candidates, max_tokens=self.max_tokens)
 
     def point(self, examples: Sequence[PointerExample], progress: Callable[[int], None] | None = None) -> Pointing:

@@ -20,12 +20,13 @@ from lisax.formats.reading import Reads
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics.open_qa import answer_spans, normalize
 from lisax.models.decoding import Decoding
-from lisax.pipelines.retriever import text_of_card
+from lisax.pipelines.retriever import card_of
 from lisax.pipelines.stages import counting
 from lisax.records import Question
 from lisax.retrieval.passages import Passage
 from lisax.runtime.batching import windows
 from lisax.runtime.checkpoints import VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.model_json import check_vocabulary, needed
 from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer
 from lisax.runtime.resumable import resumable_lines
 
@@ -61,10 +62,12 @@ class Reader:
     def __init__(self, path: str | os.PathLike):
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
-        text = text_of_card(folder, Reads.READ, Reads.POINT)
-        self.kind, self.max_tokens, self.passages = Reads(text["family"]), text["max_tokens"], text["passages"]
-        self._answer_tokens = text.get("answer_tokens", 0)
+        card = card_of(folder, Reads.READ, Reads.POINT)
+        family, self.max_tokens, self.passages = needed(card, folder, "text.family", "text.max_tokens", "text.passages")
+        self.kind = Reads(family)
+        self._answer_tokens = 0 if self.kind is Reads.POINT else needed(card, folder, "text.answer_tokens")[0]
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, self.vocabulary.size, folder)
         scorer = SpanScorer if self.kind is Reads.POINT else AnswerGenerator
         self._scorer = scorer.open(folder, max_tokens=self.max_tokens)
 

@@ -16,19 +16,20 @@ from lisax.records import DataError, LisaxError
 from lisax.retrieval.dense import DenseIndex, fused
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passages import Passage
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.model_json import check_vocabulary, needed, read_card
 from lisax.runtime.passage_scoring import VectorEncoder
 
 METHODS = ("bm25", "dense", "fused")
 
 
-def text_of_card(folder: Path, *kinds: Reads) -> dict:
-    """`text` of a checkpoint's `model.json`, which must be of one of these families."""
-    text = read_card(folder).get("text")
-    if not isinstance(text, dict) or text.get("family") not in kinds:
-        raise DataError(f"expected a model of the family {' or '.join(kinds)}, found "
-                        f"'{text.get('family') if isinstance(text, dict) else None}'", path=folder / MODEL_JSON)
-    return text
+def card_of(folder: Path, *kinds: Reads) -> dict:
+    """A checkpoint's `model.json`, which must be of one of these families."""
+    card = read_card(folder)
+    family = (card.get("text") or {}).get("family")
+    if family not in kinds:
+        raise DataError(f"expected a model of the family {' or '.join(kinds)}, found '{family}'", path=folder / MODEL_JSON)
+    return card
 
 
 class Retriever:
@@ -37,9 +38,10 @@ class Retriever:
     def __init__(self, path: str | os.PathLike):
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
-        text = text_of_card(folder, Reads.RETRIEVE)
-        self._question_tokens, self._passage_tokens = text["question_tokens"], text["max_tokens"]
+        card = card_of(folder, Reads.RETRIEVE)
+        self._question_tokens, self._passage_tokens = needed(card, folder, "text.question_tokens", "text.max_tokens")
         self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, self.vocabulary.size, folder)
         self._encoder = VectorEncoder.open(folder, max_tokens=self._passage_tokens)
         self.digest = hashlib.sha256(b"".join(
             np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)).hexdigest()

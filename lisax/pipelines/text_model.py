@@ -15,8 +15,9 @@ from lisax.formats.families import Family, encode
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.places import fetched, is_remote, place
 from lisax.records import LABELS, DataError, Label, LisaxError
-from lisax.runtime import bundle, program, shapes
-from lisax.runtime.checkpoints import VOCABULARY_NAME, nested, read_card, resolve_checkpoint
+from lisax.runtime import bundle, program
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.model_json import check_vocabulary, known_family, needed, read_card
 from lisax.runtime.scoring import LabelScorer, softmax
 from lisax.sampling.examples import Example, Passage
 
@@ -27,20 +28,14 @@ class TextModel:
     def __init__(self, scorer_of: Callable[[list[int], int], LabelScorer], vocabulary: Vocabulary, card: dict,
                  source: Path):
         """`scorer_of(pieces, max_tokens)` makes the scorer of the format's target words."""
-        try:
-            text = card["text"]
-            self.family, self.preset = Family(text["family"]), presets.get(text["preset"])
-            self.max_tokens = int(text["max_tokens"])
-            self.tables = int(text.get("tables", 0))  # read for a claim, where the family reads tables
-            rows = int(card["architecture"]["vocab_size"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError("the model does not say which format it was trained on: `text` with family, preset and "
-                            f"max_tokens, or `architecture`, is missing or wrong ({error})",
-                            path=source / "model.json") from None
+        family, preset, self.max_tokens = needed(card, source, "text.family", "text.preset", "text.max_tokens")
+        self.family, self.preset = known_family(family, source), presets.get(preset)
+        if not self.family.answers_in_words:
+            raise DataError(f"a model of the format '{family}', which does not answer in words", path=source / MODEL_JSON,
+                            field="text.family")
+        self.tables = card["text"].get("tables") or 0  # read for a claim, where the family reads tables
         self.vocabulary, self.card, self.dropped_rows = vocabulary, card, 0
-        if vocabulary.size > rows:
-            raise LisaxError(f"{source}: the vocabulary has {vocabulary.size} entries, the model {rows}: "
-                             "they do not belong together")
+        check_vocabulary(card, vocabulary.size, source)
         words = self.family.words(self.preset)
         self._scorer = scorer_of([vocabulary.piece_id(word) for word in words], self.max_tokens)
 
@@ -50,18 +45,9 @@ class TextModel:
         folder = fetched(resolve_checkpoint(path)) if is_remote(path) else place(path)
         if not folder.is_dir():
             raise DataError("no such checkpoint or bundle", path=folder)
-        if (folder / bundle.PARAMETERS_NAME).is_file():
-            card, parameters = bundle.read(folder)
-        else:
-            from lisax.runtime.restore import load_parameters
-
-            folder = resolve_checkpoint(folder)
-            card, parameters = read_card(folder), load_parameters(folder)
-        if (folder / program.PROGRAM_JSON).is_file():
-            scorer_of = _of_program(parameters, folder)
-        else:
-            scorer_of = _of_model(card, parameters, folder)
-        return cls(scorer_of, Vocabulary(folder / VOCABULARY_NAME), card, folder)
+        folder = resolve_checkpoint(folder)
+        scorer_of = _of_program(folder) if (folder / program.PROGRAM_JSON).is_file() else _of_model(folder)
+        return cls(scorer_of, Vocabulary(folder / VOCABULARY_NAME), read_card(folder), folder)
 
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Softmax over the target words, float32 [len(examples), words].
@@ -106,33 +92,27 @@ class TextModel:
         return dict(zip(LABELS, map(float, shares), strict=True))
 
 
-def _of_program(parameters: dict, folder: Path) -> Callable[[list[int], int], LabelScorer]:
+def _of_program(folder: Path) -> Callable[[list[int], int], LabelScorer]:
     """The scorer that a bundle carries as StableHLO: neither imports flax nor traces the model."""
-    described = program.read_description(folder)
-    shapes.check_parameters(described["parameters"], parameters, folder)
+    described, (_, parameters) = program.read_description(folder), bundle.read(folder)
 
     def scorer_of(pieces: list[int], max_tokens: int) -> LabelScorer:
         if pieces != described.get("pieces"):
             raise DataError(f"the program scores the pieces {described.get('pieces')}, the label words are {pieces}: "
                             "export the model again", path=folder / program.PROGRAM_JSON)
-        return LabelScorer(None, parameters, pieces, max_tokens=max_tokens, program=program.load(folder, described))
+        program.check_use(described, parameters, folder, tokens=["batch", "length"],
+                          outputs=described["outputs"] == [["batch", len(pieces)]])
+        return LabelScorer(None, parameters, pieces, max_tokens=max_tokens, program=program.load(folder, described),
+                           source=folder)
 
     return scorer_of
 
 
-def _of_model(card: dict, parameters: Any, folder: Path) -> Callable[[list[int], int], LabelScorer]:
+def _of_model(folder: Path) -> Callable[[list[int], int], LabelScorer]:
     """The scorer of a checkpoint, or of a bundle without a program."""
-    import jax
+    from lisax.models.t5 import T5Config
+    from lisax.runtime.restore import load_model
 
-    from lisax.models.t5 import T5Config, Transformer
-
-    if (folder / bundle.PARAMETERS_NAME).is_file():
-        parameters = nested(parameters)
-    try:
-        config = T5Config(**card["architecture"]).for_inference()
-    except (KeyError, TypeError) as error:
-        raise DataError(f"`architecture` is missing or wrong ({error})", path=folder / "model.json") from None
-    tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
-    expected = jax.eval_shape(Transformer(config).init, jax.random.key(0), tokens, tokens, tokens)
-    shapes.check_parameters(expected["params"], parameters, folder)
-    return lambda pieces, max_tokens: LabelScorer(config, parameters, pieces, max_tokens=max_tokens)
+    model, parameters = load_model(folder, T5Config, "T5")
+    return lambda pieces, max_tokens: LabelScorer(model.for_inference(), parameters, pieces, max_tokens=max_tokens,
+                                                  source=folder)

@@ -21,13 +21,14 @@ from lisax.formats.families import Family
 from lisax.formats.overlap import Overlap
 from lisax.formats.restoring import Restorer
 from lisax.formats.triples import Triples
-from lisax.formats.verbalizing import Encoder
+from lisax.formats.verbalizing import MARKERS, Encoder
 from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from lisax.models.decoding import Decoding
 from lisax.pipelines.stages import say
 from lisax.records import DataError, is_row
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
 from lisax.runtime.generating import Generator
+from lisax.runtime.model_json import check_vocabulary, needed, read_card
 from lisax.runtime.resumable import resumable_groups
 
 PLAIN_WORDS = "plain_words.txt"
@@ -89,16 +90,16 @@ class Verbalizer:
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest). The words that any
         text may use are read from `plain_words.txt` there, where it is."""
         folder = resolve_checkpoint(path)
-        try:
-            text = read_card(folder)["text"]
-            if text["family"] != Family.VERBALIZE:
-                raise DataError(f"this is a model of the format '{text['family']}', not '{Family.VERBALIZE}'",
-                                path=folder / MODEL_JSON)
-            max_tokens, target_tokens = int(text["max_tokens"]), int(text["target_tokens"])
-            vocabulary = Vocabulary(folder / VOCABULARY_NAME)
-            encoder = Encoder(vocabulary.encode, text["markers"], text["preset"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"`text` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
+        card = read_card(folder)
+        (family,) = needed(card, folder, "text.family")
+        if family != Family.VERBALIZE:
+            raise DataError(f"this is a model of the format '{family}', not '{Family.VERBALIZE}'",
+                            path=folder / MODEL_JSON)
+        max_tokens, target_tokens, preset = needed(card, folder, "text.max_tokens", "text.target_tokens", "text.preset")
+        markers = dict(zip(MARKERS, needed(card, folder, *(f"text.markers.{marker}" for marker in MARKERS))))
+        vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, vocabulary.size, folder)
+        encoder = Encoder(vocabulary.encode, markers, preset)
         generator = Generator.open(folder, max_tokens=max_tokens, target_tokens=target_tokens, rows=rows,
                                    decoding=Decoding(beam_size=choices.beam_size, without=(UNK_ID,)))
         words = next((place / PLAIN_WORDS for place in (Path(path), folder) if (place / PLAIN_WORDS).is_file()), None)

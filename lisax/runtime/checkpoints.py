@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -22,10 +21,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lisax.models.fields import shown
 from lisax.places import COMMIT_NAME, absolute, exists, is_remote, place, remove_tree
-from lisax.records import LisaxError, atomic_write, write_json
+from lisax.records import DataError, LisaxError, atomic_write, write_json
 from lisax.runtime import hosts
 from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, Kind, kind_of
+from lisax.runtime.json_file import read_object
+from lisax.runtime.model_json import read_card
 from lisax.runtime.quiet import saving_quietly
 
 if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
@@ -128,13 +130,13 @@ def best_checkpoint(model_dir: str | os.PathLike) -> Path | None:
 def read_metrics(folder: str | os.PathLike) -> dict[str, Any]:
     """`metrics.json` of a checkpoint: {"metrics": {...}, "best": {"metric", "mode", "value"} or null}."""
     path = place(folder) / METRICS_JSON
-    try:
-        found = json.loads(path.read_text()) if path.is_file() else {}
-    except ValueError as error:
-        raise LisaxError(f"{path} is not valid JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise LisaxError(f"{path}: expected a JSON object, found {type(found).__name__}")
-    return found
+    metrics = read_object(path) if path.is_file() else {}
+    best = metrics.get("best")
+    if best is not None and not (isinstance(best, dict) and best.get("mode") in ("max", "min")
+                                 and isinstance(best.get("value"), (int, float))):
+        raise DataError(f"must be null, or have a mode ('max' or 'min') and a value, found {shown(best)}", path=path,
+                        field="best")
+    return metrics
 
 
 def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
@@ -172,16 +174,6 @@ def read_model_json(path: str | os.PathLike) -> dict[str, Any]:
 def add_to_card(folder: Path, fields: Mapping[str, Any]) -> None:
     """What is known of a checkpoint only once it is trained; a bundle made of it has it too."""
     write_json(folder / MODEL_JSON, read_card(folder) | fields)
-
-
-def read_card(folder: Path) -> dict[str, Any]:
-    """`model.json` of a checkpoint folder or a bundle."""
-    try:
-        return json.loads((folder / MODEL_JSON).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise LisaxError(f"{folder} has no {MODEL_JSON}, so its architecture is not known") from None
-    except json.JSONDecodeError as error:
-        raise LisaxError(f"{folder / MODEL_JSON} is not valid JSON: {error}") from None
 
 
 def _folders(model_dir: str | os.PathLike) -> list[tuple[int, Path]]:

@@ -17,9 +17,9 @@ from lisax.records import LisaxError
 from lisax.runtime import bundle, program
 from lisax.runtime.batching import in_order
 from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.finite import check_finite
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.scoring import TOKENS_PER_BATCH, batches_by_length
-from lisax.runtime.shapes import check_parameters
 
 if TYPE_CHECKING:
     from lisax.models.architectures import Model
@@ -32,15 +32,17 @@ class ClaimScorer(ABC):
     text_name: ClassVar[str]  # what a claim has several of
 
     def __init__(self, model: Model | None, parameters: Any, *, texts: int, max_tokens: int,
-                 tokens_per_batch: int | None = None, program: Callable | None = None):
-        """`texts`: the most that a claim has; `max_tokens`: the longest of them, with its EOS.
+                 tokens_per_batch: int | None = None, program: Callable | None = None,
+                 source: str | os.PathLike = "the model"):
+        """`texts`: the most that a claim has; `max_tokens`: the longest of them, with its EOS; `source`: where the
+        parameters are from.
 
         With `program`, a bundle's (parameters, tokens) -> arrays, no model is built."""
         self._texts, self._max_tokens = texts, max_tokens
         self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
         self._partitioner = Partitioner.over_all_devices()
         self._score = self.compiled(model and model.for_inference(), self._partitioner, program)
-        self._parameters = self._partitioner.place_state(parameters)
+        self._parameters, self._source = self._partitioner.place_state(parameters), source
 
     @staticmethod
     @abstractmethod
@@ -52,6 +54,11 @@ class ClaimScorer(ABC):
     @abstractmethod
     def model_type() -> type: ...
 
+    @staticmethod
+    @abstractmethod
+    def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
+        """Whether these are the shapes, but for the rows, of what such a model says of so many texts."""
+
     @classmethod
     def open(cls, path: str | os.PathLike, *, texts: int, max_tokens: int) -> Self:
         """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle, whose program
@@ -59,11 +66,14 @@ class ClaimScorer(ABC):
         folder = resolve_checkpoint(path)
         if (folder / program.PROGRAM_JSON).is_file():
             described, (_, parameters) = program.read_description(folder), bundle.read(folder)
-            check_parameters(described["parameters"], parameters, folder)
-            return cls(None, parameters, texts=texts, max_tokens=max_tokens, program=program.load(folder, described))
+            program.check_use(described, parameters, folder, tokens=["batch", texts, "length"],
+                              outputs=cls.gives([shape[1:] for shape in described["outputs"]], texts))
+            return cls(None, parameters, texts=texts, max_tokens=max_tokens, program=program.load(folder, described),
+                       source=folder)
         from lisax.runtime.restore import load_model
 
-        return cls(*load_model(folder, cls.model_type(), cls.model_name), texts=texts, max_tokens=max_tokens)
+        return cls(*load_model(folder, cls.model_type(), cls.model_name), texts=texts, max_tokens=max_tokens,
+                   source=folder)
 
     def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None
             ) -> list[np.ndarray]:
@@ -86,7 +96,9 @@ class ClaimScorer(ABC):
 
         found = in_order([claims], batches, lambda tokens: self._score(self._parameters, tokens),
                          lambda parts: list(zip(*map(np.asarray, parts))))
-        return list(map(np.array, zip(*next(found))))
+        scores = list(map(np.array, zip(*next(found))))
+        check_finite(scores, self._parameters, self._source)
+        return scores
 
     def _batches(self, claims: Sequence[Sequence[Sequence[int]]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         """(indices, int32 [rows, texts, width])"""

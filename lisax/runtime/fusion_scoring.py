@@ -52,6 +52,11 @@ class FusionScorer(ClaimScorer):
 
         return FusionConfig
 
+    @staticmethod
+    def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
+        return (len(outputs) == 2 and outputs[0] in ([texts, 2], [texts, 3])
+                and len(outputs[1]) == 3 and outputs[1][1:] == [texts, texts])
+
     def scores(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
                ) -> Scores:
         """Scores of token ids [claim][table][token]; see `run`. A claim's missing tables, and texts without tokens,

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from lisax.models.decoding import EOS_ID, Decoding
+from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding
 from lisax.models.t5 import T5Config
 from lisax.records import LisaxError
 from lisax.runtime.batching import bucket_width, by_length, in_order
+from lisax.runtime.finite import check_hypotheses
 from lisax.runtime.inference import make_predictor
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import load_model
@@ -32,19 +33,20 @@ class Generator:
     """Generates with `decoding`. Each width of inputs is compiled once and kept."""
 
     def __init__(self, model: T5Config, parameters: Any, *, max_tokens: int, target_tokens: int, decoding: Decoding,
-                 rows: int | None = None):
-        """`max_tokens` and `target_tokens`: the longest input and output, with their EOS."""
+                 rows: int | None = None, source: str | os.PathLike = "the model"):
+        """`max_tokens` and `target_tokens`: the longest input and output, with their EOS; `source`: where the parameters
+        are from."""
         self.model, self._max_tokens, self._target_tokens = model.for_inference(), max_tokens, target_tokens
         self._partitioner = Partitioner.over_all_devices()
         shards = self._partitioner.batch_shards
         self._rows = -(-(rows or ROWS[jax.default_backend()]) // shards) * shards
-        self._parameters = self._partitioner.place_state(parameters)
+        self._parameters, self._source = self._partitioner.place_state(parameters), source
         self._predict = make_predictor(self.model, target_tokens, decoding, self._partitioner)
 
     @classmethod
     def open(cls, path: str | os.PathLike, **options: Any) -> Generator:
         """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        return cls(*load_model(path, T5Config, "T5"), **options)
+        return cls(*load_model(path, T5Config, "T5"), **options, source=path)
 
     def hypotheses(self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None
                    ) -> list[list[Hypothesis]]:
@@ -68,7 +70,11 @@ class Generator:
         numbers = np.zeros(self._rows, np.int32)
         found = in_order([tokens] if tokens else [], batches,
                          lambda inputs: self._predict(self._parameters, inputs, numbers), _readable)
-        return next(found, [])
+        hypotheses = next(found, [])
+        if hypotheses:
+            scores = np.array([[beam.score for beam in beams] for beams in hypotheses])
+            check_hypotheses(scores, IMPOSSIBLE, self._parameters, self._source)
+        return hypotheses
 
 
 def _readable(generated: Any) -> list[list[Hypothesis]]:

@@ -16,11 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from lisax.models.architectures import Model
-from lisax.models.decoding import Decoding, generate
+from lisax.models.decoding import IMPOSSIBLE, Decoding, generate
 from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig
 from lisax.records import LisaxError
 from lisax.runtime.batching import bucket_width, in_order, windows
+from lisax.runtime.finite import check_finite, check_hypotheses
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import load_model
 from lisax.runtime.scoring import TOKENS_PER_BATCH, batches_by_length
@@ -33,17 +34,19 @@ class _Scorer:
     kind: type
     called: str
 
-    def __init__(self, model: Any, parameters: Any, *, max_tokens: int, tokens_per_batch: int | None = None):
-        """`max_tokens`: of the longest text; a longer one is an error: formats shorten, this does not."""
+    def __init__(self, model: Any, parameters: Any, *, max_tokens: int, tokens_per_batch: int | None = None,
+                 source: str | os.PathLike = "the model"):
+        """`max_tokens`: of the longest text; a longer one is an error: formats shorten, this does not. `source`: where the
+        parameters are from."""
         self.model, self._max_tokens = model.for_inference(), max_tokens
         self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
         self._partitioner = Partitioner.over_all_devices()
-        self._parameters = self._partitioner.place_state(parameters)
+        self._parameters, self._source = self._partitioner.place_state(parameters), source
 
     @classmethod
     def open(cls, path: str | os.PathLike, *, max_tokens: int) -> Self:
         """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        return cls(*load_model(path, cls.kind, cls.called), max_tokens=max_tokens)
+        return cls(*load_model(path, cls.kind, cls.called), max_tokens=max_tokens, source=path)
 
     @property
     def leaves(self) -> list[jax.Array]:
@@ -67,7 +70,9 @@ class _Scorer:
                     progress(len(rows))
 
         found = in_order([texts], batches, lambda tokens: score(self._parameters, tokens), np.asarray)
-        return iter(next(found, []))
+        scores = list(next(found, []))
+        check_finite(scores, self._parameters, self._source)
+        return iter(scores)
 
 
 class VectorEncoder(_Scorer):
@@ -126,7 +131,10 @@ class AnswerGenerator(_Scorer):
                     batch[i, j, :len(text)] = text
             numbers = np.zeros(rows, np.int32)
             generated = run(self._parameters, self._place(batch.reshape(rows, -1)), self._place(numbers))
-            found += list(zip(*(np.asarray(part)[:len(window)] for part in generated)))
+            tokens, scores = (np.asarray(part)[:len(window)] for part in generated)
+            asked = np.array(list(map(bool, window)))  # whether there is a passage to answer from
+            check_hypotheses(scores[asked], IMPOSSIBLE, self._parameters, self._source)
+            found += list(zip(tokens, scores))
             if progress is not None:
                 progress(len(window))
         return found

@@ -50,6 +50,10 @@ class PointerScorer(ClaimScorer):
 
         return PointerConfig
 
+    @staticmethod
+    def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
+        return len(outputs) == 3 and len(outputs[0]) == 1 and outputs[1] == outputs[0] and outputs[2] == [3]
+
     def point(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
               ) -> Pointing:
         """The best pointers for token ids [claim][candidate][token]; see `run`. A claim without candidates points

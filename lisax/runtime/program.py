@@ -11,7 +11,7 @@ they would be in the program a second time (and above 2 GiB not at all).
 from __future__ import annotations
 
 import dataclasses
-import json
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import export
 
+from lisax.models.fields import FieldError
 from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime.checkpoints import nested
+from lisax.runtime.json_file import read_object
+from lisax.runtime.program_check import check_description, read_program
+from lisax.runtime.shapes import check_parameters
 
 PROGRAM_NAME, PROGRAM_JSON, EXPORTED_NAME = "scorer.stablehlo", "scorer.json", "scorer.jax_export"
 PLATFORMS = ("cpu", "cuda", "tpu")
@@ -126,6 +130,7 @@ def save(exported: export.Exported, folder: Path, **about: Any) -> None:
         "tokens": _plain(tokens.shape),
         "outputs": [_plain(leaf.shape) for leaf in exported.out_avals],
         **about,
+        "sha256": hashlib.sha256(exported.mlir_module_serialized).hexdigest(),
         "platforms": list(exported.platforms),
         "calling_convention_version": exported.calling_convention_version,
         "kept_arguments": list(exported.module_kept_var_idx),
@@ -138,23 +143,44 @@ def _plain(shape: Sequence[Any]) -> list[int | str]:
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """`scorer.json` with its parameters as shapes."""
+    """`scorer.json`, checked."""
     path = folder / PROGRAM_JSON
+    described = read_object(path)
     try:
-        described = json.loads(path.read_text(encoding="utf-8"))
-        described["parameters"] = {name: jax.ShapeDtypeStruct(shape, np.float32)
-                                   for name, shape in described["parameters"].items()}
-        described["kept_arguments"], described["calling_convention_version"], described["tokens"], described["outputs"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        check_description(described)
+    except FieldError as error:
         raise DataError(f"not the description of a scorer ({error}): export the model again", path=path) from None
     return described
+
+
+def check_use(described: Mapping[str, Any], parameters: Mapping[str, np.ndarray], folder: Path, *,
+              tokens: Sequence[Any], outputs: bool) -> None:
+    """A LisaxError unless the program takes these parameters, and `tokens`; `outputs` says whether it gives what its
+    caller wants."""
+    check_parameters(_parameters(described), parameters, folder)
+    if other := next((name for name, array in parameters.items() if array.dtype != np.float32), None):
+        raise DataError(f"the scorer takes float32, found {parameters[other].dtype}", path=folder, field=other)
+    if described["tokens"] != tokens or not outputs:
+        raise DataError(f"the scorer of another kind of model: it takes {described['tokens']} and gives "
+                        f"{described['outputs']}; export the model again", path=folder / PROGRAM_JSON)
+
+
+def _parameters(described: Mapping[str, Any]) -> dict[str, jax.ShapeDtypeStruct]:
+    return {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in described["parameters"].items()}
 
 
 def load(folder: Path, described: Mapping[str, Any]
          ) -> Callable[[Mapping[str, jax.Array], jax.Array], tuple[jax.Array, ...]]:
     """The program of a bundle, to be called inside `jit`."""
-    tokens = _tokens(described["tokens"])
-    arguments = ((described["parameters"], tokens), {})
+    content, tokens = read_program(folder / PROGRAM_NAME, described), _tokens(described["tokens"])
+    version, known = described["calling_convention_version"], range(
+        export.minimum_supported_calling_convention_version, export.maximum_supported_calling_convention_version + 1)
+    backend = {"gpu": ("cuda", "rocm")}.get(jax.default_backend(), (jax.default_backend(),))
+    if version not in known or not set(backend) & set(described["platforms"]):
+        raise DataError(f"a scorer for {', '.join(described['platforms'])} in the calling convention {version}; this "
+                        f"is {backend[0]}, and jax {jax.__version__} reads {known[0]} to {known[-1]}: export the model "
+                        "again", path=folder / PROGRAM_JSON)
+    arguments = ((_parameters(described), tokens), {})
     leaves, in_tree = jax.tree.flatten(arguments)
     outs = tuple(jax.core.ShapedArray((tokens.shape[0], *shape[1:]), np.dtype(np.float32))
                  for shape in described["outputs"])
@@ -166,10 +192,10 @@ def load(folder: Path, described: Mapping[str, Any]
             in_shardings_hlo=(None,) * len(leaves), out_shardings_hlo=(None,) * len(outs), _has_named_shardings=True,
             _in_named_shardings=(None,) * len(leaves), _out_named_shardings=(None,) * len(outs), nr_devices=1,
             platforms=tuple(described["platforms"]), ordered_effects=(), unordered_effects=(),
-            disabled_safety_checks=(), mlir_module_serialized=(folder / PROGRAM_NAME).read_bytes(),
+            disabled_safety_checks=(), mlir_module_serialized=content,
             calling_convention_version=described["calling_convention_version"],
             module_kept_var_idx=tuple(described["kept_arguments"]), uses_global_constants=True, _get_vjp=None)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise LisaxError(f"jax {jax.__version__} describes exported programs in another way ({error}): use the jax that "
                          f"this version of LisaX pins, or remove {folder / PROGRAM_JSON} and install flax") from None
     return exported.call

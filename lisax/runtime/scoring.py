@@ -7,6 +7,7 @@ scored in batches of about equal length, so that little of the work is padding.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from lisax.records import LisaxError
 from lisax.runtime.batching import bucket_width
+from lisax.runtime.finite import check_finite
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.program import first_step_logits
 
@@ -31,13 +33,15 @@ class LabelScorer:
     """Scores token sequences against label words. Each shape of batch is compiled once and kept."""
 
     def __init__(self, config: T5Config | None, parameters: Any, pieces: Sequence[int], *, max_tokens: int,
-                 tokens_per_batch: int | None = None, program: Callable | None = None):
-        """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS.
+                 tokens_per_batch: int | None = None, program: Callable | None = None,
+                 source: str | os.PathLike = "the model"):
+        """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS, `source` where
+        the parameters are from.
 
         With `program`, a bundle's (parameters, tokens) -> (logits of just these pieces,), no model is built."""
         tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
         self._partitioner = Partitioner.over_all_devices()
-        self._parameters = self._partitioner.place_state(parameters)
+        self._parameters, self._source = self._partitioner.place_state(parameters), source
         self._max_tokens, self._tokens_per_batch = max_tokens, tokens_per_batch
         self._pieces = jnp.array(pieces, jnp.int32)
         self._score = compiled_scorer(config, self._partitioner, program)
@@ -60,6 +64,7 @@ class LabelScorer:
                 progress(len(rows))
         if pending is not None:
             _store(scores, *pending)
+        check_finite([scores], self._parameters, self._source)
         return scores
 
     def _place(self, batch: np.ndarray) -> jax.Array:

@@ -36,7 +36,7 @@ def test_a_description_gives_the_model_again(config):
     assert config.replaced(scan_layers=True).for_inference() == config
 
 
-@pytest.mark.parametrize("pooling", dual_encoder.POOLINGS)
+@pytest.mark.parametrize("pooling", ["mean", "first"])
 def test_vectors_are_those_of_the_t5s_encoder_pooled(pooling):
     config, tokens = DualEncoderConfig(T5, pooling), texts(4, 6)
     parameters = initialize(config)

@@ -13,7 +13,8 @@ import pytest
 
 from lisax.models import pointer_loss
 from lisax.models.architectures import describe, from_description
-from lisax.models.evidence_pointer import RELATIONS, Pointed, PointerConfig
+from lisax.models.evidence_pointer import Pointed, PointerConfig
+from lisax.models.fields import RELATIONS
 from lisax.models.pointer_loss import COLUMNS, Gold
 from lisax.models.t5 import T5Config, initialize
 
@@ -239,7 +240,7 @@ def test_an_encoder_that_is_not_trained_has_no_gradient():
 
 def test_descriptions_and_wrong_fields():
     assert from_description(describe(CONFIG)) == CONFIG and describe(CONFIG)["kind"] == "evidence_pointer"
-    for fields, message in (({"relation": "each"}, "relation must be 'sequence', 'set', 'none', found 'each'"),
-                            ({"pooling": "first"}, "pooling must be"), ({"hops": 0}, "hops must be at least 1")):
+    for fields, message in (({"relation": "each"}, "relation must be one of 'sequence', 'set', 'none', found 'each'"),
+                            ({"pooling": "first"}, "pooling must be"), ({"hops": 0}, "hops must be a whole number from 1 to 64, found 0")):
         with pytest.raises(ValueError, match=message):
             PointerConfig(T5, **fields)

@@ -15,7 +15,8 @@ from fusion_task import LENGTH, MODEL, T5, TABLES, batch_of, config
 from lisax import cli
 from lisax.models.architectures import from_description
 from lisax.models.t5 import initialize
-from lisax.models.table_fusion import OBJECTIVES, probabilities
+from lisax.models.fields import OBJECTIVES
+from lisax.models.table_fusion import probabilities
 from lisax.models.table_truth import relevance, truth
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import (CheckpointConfig, CheckpointWriter, RestoreCheckpointConfig,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -22,8 +23,10 @@ from typing import Any, NamedTuple
 from lisax.formats.families import Family
 from lisax.page.serve.answering import LABELLER, PARTS, RANKER, TABLE_VERIFIER
 from lisax.page.serve.export import Export
+from lisax.page.serve.store import private_folder
 from lisax.records import LisaxError, atomic_write, write_json
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, add_to_card, read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, add_to_card, resolve_checkpoint
+from lisax.runtime.model_json import known_family, needed, read_card
 
 CARD = "training.json"
 NAME, DATASET = "feedback", "dataset.json"
@@ -72,7 +75,7 @@ class Training:
         self._process: subprocess.Popen | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         for run in self.runs():
             if run.state == RUNNING:  # of a server that ended without a word
                 self._note(run, STOPPED, "The page was ended while this ran.")
@@ -202,7 +205,8 @@ class Training:
         with (folder / "log.txt").open("ab") as log:
             self._process = subprocess.Popen(
                 [*wrappers, *COMMAND, *command], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                env={**os.environ, "LISAX_TASKS": str(folder / DATASET)})
+                env={**{name: value for name, value in os.environ.items() if name != "LISAX_TOKEN"},
+                     "LISAX_TASKS": str(folder / DATASET)})
             if self._stopping:
                 self._process.terminate()
             return self._process.wait()
@@ -217,19 +221,33 @@ def _tool(*command: str) -> list[str]:
 
 def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: int) -> None:
     """Writes `run.gin` and what its task is made of."""
+    from lisax.models.architectures import from_description
+    from lisax.models.t5 import T5Config
+
     card = read_card(checkpoint)
-    text, family = card["text"], Family(card["text"]["family"])
-    task = f"{NAME}_{_variant(family, int(text.get('tables', 0)))}"
+    family, preset, max_tokens, described = needed(card, checkpoint, "text.family", "text.preset", "text.max_tokens",
+                                                   "architecture")
+    family, model = known_family(family, checkpoint), from_description(described)
+    if not isinstance(model, T5Config):
+        raise LisaxError(f"{checkpoint} is no plain T5: it is trained by `lisax train`, not from this page.")
+    task = f"{NAME}_{_variant(family, card['text'].get('tables', 0))}"
     write_json(folder / DATASET, {
-        "name": NAME, "folder": "data", "vocabulary": str(checkpoint / VOCABULARY_NAME), "preset": text["preset"],
+        "name": NAME, "folder": "data", "vocabulary": str(checkpoint / VOCABULARY_NAME), "preset": preset,
         "evidence": NEEDS[role].evidence, "out": "tasks"})
     with atomic_write(folder / "run.gin") as file:
+        # A gin file is code, and a bundle may come from anyone: of it go only numbers and names from our own lists in
+        # here, as literals.
         file.write(_GIN.format(
-            dataset=folder / DATASET, path=folder / "run.gin", task=task, inputs=text["max_tokens"],
-            architecture="\n".join(f"  {name} = {value!r}" for name, value in card["architecture"].items()
+            dataset=_in_comment(folder / DATASET), path=_in_comment(folder / "run.gin"), task=task, inputs=max_tokens,
+            architecture="\n".join(f"  {name} = {value!r}" for name, value in dataclasses.asdict(model).items()
                                    if name != "dropout_rate"),
             checkpoint=str(checkpoint), model=str(folder / "model"), steps=steps, period=max(1, steps // 50),
             rate=0.0003 if family.ranks else 0.001))
+
+
+def _in_comment(path: Path) -> str:
+    """A path as a shell takes it, on one line whatever it is called."""
+    return shlex.quote(str(path)) if str(path).isprintable() else repr(str(path))
 
 
 def _keep_weights(base: Path, model: Path) -> None:
@@ -262,7 +280,7 @@ network.T5Config:
 {architecture}
 
 MIXTURE_OR_TASK_MODULE = 'tasks'
-MIXTURE_OR_TASK_NAME = '{task}'
+MIXTURE_OR_TASK_NAME = {task!r}
 TASK_FEATURE_LENGTHS = {{'inputs': {inputs}, 'targets': 2}}
 INITIAL_CHECKPOINT_PATH = {checkpoint!r}
 MODEL_DIR = {model!r}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import jax
 
 from lisax.models.architectures import Model
+from lisax.models.fields import FieldError
 from lisax.models.t5 import T5Config
 from lisax.records import LisaxError
 from lisax.runtime.interop.pieces import Shape
@@ -30,12 +31,15 @@ def infer(shapes: Mapping[str, Shape], folder: object) -> T5Config:
     gated = "encoder/layers_0/mlp/wi_0/kernel" in shapes
     if heads < 1 or width % heads:
         raise LisaxError(f"{folder}: {heads} heads do not divide the width {width} of the encoder's queries")
-    return T5Config(
-        vocab_size=vocab_size, emb_dim=emb_dim, num_heads=heads, head_dim=width // heads,
-        num_encoder_layers=_layers(shapes, "encoder"), num_decoder_layers=_layers(shapes, "decoder"),
-        mlp_dim=shape("encoder/layers_0/mlp/wo/kernel", 2)[0],
-        mlp_activations=("gelu", "linear") if gated else ("relu",),
-        logits_via_embedding="decoder/logits_dense/kernel" not in shapes, relative_bias_per_layer=per_layer)
+    try:
+        return T5Config(
+            vocab_size=vocab_size, emb_dim=emb_dim, num_heads=heads, head_dim=width // heads,
+            num_encoder_layers=_layers(shapes, "encoder"), num_decoder_layers=_layers(shapes, "decoder"),
+            mlp_dim=shape("encoder/layers_0/mlp/wo/kernel", 2)[0],
+            mlp_activations=("gelu", "linear") if gated else ("relu",),
+            logits_via_embedding="decoder/logits_dense/kernel" not in shapes, relative_bias_per_layer=per_layer)
+    except FieldError as error:
+        raise LisaxError(f"{folder} is not a T5 that is known here, by the shapes of its arrays: {error}") from None
 
 
 def _layers(shapes: Mapping[str, Shape], stack: str) -> int:
@@ -44,6 +48,22 @@ def _layers(shapes: Mapping[str, Shape], stack: str) -> int:
 
 def parameter_shapes(config: Model) -> dict:
     """The nested tree of float32 `jax.ShapeDtypeStruct` that `config` has."""
+    layers = {"encoder": config.t5.num_encoder_layers, "decoder": config.t5.num_decoder_layers}
+    if not config.t5.scan_layers:  # one of each is traced: the layers of a stack are alike, and tracing many takes a minute
+        config = config.replaced(**{f"num_{stack}_layers": min(1, count) for stack, count in layers.items()})
     # The key is made inside, so that no device is asked for.
-    return jax.eval_shape(lambda *inputs: config.network().init(jax.random.key(0), *inputs),
-                          *config.example())["params"]
+    shapes = jax.eval_shape(lambda *inputs: config.network().init(jax.random.key(0), *inputs),
+                            *config.example())["params"]
+    return _with_layers(shapes, layers)
+
+
+def _with_layers(tree: dict, layers: Mapping[str, int]) -> dict:
+    """The tree with as many of each stack's first layer as there are to be."""
+    made = {}
+    for name, part in tree.items():
+        if name in layers and "layers_0" in part:
+            part = part | {f"layers_{i}": part["layers_0"] for i in range(layers[name])}
+        elif isinstance(part, dict):
+            part = _with_layers(part, layers)
+        made[name] = part
+    return made

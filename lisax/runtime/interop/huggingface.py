@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from lisax.models.attention import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE
+from lisax.models.fields import FieldError, shown
 from lisax.models.t5 import T5Config
-from lisax.records import DataError, LisaxError, parse_json_object, write_json
+from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.interop.kinds import HF_CONFIG, Kind
 from lisax.runtime.interop.pieces import Checkpoint, Piece, Shape, Stored, shapes_of
 from lisax.runtime.interop.safetensors_files import stored_arrays, write_arrays
+from lisax.runtime.json_file import read_object
 
 EMBEDDING, LOGITS = "token_embedder/embedding", "decoder/logits_dense/kernel"
 SHARED, HEAD = "shared.weight", "lm_head.weight"
@@ -33,6 +35,7 @@ RELATIVE_BIAS = "0.SelfAttention.relative_attention_bias.weight"
 ACTIVATIONS = {"relu": ("relu",), "gelu_new": ("gelu",), "silu": ("silu",), "gated-gelu": ("gelu", "linear"),
                "gated-gelu_new": ("gelu", "linear"), "gated-relu": ("relu", "linear"),
                "gated-silu": ("silu", "linear")}
+_THEIRS = {"emb_dim": "d_model", "head_dim": "d_kv", "mlp_dim": "d_ff", "num_encoder_layers": "num_layers"}
 _BLOCKS = {
     "encoder": {"pre_attention_layer_norm/scale": "0.layer_norm", "attention": "0.SelfAttention",
                 "pre_mlp_layer_norm/scale": "1.layer_norm", "mlp": "1.DenseReluDense"},
@@ -67,7 +70,7 @@ def hf_name(name: str) -> tuple[str, bool]:
 
 def open_huggingface(folder: Path) -> Checkpoint:
     path = folder / HF_CONFIG
-    described = parse_json_object(path.read_text(encoding="utf-8"), path=path)
+    described = read_object(path)
     arrays = stored_arrays(folder)
     scaled = described.get("scale_decoder_outputs", described.get("tie_word_embeddings", True) is not False)
     tied = HEAD not in arrays or (scaled and _equal(arrays[HEAD], arrays.get(SHARED)))
@@ -133,28 +136,31 @@ def read_config(described: Mapping[str, Any], *, tied: bool, path: Path) -> T5Co
         value = described.get(name)
         value = default if value is None else value
         if not isinstance(value, kind) or isinstance(value, bool) or (kind is int and value < 1):
-            raise DataError(f"expected {'a positive integer' if kind is int else 'a string'}, found {value!r}",
+            raise DataError(f"expected {'a positive integer' if kind is int else 'a string'}, found {shown(value)}",
                             path=path, field=name)
         return value
 
     if described.get("model_type") not in ("t5", "mt5", "umt5"):
-        raise DataError(f"only T5 is read ('t5', 'mt5', 'umt5'), found {described.get('model_type')!r}", path=path,
+        raise DataError(f"only T5 is read ('t5', 'mt5', 'umt5'), found {shown(described.get('model_type'))}", path=path,
                         field="model_type")
     for name, value in (("relative_attention_num_buckets", RELATIVE_BUCKETS), ("layer_norm_epsilon", 1e-6),
                         ("relative_attention_max_distance", RELATIVE_MAX_DISTANCE)):
         if described.get(name, value) != value:
-            raise DataError(f"our T5 has {value}, found {described[name]!r}", path=path, field=name)
+            raise DataError(f"our T5 has {value}, found {shown(described[name])}", path=path, field=name)
     activation = field("feed_forward_proj", str, "relu")
     if activation not in ACTIVATIONS:
-        raise DataError(f"expected one of {', '.join(ACTIVATIONS)}, found '{activation}'", path=path,
+        raise DataError(f"expected one of {', '.join(ACTIVATIONS)}, found {shown(activation)}", path=path,
                         field="feed_forward_proj")
     layers = field("num_layers", int, 6)
-    return T5Config(
-        vocab_size=field("vocab_size", int, 32128), emb_dim=field("d_model", int, 512),
-        num_heads=field("num_heads", int, 8), head_dim=field("d_kv", int, 64), mlp_dim=field("d_ff", int, 2048),
-        num_encoder_layers=layers, num_decoder_layers=field("num_decoder_layers", int, layers),
-        mlp_activations=ACTIVATIONS[activation], logits_via_embedding=tied,
-        relative_bias_per_layer=described["model_type"] == "umt5")
+    try:
+        return T5Config(
+            vocab_size=field("vocab_size", int, 32128), emb_dim=field("d_model", int, 512),
+            num_heads=field("num_heads", int, 8), head_dim=field("d_kv", int, 64), mlp_dim=field("d_ff", int, 2048),
+            num_encoder_layers=layers, num_decoder_layers=field("num_decoder_layers", int, layers),
+            mlp_activations=ACTIVATIONS[activation], logits_via_embedding=tied,
+            relative_bias_per_layer=described["model_type"] == "umt5")
+    except FieldError as error:
+        raise DataError(error.complaint, path=path, field=_THEIRS.get(error.field, error.field)) from None
 
 
 # --- Writing ---------------------------------------------------------------------------------

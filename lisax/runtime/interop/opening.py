@@ -8,9 +8,10 @@ from itertools import accumulate
 from pathlib import Path
 
 from lisax.models.architectures import from_description
+from lisax.models.fields import FieldError
 from lisax.places import fetched, is_remote
 from lisax.records import DataError, LisaxError
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
 from lisax.runtime.interop.huggingface import open_huggingface
 from lisax.runtime.interop.kinds import Kind, kind_of
 from lisax.runtime.interop.pieces import Checkpoint
@@ -18,6 +19,7 @@ from lisax.runtime.interop.safetensors_files import stored_arrays
 from lisax.runtime.interop.scanned import unrolled
 from lisax.runtime.interop.t5x_native import open_native
 from lisax.runtime.interop.t5x_orbax import open_orbax
+from lisax.runtime.model_json import needed, read_card
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
@@ -37,10 +39,13 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     if not (folder / MODEL_JSON).is_file():
         return checkpoint
     card = read_card(folder)
-    try:
-        architecture = checkpoint.architecture or from_description(card["architecture"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"`architecture` is missing or wrong ({error})", path=folder / MODEL_JSON) from None
+    architecture = checkpoint.architecture
+    if architecture is None:
+        (described,) = needed(card, folder, "architecture")
+        try:
+            architecture = from_description(described)
+        except FieldError as error:  # fields that do not fit each other
+            raise DataError(error.complaint, path=folder / MODEL_JSON, field=f"architecture.{error.field}") from None
     step = card.get("step") if checkpoint.step is None else checkpoint.step
     return dataclasses.replace(checkpoint, architecture=architecture, card=card, step=step)
 

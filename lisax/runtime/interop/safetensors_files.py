@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from lisax.records import DataError, LisaxError, atomic_write, parse_json_object, write_json
+from lisax.records import DataError, LisaxError, atomic_write, write_json
 from lisax.runtime.interop.kinds import SAFETENSORS, SAFETENSORS_INDEX
 from lisax.runtime.interop.pieces import Shape, Stored
+from lisax.runtime.json_file import read_object
+from lisax.runtime.safetensors_file import header_of
 
 SHARD_BYTES = 5 * 10**9
 
@@ -22,7 +24,7 @@ def stored_arrays(folder: Path) -> dict[str, Stored]:
     if not (folder / SAFETENSORS_INDEX).is_file():
         return _of_file(folder / SAFETENSORS)
     path = folder / SAFETENSORS_INDEX
-    named = parse_json_object(path.read_text(encoding="utf-8"), path=path).get("weight_map")
+    named = read_object(path).get("weight_map")
     if not isinstance(named, dict) or not all(isinstance(file, str) for file in named.values()):
         raise DataError("`weight_map` must give the file of each array", path=path)
     arrays: dict[str, Stored] = {}
@@ -37,22 +39,18 @@ def stored_arrays(folder: Path) -> dict[str, Stored]:
 
 
 def _of_file(path: Path) -> dict[str, Stored]:
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
     if not path.is_file():
         raise DataError("no such file: the copy of the checkpoint is not whole", path=path)
+    entries = header_of(path)
 
     def read(name: str) -> np.ndarray:
         # Opened for each array: pages of a file stay in the process's memory while it is open.
         with safe_open(path, "numpy") as file:
             return file.get_tensor(name)
 
-    try:
-        with safe_open(path, "numpy") as file:
-            return {name: Stored(tuple(file.get_slice(name).get_shape()), lambda n=name: read(n))
-                    for name in file.keys()}
-    except (SafetensorError, OSError) as error:
-        raise DataError(f"not a whole safetensors file: {error}", path=path) from None
+    return {name: Stored(entry.shape, lambda n=name: read(n)) for name, entry in entries.items()}
 
 
 def write_arrays(folder: Path, shapes: Mapping[str, Shape], arrays: Iterable[tuple[str, np.ndarray]], *,

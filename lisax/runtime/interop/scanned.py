@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lisax.models.axes import factored_axes
+from lisax.models.fields import LAYERS
 from lisax.records import LisaxError
 from lisax.runtime.interop.pieces import Piece, Shape, Stored, whole
 
@@ -176,7 +177,7 @@ def _layer_axis(stored: Mapping[str, Stored], prefix: str, stack: str, folder: o
     norm = stored.get(f"{prefix}{stack}/{stack}_norm/scale")
     if norm is not None and len(scales) == 1 and len(scales[0]) == 2:
         for axis in (1, 0):
-            if scales[0][1 - axis:][:1] == norm.shape:
+            if scales[0][1 - axis:][:1] == norm.shape and LAYERS.accepts(scales[0][axis]):
                 return _Stack(axis, scales[0][axis])
     raise LisaxError(f"the layers of {folder} are in one array (scanned), but which of its axes is that of layers "
                      f"cannot be told from '{prefix}{stack}/{stack}_norm/scale' and 'pre_mlp_layer_norm/scale'")

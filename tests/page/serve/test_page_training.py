@@ -21,6 +21,7 @@ from lisax.page.serve.export import Export
 from lisax.page.serve.training import DONE, FAILED, RUNNING, STOPPED, Run, Training
 from lisax.records import Claim, Label, LisaxError, Question
 from lisax.runtime.checkpoints import add_to_card, read_card
+from lisax.runtime.gin_files import parsed
 
 # What stands in for `lisax`: it notes its arguments, and ends when it is told to, after it has saved; but a second
 # Ctrl-C ends it at once.
@@ -104,6 +105,52 @@ def test_no_file_of_the_current_folder_is_run(tmp_path):
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} of the current folder')")
     done = subprocess.run([*training.COMMAND, "train", "--help"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == "" and "--gin_file" in done.stdout
+
+
+HOSTILE = "x', 1)\nimport os\nMODEL_DIR = '"
+
+
+@pytest.mark.parametrize(("place", "value", "complaint"), [
+    (("architecture", "x = 1\nimport antigravity\nnetwork.T5Config.remat"), "none", "is none that is known here"),
+    (("architecture", "dtype"), HOSTILE, "'architecture.dtype': must be one of"),
+    (("architecture", "mlp_activations"), [HOSTILE], "'architecture.mlp_activations'"),
+    (("architecture", "emb_dim"), "8\nimport antigravity", "'architecture.emb_dim': must be a whole number"),
+    (("text", "max_tokens"), "5}\nimport antigravity", "'text.max_tokens': must be a whole number"),
+    (("text", "preset"), HOSTILE, "'text.preset': must be one of"),
+    (("text", "family"), HOSTILE, "'text.family': there is no format"),
+    (("text", "tables"), HOSTILE, "'text.tables': must be a whole number"),
+])
+def test_nothing_that_a_bundle_says_is_run(stand_in, checkpoint, place, value, complaint):
+    card = json.loads((checkpoint / "model.json").read_text())
+    card[place[0]][place[1]] = value
+    (checkpoint / "model.json").write_text(json.dumps(card))
+    trainings = Training(stand_in / "training")
+    with pytest.raises(LisaxError, match=complaint):
+        trainings.start(PARTS, checkpoint, asked(), 10)
+    assert trainings.runs() == [] and not list((stand_in / "training").iterdir())
+
+
+@pytest.mark.parametrize("name", ["it's", "two\nimport antigravity", 'a"b%c@d'])
+def test_folders_of_any_name_are_literals_in_the_gin_file(stand_in, checkpoint, name):
+    (stand_in / "go").write_text("0")
+    checkpoint = checkpoint.rename(stand_in / name)
+    trainings = Training(stand_in / name / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until(lambda: not trainings.is_running)
+    with parsed([str(stand_in / name / "training/1/run.gin")]) as gin:
+        assert gin.query_parameter("INITIAL_CHECKPOINT_PATH/macro.value") == str(checkpoint)
+        assert gin.query_parameter("MODEL_DIR/macro.value") == str(stand_in / name / "training/1/model")
+        assert gin.query_parameter("T5Config.emb_dim") == 8
+    assert "antigravity" not in sys.modules
+
+
+def test_a_token_is_not_handed_on(stand_in, checkpoint, monkeypatch):
+    monkeypatch.setenv("LISAX_TOKEN", "right-token")
+    (stand_in / "lisax.py").write_text(f"import os\nopen({str(stand_in / 'seen')!r}, 'w').write(str(dict(os.environ)))")
+    trainings = Training(stand_in / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until(lambda: not trainings.is_running)
+    assert "LISAX_TASKS" in (seen := (stand_in / "seen").read_text()) and "right-token" not in seen
 
 
 def test_a_relative_folder_is_written_in_full(stand_in, checkpoint, monkeypatch):

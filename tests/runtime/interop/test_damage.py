@@ -159,7 +159,9 @@ def _edit(folder, **changes):
 @pytest.mark.parametrize(("changes", "message"), [
     ({"model_type": "umt5"}, "'model_type': only T5 is read"),
     ({"vocab_size": 100}, r"of another shape: .*shared.weight is \[96, 24\], expected \[100, 24\]"),
-    ({"num_layers": 10**9}, "too few for the 1000000002 layers"),
+    ({"num_layers": 200}, "too few for the 202 layers"),
+    ({"num_layers": 10**9}, "'num_layers': must be a whole number from 0 to 256, found 1000000000"),
+    ({"d_kv": 10**9}, "'d_kv': must be a whole number"),
     ({"num_layers": 2}, r"extra encoder.block.2.layer"),
     ({"num_decoder_layers": 3}, r"missing decoder.block.2.layer"),
     ({"d_ff": 41}, r"wi_0.weight is \[40, 24\], expected \[41, 24\]"),

@@ -1,0 +1,35 @@
+"""Scores that are no numbers: told, with the weights that make them so.
+
+Looked for in the scores, each time, and not in the weights when they are loaded: these would all have to be read, which
+of 11 GB takes as long as loading them. Only where a score is none are they searched for the array to name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lisax.records import DataError
+
+
+def check_finite(scores: Iterable[np.ndarray], parameters: Any, source: str | os.PathLike) -> None:
+    """DataError where one of the arrays of `scores` holds NaN or an infinity. `source` is where `parameters` are from."""
+    if all(np.isfinite(array).all() for array in scores):
+        return
+    for path, leaf in jax.tree_util.tree_leaves_with_path(parameters):
+        if not jnp.isfinite(leaf).all():
+            raise DataError("these weights hold values that are no numbers (NaN or infinite): the file is damaged, or "
+                            "the training failed", path=source, field="/".join(str(entry.key) for entry in path))
+    raise DataError("the scores are no numbers (NaN or infinite), though all weights are: they are too large for the "
+                    "type of activations (`dtype`)", path=source)
+
+
+def check_hypotheses(scores: np.ndarray, impossible: float, parameters: Any, source: str | os.PathLike) -> None:
+    """`check_finite` of generation: scores [rows, beams] of inputs that are there, the best of which always has a
+    likelihood above `impossible`; what is no number is not among the best that a beam search keeps."""
+    check_finite([np.where(scores[:, 0] > impossible, 0.0, np.nan)], parameters, source)

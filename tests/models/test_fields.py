@@ -1,0 +1,92 @@
+"""What a model may be described by: every field of the dataclasses, T5s of every size, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lisax.models import architectures, fields, t5
+from lisax.models.architectures import describe, from_description
+from lisax.models.fields import FieldError
+from lisax.models.reader import ReaderConfig
+from lisax.models.t5 import T5Config
+from lisax.models.table_fusion import FusionConfig
+from lisax.records import LisaxError
+from lisax.runtime.gin_files import GIN_CONFIGS, parsed
+
+LARGE = {  # the paper's and others' largest, which no gin file here has
+    "T5-11B": {"vocab_size": 32128, "emb_dim": 1024, "num_heads": 128, "head_dim": 128, "mlp_dim": 65536,
+               "num_encoder_layers": 24, "num_decoder_layers": 24, "mlp_activations": ["relu"]},
+    "mT5-XXL": {"vocab_size": 250112, "emb_dim": 4096, "num_heads": 64, "head_dim": 64, "mlp_dim": 10240,
+                "num_encoder_layers": 24, "num_decoder_layers": 24},
+    "umT5-XXL": {"vocab_size": 256384, "emb_dim": 4096, "num_heads": 64, "head_dim": 64, "mlp_dim": 10240,
+                 "num_encoder_layers": 24, "num_decoder_layers": 24}}
+
+
+def test_every_field_is_known_with_its_values():
+    for kind, of_kind in architectures._KINDS.items():
+        assert {field.name for field in dataclasses.fields(of_kind)} == fields.ARCHITECTURES[kind].keys()
+    assert tuple(t5.ACTIVATIONS) == fields.ACTIVATIONS and tuple(t5.REMAT) == fields.REMATS
+
+
+@pytest.mark.parametrize("described", LARGE.values(), ids=LARGE)
+def test_the_largest_models_are_let_in(described):
+    assert from_description(described).emb_dim == described["emb_dim"]
+
+
+@pytest.mark.parametrize("path", sorted((GIN_CONFIGS / "models").glob("t5_*.gin")), ids=lambda path: path.stem)
+def test_every_model_of_ours_is_let_in(path):
+    with parsed([path], ["DROPOUT_RATE = 0.1", "VOCAB_SIZE = 32128"]) as gin:
+        model = gin.get_configurable("T5Config")()
+    assert from_description(describe(model)) == model
+
+
+@pytest.mark.parametrize(("described", "field"), [
+    ([], "architecture"), ("T5", "architecture"), ({"kind": ["reader"]}, "kind"), ({"kind": "reader"}, "t5"),
+    ({"kind": "reader", "t5": [1]}, "t5"), ({"kind": "reader", "t5": {"emb_dim": 0}}, "t5.emb_dim"),
+    ({"vocab_size": 1e12}, "vocab_size"), ({"vocab_size": 10**12}, "vocab_size"), ({"num_heads": 0}, "num_heads"),
+    ({"num_heads": True}, "num_heads"), ({"num_encoder_layers": 100_000}, "num_encoder_layers"),
+    ({"num_decoder_layers": -1}, "num_decoder_layers"), ({"mlp_activations": ["Module"]}, "mlp_activations"),
+    ({"mlp_activations": "gelu"}, "mlp_activations"), ({"mlp_activations": []}, "mlp_activations"),
+    ({"mlp_activations": [["gelu"]]}, "mlp_activations"), ({"mlp_activations": ["gelu"] * 99}, "mlp_activations"),
+    ({"dtype": "object"}, "dtype"), ({"remat": "some"}, "remat"), ({"scan_layers": 1}, "scan_layers"),
+    ({"dropout_rate": math.nan}, "dropout_rate"), ({"dropout_rate": 1}, "dropout_rate"), ({"emb_dim": None}, "emb_dim"),
+    ({"attention_chunk": 0}, "attention_chunk"), ({"layers": 3}, "layers"), ({"\x1b[2J": 3}, r"'\x1b[2J'"),
+    ({"kind": "table_fusion", "t5": {"emb_dim": 8}, "heads": 3}, "heads"),
+    ({"kind": "evidence_pointer", "t5": {}, "steps": 10**6}, "steps"),
+])
+def test_what_no_model_is_is_named(described, field):
+    with pytest.raises(FieldError) as told:
+        from_description(described)
+    assert told.value.field == field and str(told.value).isprintable() and len(str(told.value)) < 500
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+DESCRIPTIONS = [describe(T5Config()), describe(FusionConfig(T5Config())), describe(ReaderConfig(T5Config()))]
+
+
+@given(st.sampled_from(DESCRIPTIONS), st.data())
+def test_any_value_anywhere_is_a_model_or_told(described, data):
+    name = data.draw(st.sampled_from(sorted(described)))
+    changed = described | {name: data.draw(JSON)}
+    if data.draw(st.booleans()) and "t5" in described:
+        inner = data.draw(st.sampled_from(sorted(described["t5"])))
+        changed = described | {"t5": described["t5"] | {inner: data.draw(JSON)}}
+    try:
+        made = from_description(changed)
+    except FieldError as error:
+        assert str(error).isprintable() and len(str(error)) < 500
+    else:
+        assert hash(made) is not None
+
+
+def test_gin_files_are_held_to_the_same():
+    with parsed(["models/t5_1_1_tiny.gin"], ["DROPOUT_RATE = 0.0", "T5Config.dtype = 'object'"]) as gin:
+        with pytest.raises(ValueError, match="dtype must be one of 'float32', 'bfloat16'"):
+            gin.get_configurable("T5Config")()
+    assert not issubclass(FieldError, LisaxError)  # who reads a file says which
