@@ -141,9 +141,9 @@ T5: Kinds = {
     "vocab_size": Whole(1, 1 << 22), "dtype": OneOf(DTYPES), "emb_dim": Whole(1, 1 << 16),
     "num_heads": Whole(1, 1 << 12), "num_encoder_layers": LAYERS, "num_decoder_layers": LAYERS,
     "head_dim": Whole(1, 1 << 12), "mlp_dim": Whole(1, 1 << 20), "mlp_activations": Items(OneOf(ACTIVATIONS), 1, 4),
-    "dropout_rate": Number(0, 1), "logits_via_embedding": Truth(), "relative_bias_per_layer": Truth(), "float32_attention_logits": Truth(),
-    "attention_init": OneOf(("t5", "matching")), "scan_layers": Truth(), "remat": OneOf(REMATS),
-    "attention_chunk": Maybe(Whole(1, 1 << 20))}
+    "dropout_rate": Number(0, 1), "logits_via_embedding": Truth(), "relative_bias_per_layer": Truth(),
+    "float32_attention_logits": Truth(), "attention_init": OneOf(("t5", "matching")), "scan_layers": Truth(),
+    "remat": OneOf(REMATS), "attention_chunk": Maybe(Whole(1, 1 << 20))}
 TABLE_FUSION: Kinds = {
     "t5": T5, "objective": OneOf(OBJECTIVES), "heads": Whole(0, 1 << 12),
     "pooling": OneOf(("attention", "mean"))}
