@@ -181,7 +181,7 @@ def damaged(data: bytes, at: int) -> bytes:
     (packed(**{"T\udc80": b"x"}), "a name that is not UTF-8"),
     (gzip.compress(b"no tar"), "neither a zip nor a tar"), (lzma.compress(b"no tar"), "neither a zip nor a tar"),
     (bz2.compress(b"no tar"), "neither a zip nor a tar"), (b"", "neither a zip nor a tar"),
-])
+], ids=lambda value: "bytes" if isinstance(value, bytes) else value)  # an archive says when it was made
 def test_a_damaged_archive_is_told_of(tmp_path, data, said):
     (tmp_path / "archive").write_bytes(data)
     with pytest.raises(DataError, match=f"archive: .*{said}"):
@@ -193,7 +193,7 @@ def test_a_damaged_archive_is_told_of(tmp_path, data, said):
 
 @pytest.mark.parametrize("data", [packed(mode, **{"T.csv": b"a,b\n1,2\n" * 50}) for mode in
                                   ("w:", "w:gz", "w:bz2", "w:xz")] + [
-    zipped(kind) for kind in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)])
+    zipped(kind) for kind in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)], ids=lambda _: "bytes")
 def test_every_kind_of_archive_is_read(tmp_path, data):
     (tmp_path / "archive").write_bytes(data)
     assert [(str(name), content) for name, content in archives.read_files(tmp_path / "archive")] == [
