@@ -50,8 +50,8 @@ MODELS: dict[str, tuple[Model, dict[str, Any]]] = {
     "span reader": (SpanReaderConfig(T5, 2), {"text": {"family": "point", "max_tokens": 64, "passages": 2}})}
 TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
 PASSAGE = Passage("text:p:0", "Tarn", "Tarn is a town.", ("p_0",), (0,))
-ODD_VALUES = (None, True, -1, 0, 1, 2.5, 3, 10**6, 10**12, -(10**300), 1e300, float("nan"), float("inf"), "", "x", "\0", "gelu",
-              "float64", "Module", "é" * 2000, [], {}, [[]], ["gelu"] * 100_000, {"a": {}}, [None], "../../etc/passwd")
+ODD_VALUES = (None, True, -1, 0, 1, 2.5, 3, 10**6, 10**12, -(10**300), 1e300, float("nan"), float("inf"), "", "x",
+              "\0", "gelu", "float64", "Module", "é" * 2000, [], {}, [[]], ["gelu"] * 100_000, {"a": {}}, [None], "../../etc/passwd")
 
 
 def build(folder: Path) -> dict[str, Path]:
