@@ -64,6 +64,8 @@ class Number:
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             return False
+        if isinstance(value, int) and abs(value) > sys.float_info.max:  # no float can be made of it
+            return False
         return self.least <= value < self.limit  # false of NaN
 
     def __str__(self) -> str:
