@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def load(path: str) -> TextModel | FusionModel | PointerModel:
-    """The verifier exported to the folder `path` (see `lisax export`).
+    """The verifier exported to the folder `path` (see `lisax export`), which may come from anyone: a `LisaxError` names
+    what is wrong with it. Weights that are no numbers are told with the first score.
 
     `load(path).verify("claim", evidence)` of a labeller or an evidence pointer, `load(path).rank(query, texts)` of a
     ranker or a pointer and `load(path).verify("claim", tables)` of table fusion are a line each.

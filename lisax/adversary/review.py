@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import html
 import http.server
+import re
 import secrets
+import threading
 import urllib.parse
 from pathlib import Path
 
@@ -21,6 +23,7 @@ textarea,input,select{{font:inherit;width:100%;box-sizing:border-box;margin:.2em
 button{{font:inherit;padding:.4em 1.2em;margin-right:.6em}} dt{{color:#666}} dd{{margin:0 0 .7em}}
 progress{{width:100%}}</style><main>{body}</main></html>"""
 _LONGEST_FORM = 100_000
+_PATIENCE = 10.0  # seconds for what a request still lacks
 
 
 class Review:
@@ -87,18 +90,25 @@ def _shown(value) -> str:
 def make_server(review: Review, port: int) -> http.server.HTTPServer:
     """A server on 127.0.0.1 alone; other hosts' names are refused, so that no foreign page can reach it."""
 
+    one_at_a_time = threading.Lock()
+
     class Handler(http.server.BaseHTTPRequestHandler):
+        timeout = _PATIENCE
+
         def do_GET(self) -> None:
-            query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
-            self._send(200, review.page(query.get("id", [None])[0]))
+            query = urllib.parse.parse_qs(self.path.partition("?")[2])
+            with one_at_a_time:
+                page = review.page(query.get("id", [None])[0])
+            self._send(200, page)
 
         def do_POST(self) -> None:
             length = self.headers.get("Content-Length", "")
-            if not length.isdecimal() or len(length) > 9 or int(length) > _LONGEST_FORM:
+            if not re.fullmatch("[0-9]{1,9}", length) or int(length) > _LONGEST_FORM:
                 return self._send(413, "the form is too long")
             content = self.rfile.read(int(length)).decode("utf-8", "replace")
             form = urllib.parse.parse_qs(content, keep_blank_values=True)
-            trouble = review.decide({name: values[0] for name, values in form.items()})
+            with one_at_a_time:
+                trouble = review.decide({name: values[0] for name, values in form.items()})
             if trouble:
                 return self._send(400, html.escape(trouble))
             self.send_response(303)
@@ -118,8 +128,8 @@ def make_server(review: Review, port: int) -> http.server.HTTPServer:
         def log_message(self, *args) -> None:
             pass
 
-    try:
-        return http.server.HTTPServer(("127.0.0.1", port), Handler)
+    try:  # in threads, so that who sends half a request keeps nobody waiting
+        return http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
     except (OSError, OverflowError) as error:
         raise LisaxError(f"cannot serve on port {port}: {error}; --port takes another") from None
 

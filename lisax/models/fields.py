@@ -32,9 +32,11 @@ def shown(value: Any) -> str:
     """A value in an error message: short, on one line, whatever it holds."""
     if isinstance(value, Mapping):
         return f"an object of {len(value)} fields"
-    if isinstance(value, (list, tuple)) and not all(isinstance(item, (str, int, float)) for item in value[:9]):
+    if isinstance(value, (list, tuple)) and not all(isinstance(item, (str, int, float)) for item in value[:80]):
         return f"a list of {len(value)}"
-    text = ascii(list(value[:9]) if isinstance(value, (list, tuple)) else value[:80] if isinstance(value, str) else value)
+    if isinstance(value, (str, list, tuple)):
+        value = value[:80]
+    text = ascii(list(value) if isinstance(value, tuple) else value)
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 
@@ -61,6 +63,8 @@ class Number:
 
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return False
+        if isinstance(value, int) and abs(value) > sys.float_info.max:  # no float can be made of it
             return False
         return self.least <= value < self.limit  # false of NaN
 
@@ -175,7 +179,7 @@ def check_architecture(described: Any) -> None:
 
 
 def check(values: Mapping[str, Any], fields: Kinds, within: str = "", others: bool = False) -> None:
-    """FieldError where a value is not what its field may be, or of a field that there is not, unless `others` may be."""
+    """FieldError where a value is not what its field may be, or there is no such field, unless `others` may be."""
     for name, value in values.items():
         field = f"{within}{name}"
         if name not in fields:

@@ -28,7 +28,8 @@ def card_of(folder: Path, *kinds: Reads) -> dict:
     card = read_card(folder)
     family = (card.get("text") or {}).get("family")
     if family not in kinds:
-        raise DataError(f"expected a model of the family {' or '.join(kinds)}, found '{family}'", path=folder / MODEL_JSON)
+        raise DataError(f"expected a model of the family {' or '.join(kinds)}, found '{family}'",
+                        path=folder / MODEL_JSON)
     return card
 
 

@@ -31,8 +31,8 @@ class TextModel:
         family, preset, self.max_tokens = needed(card, source, "text.family", "text.preset", "text.max_tokens")
         self.family, self.preset = known_family(family, source), presets.get(preset)
         if not self.family.answers_in_words:
-            raise DataError(f"a model of the format '{family}', which does not answer in words", path=source / MODEL_JSON,
-                            field="text.family")
+            raise DataError(f"a model of the format '{family}', which does not answer in words",
+                            path=source / MODEL_JSON, field="text.family")
         self.tables = card["text"].get("tables") or 0  # read for a claim, where the family reads tables
         self.vocabulary, self.card, self.dropped_rows = vocabulary, card, 0
         check_vocabulary(card, vocabulary.size, source)

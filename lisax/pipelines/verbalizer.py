@@ -103,7 +103,7 @@ class Verbalizer:
         generator = Generator.open(folder, max_tokens=max_tokens, target_tokens=target_tokens, rows=rows,
                                    decoding=Decoding(beam_size=choices.beam_size, without=(UNK_ID,)))
         words = next((place / PLAIN_WORDS for place in (Path(path), folder) if (place / PLAIN_WORDS).is_file()), None)
-        plain = None if words is None else frozenset(words.read_text(encoding="utf-8").split())
+        plain = None if words is None else frozenset(words.read_text(encoding="utf-8", errors="replace").split())
         return cls(generator, vocabulary, encoder, max_tokens, choices, plain)
 
     def verbalize(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[Verbalized]:

@@ -2,6 +2,8 @@
 
 Where the checkpoint says its text format, the scorer is there as StableHLO too (see `program`), so that
 `lisax.load` needs jax, numpy and sentencepiece alone.
+
+A bundle is data: it may come from anyone. `model_json`, `safetensors_file` and `program_check` say what it may hold.
 """
 
 from __future__ import annotations
@@ -62,6 +64,8 @@ def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
     names = card.get("files", [])
     if not isinstance(names, list) or not all(isinstance(name, str) and re.fullmatch(r"\w[\w.-]*", name) for name in names):
         raise DataError(f"`files` must be names of files, found {names!r:.80}", path=folder / MODEL_JSON)
+    if missing := next((name for name in names if not (folder / name).is_file()), None):
+        raise DataError("no such file: the copy of the checkpoint is not whole", path=folder / missing)
     return {name: folder / name for name in names}
 
 

@@ -18,7 +18,7 @@ from lisax.records import DataError
 
 
 def check_finite(scores: Iterable[np.ndarray], parameters: Any, source: str | os.PathLike) -> None:
-    """DataError where one of the arrays of `scores` holds NaN or an infinity. `source` is where `parameters` are from."""
+    """DataError where an array of `scores` holds NaN or an infinity. `source` is where `parameters` are from."""
     if all(np.isfinite(array).all() for array in scores):
         return
     for path, leaf in jax.tree_util.tree_leaves_with_path(parameters):

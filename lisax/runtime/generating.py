@@ -34,8 +34,8 @@ class Generator:
 
     def __init__(self, model: T5Config, parameters: Any, *, max_tokens: int, target_tokens: int, decoding: Decoding,
                  rows: int | None = None, source: str | os.PathLike = "the model"):
-        """`max_tokens` and `target_tokens`: the longest input and output, with their EOS; `source`: where the parameters
-        are from."""
+        """`max_tokens` and `target_tokens`: the longest input and output, with their EOS; `source`: where the
+        parameters are from."""
         self.model, self._max_tokens, self._target_tokens = model.for_inference(), max_tokens, target_tokens
         self._partitioner = Partitioner.over_all_devices()
         shards = self._partitioner.batch_shards

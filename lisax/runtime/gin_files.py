@@ -1,6 +1,9 @@
 """gin: T5X's macros and flags over this engine's dataclasses.
 
 gin's state is global; here it lives only from parsing to the end of a run and is cleared on both sides.
+
+A gin file is code: it imports modules and calls what is registered. Nothing that comes from elsewhere, a bundle above
+all, is written into one but as a literal that was checked.
 """
 
 from __future__ import annotations

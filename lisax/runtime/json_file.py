@@ -1,4 +1,4 @@
-"""JSON objects of checkpoints and bundles, which anyone may have written: bounded in size and depth before they are used."""
+"""JSON objects of checkpoints and bundles, which anyone may have written: bounded in size and depth."""
 
 from __future__ import annotations
 

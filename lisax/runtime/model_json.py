@@ -76,5 +76,5 @@ def check_vocabulary(card: dict[str, Any], size: int, folder: Path) -> None:
     (described,) = needed(card, folder, "architecture")
     rows = described.get("t5", described).get("vocab_size", size)  # of a T5 of another size than the default it is said
     if size > rows:
-        raise DataError(f"the vocabulary beside it has {size:,} entries, the model {rows:,}: they do not belong together",
-                        path=folder / MODEL_JSON, field="architecture.vocab_size")
+        raise DataError(f"the vocabulary beside it has {size:,} entries, the model {rows:,}: they do not belong "
+                        "together", path=folder / MODEL_JSON, field="architecture.vocab_size")

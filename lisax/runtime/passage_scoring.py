@@ -36,8 +36,8 @@ class _Scorer:
 
     def __init__(self, model: Any, parameters: Any, *, max_tokens: int, tokens_per_batch: int | None = None,
                  source: str | os.PathLike = "the model"):
-        """`max_tokens`: of the longest text; a longer one is an error: formats shorten, this does not. `source`: where the
-        parameters are from."""
+        """`max_tokens`: of the longest text; a longer one is an error: formats shorten, this does not. `source`: where
+        the parameters are from."""
         self.model, self._max_tokens = model.for_inference(), max_tokens
         self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
         self._partitioner = Partitioner.over_all_devices()

@@ -1,7 +1,7 @@
 """Whether a bundle's scorer may be run: a bundle may come from anyone, and a program can do more than to score.
 
-It may compute, but call nothing outside of itself, go round no loop and call no function again from within: what is left
-ends. Its inputs and outputs must be those that `scorer.json` says.
+It may compute, but call nothing outside of itself, go round no loop and call no function again from within: what is
+left ends. Its inputs and outputs must be those that `scorer.json` says.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def check_description(described: Mapping[str, Any]) -> None:
 
 
 def read_program(path: Path, described: Mapping[str, Any]) -> bytes:
-    """The program, checked; a DataError where it is not whole, not what `described` says, or does more than to score."""
+    """The program; a DataError where it is not whole, not what `described` says, or does more than to score."""
     if not path.is_file():
         raise DataError("no such file: the copy of the bundle is not whole", path=path)
     with path.open("rb") as file:

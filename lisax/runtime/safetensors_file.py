@@ -13,7 +13,7 @@ from lisax.models.fields import shown
 from lisax.records import DataError
 from lisax.runtime.json_file import MOST_BYTES, parse_object
 
-# Weights are numbers with fractions: the last three are those of other programs' checkpoints, which their own package reads.
+# Weights are numbers with fractions; the last three are of other programs' checkpoints, which the package reads.
 BITS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8}
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
 MOST_DIMENSIONS = 8
@@ -45,7 +45,8 @@ def header_of(path: Path) -> dict[str, Entry]:
     end = start
     for name, entry in sorted(entries.items(), key=lambda item: item[1][2:]):
         if entry.begin != end:
-            raise _damaged(path, f"'{name}' begins at byte {entry.begin:,} of the file, the array before it ends at {end:,}")
+            raise _damaged(path, f"'{name}' begins at byte {entry.begin:,} of the file, and what is before it ends at "
+                                 f"{end:,}")
         end = entry.end
     if end != size:
         raise _damaged(path, f"its arrays end at byte {end:,} of {size:,}")

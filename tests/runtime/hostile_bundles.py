@@ -23,6 +23,8 @@ from typing import Any
 from lisax.formats import presets
 from lisax.formats.card import text_card
 from lisax.formats.families import Family
+from lisax.formats.triples import Triples
+from lisax.formats.verbalizing import verbalizing_card
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.architectures import Model, describe
 from lisax.models.dual_encoder import DualEncoderConfig
@@ -45,13 +47,14 @@ MODELS: dict[str, tuple[Model, dict[str, Any]]] = {
     "fusion": (FusionConfig(T5), text_card(Family.TABLE_FUSION, presets.PAPER, 64, 2)),
     "pointer": (PointerConfig(T5, steps=2, hidden=4, hops=1, beam_size=2),
                 text_card(Family.POINT_SENTENCES, presets.PAPER, 64, 2)),
+    "verbalizer": (T5, verbalizing_card("paper", 64, 8, 256)),
     "retriever": (DualEncoderConfig(T5), {"text": {"family": "retrieve", "max_tokens": 64, "question_tokens": 32}}),
     "reader": (ReaderConfig(T5, 2), {"text": {"family": "read", "max_tokens": 64, "passages": 2, "answer_tokens": 4}}),
     "span reader": (SpanReaderConfig(T5, 2), {"text": {"family": "point", "max_tokens": 64, "passages": 2}})}
 TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
 PASSAGE = Passage("text:p:0", "Tarn", "Tarn is a town.", ("p_0",), (0,))
-ODD_VALUES = (None, True, -1, 0, 1, 2.5, 3, 10**6, 10**12, -(10**300), 1e300, float("nan"), float("inf"), "", "x", "\0", "gelu",
-              "float64", "Module", "é" * 2000, [], {}, [[]], ["gelu"] * 100_000, {"a": {}}, [None], "../../etc/passwd")
+ODD_VALUES = (None, True, -1, 0, 1, 2.5, 3, 10**6, 10**12, -(10**300), 1e300, float("nan"), float("inf"), "", "x",
+              "\0", "gelu", "float64", "Module", "é" * 2000, [], {}, [[]], ["gelu"] * 100_000, {"a": {}}, [None], "../../etc/passwd")
 
 
 def build(folder: Path) -> dict[str, Path]:
@@ -78,6 +81,10 @@ def load(folder: Path) -> Any:
         from lisax.pipelines.retriever import Retriever
 
         return Retriever(folder)
+    if family == Family.VERBALIZE:
+        from lisax.pipelines.verbalizer import Verbalizer
+
+        return Verbalizer.open(folder)
     if family in ("read", "point"):
         from lisax.pipelines.reader import Reader
 
@@ -89,6 +96,8 @@ def use(model: Any) -> None:
     """One answer."""
     if hasattr(model, "read"):
         model.read([("Who wrote?", [PASSAGE])])
+    elif hasattr(model, "verbalize"):
+        model.verbalize([Triples("t", "Tarn", (("kind", "town"),))])
     elif hasattr(model, "questions"):
         model.questions(["Who wrote?"])
     elif hasattr(model, "tables") and hasattr(model, "objective"):

@@ -65,7 +65,8 @@ def with_header(path: Path, header: bytes) -> None:
     (b"[]", "model.json: expected a JSON object, found list"), (b"", "model.json: not valid JSON"),
     (DEEP, "model.json: not valid JSON"), (b"{" + b'"a":{' * 900 + b"}" * 901, "model.json: .* nested more than"),
     (b"\xff\xfe{}", "model.json: byte 1 is not UTF-8"), (b'{"x": "\\ud800"}', "model.json: .*surrogate"),
-    (b'{"x": ' + b"1" * 5000 + b"}", "model.json: not valid JSON"), (b" " * (MOST_BYTES + 1), "model.json: more than the"),
+    (b'{"x": ' + b"1" * 5000 + b"}", "model.json: not valid JSON"),
+    (b" " * (MOST_BYTES + 1), "model.json: more than the"),
     (b'{"text": []}', "model.json: field 'text': must be an object"),
     (b'{"architecture": 3}', "model.json: field 'architecture"), (b"{}", "model.json: "),
 ])
@@ -183,8 +184,8 @@ def of(function, *arguments) -> tuple[bytes, dict]:
     exported = export.export(jax.jit(function), platforms=program.PLATFORMS,
                              disabled_checks=[export.DisabledSafetyCheck.custom_call("harm")])(*shapes)
     return program._older(exported), {
-        "tokens": ["batch", "length"], "outputs": [["batch"]], "parameters": {"a": [3]}, "platforms": [*program.PLATFORMS],
-        "kept_arguments": list(exported.module_kept_var_idx), "calling_convention_version": 10}
+        "tokens": ["batch", "length"], "outputs": [["batch"]], "parameters": {"a": [3]},
+        "platforms": list(program.PLATFORMS), "kept_arguments": list(exported.module_kept_var_idx), "calling_convention_version": 10}
 
 
 def harmless(parameters, tokens):

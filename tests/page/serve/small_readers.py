@@ -19,7 +19,7 @@ from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten
 from lisax.runtime.interop.safetensors_files import write_arrays
 
 PASSAGES, ROOM = 3, 128
-T5 = T5Config(vocab_size=256, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
+T5 = T5Config(vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
               mlp_dim=16)
 
 

@@ -1,4 +1,4 @@
-"""Many and slow clients, over real sockets: who wants too much or is late is let go, and others are answered meanwhile."""
+"""Many and slow clients, over real sockets: who wants too much or is late is let go, and others are answered."""
 
 from __future__ import annotations
 

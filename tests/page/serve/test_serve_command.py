@@ -58,7 +58,8 @@ def test_who_falls_silent_after_an_answer_is_let_go(first, later):
         await send({"type": "http.response.body", "body": b""})
 
     async def run():
-        config = uvicorn.Config(application, port=0, lifespan="off", http=patient(Limits(head_seconds=0.2, body_seconds=0.2)), log_level="critical",
+        limits = Limits(head_seconds=0.2, body_seconds=0.2)
+        config = uvicorn.Config(application, port=0, lifespan="off", http=patient(limits), log_level="critical",
                                 timeout_keep_alive=60, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         task = asyncio.create_task(server.serve())
