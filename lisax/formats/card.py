@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from lisax.formats.families import Family
@@ -18,3 +19,12 @@ def text_card(family: Family, preset: Preset, max_tokens: int, depth: int = 0) -
     if family.answers_in_words:
         card["words"] = list(family.words(preset))
     return {"text": card | ({"candidates" if family.points else "tables": depth} if depth else {})}
+
+
+def depth_of(text: Mapping[str, Any], units: str) -> int:
+    """How many `tables` or `candidates` are read for a claim, of a card's `text`; ValueError where it does not say so."""
+    depth = text.get(units)
+    if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
+        raise ValueError(f"`text` must say how many {units} are read for a claim: field '{units}', a whole number from 1 "
+                         f"on, found {depth!r:.80}")
+    return depth

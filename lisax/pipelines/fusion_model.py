@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lisax.formats import presets
+from lisax.formats.card import depth_of
 from lisax.formats.families import Family, encode_each_table
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics import tables as figures
@@ -22,16 +23,23 @@ from lisax.sampling.table_examples import TableExample, view
 
 class Decision(NamedTuple):
     """`threshold`: claims of at most this sufficiency have not enough information. `in_data`: whether the data of the
-    run knows such claims, and its own verdicts have the threshold; elsewhere it is for those who ask anything."""
+    run knows such claims, and its own verdicts have the threshold; elsewhere it is for those who ask anything.
+    `precision`: the share of dev claims at or below it that indeed no table decided, None where that is not known."""
 
     threshold: float
     in_data: bool
+    precision: float | None = None
 
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> Decision | None:
         """From a model's `model.json`."""
         given = card.get("decision")
-        return None if given is None else cls(float(given["threshold"]), bool(given["in_data"]))
+        if given is None:
+            return None
+        precision = given.get("precision")
+        if precision is not None and not 0 <= precision <= 1:
+            raise ValueError(f"`decision`: field 'precision' must lie between 0 and 1, found {precision!r:.80}")
+        return cls(float(given["threshold"]), bool(given["in_data"]), precision)
 
 
 class FusionModel:
@@ -50,7 +58,8 @@ class FusionModel:
             text, self.objective = card["text"], card["architecture"]["objective"]
             if text["family"] != Family.TABLE_FUSION:
                 raise LisaxError(f"{folder} is a model of the format '{text['family']}', not '{Family.TABLE_FUSION}'")
-            self.preset, self.max_tokens, self.tables = presets.get(text["preset"]), text["max_tokens"], text["tables"]
+            self.preset, self.max_tokens = presets.get(text["preset"]), text["max_tokens"]
+            self.tables = depth_of(text, "tables")
             self.decision = Decision.of(card)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"`text`, `architecture` or `decision` is missing or wrong ({error})",

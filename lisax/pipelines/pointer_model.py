@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from lisax.formats import presets
+from lisax.formats.card import depth_of
 from lisax.formats.families import Family, encode_each_candidate
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.records import LABELS, DataError, Label, LisaxError
@@ -26,7 +27,7 @@ class PointerModel:
             card = read_card(folder)
             text, self.labels = card["text"], card["architecture"]["relation"] != "none"  # whether it labels claims
             self.family, self.preset = Family(text["family"]), presets.get(text["preset"])
-            self.max_tokens, self.candidates = int(text["max_tokens"]), int(text["candidates"])
+            self.max_tokens, self.candidates = int(text["max_tokens"]), depth_of(text, "candidates")
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"`text` or `architecture` is missing or wrong ({error})",
                             path=folder / MODEL_JSON) from None

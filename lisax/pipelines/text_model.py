@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lisax.formats import presets
+from lisax.formats.card import depth_of
 from lisax.formats.families import Family, encode
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.records import LABELS, DataError, Label, LisaxError
@@ -30,7 +31,8 @@ class TextModel:
             text = card["text"]
             self.family, self.preset = Family(text["family"]), presets.get(text["preset"])
             self.max_tokens = int(text["max_tokens"])
-            self.tables = int(text.get("tables", 0))  # read for a claim, where the family reads tables
+            # Read for a claim; of another family none are.
+            self.tables = depth_of(text, "tables") if self.family is Family.TABLES else 0
             rows = int(card["architecture"]["vocab_size"])
         except (KeyError, TypeError, ValueError) as error:
             raise DataError("the model does not say which format it was trained on: `text` with family, preset and "
