@@ -274,7 +274,8 @@ def rerank_main(args: argparse.Namespace) -> int:
 def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threshold", type=float, metavar="T", help="of table fusion: claims whose sufficiency is at "
                         "most T have not enough information (default: the one that `lisax run open-tables` chose on "
-                        "dev, where its data has such claims; --threshold=-inf decides all that has a table)")
+                        "dev, where its data has such claims; --threshold=-inf decides all that has a table); by a threshold that was "
+                        "not chosen on dev the label has no probability")
     parser.add_argument("--columns", type=int, default=3, help="columns kept of a table (default: 3)")
     parser.add_argument("--aggregate", choices=["max", "sum", "first", "any"], default="max",
                         help="how a pointwise model's labels of single sentences become one (default: max)")
@@ -316,20 +317,25 @@ def verify_main(args: argparse.Namespace) -> int:
 def _verify_tables(args: argparse.Namespace, model: FusionModel | TextModel, claims: list) -> int:
     from lisax.corpora.table_predictions import write_predictions
     from lisax.pipelines.stages import counting
-    from lisax.pipelines.table_inference import tell_dropped_rows, verify
+    from lisax.pipelines.fusion_model import Decision
+    from lisax.pipelines.table_inference import tell_dropped_rows, tell_open, verify
     from lisax.retrieval.cells import CellIndex
     from lisax.retrieval.linking import spans
     from lisax.retrieval.runs import read_run
     from lisax.retrieval.table_store import TableStore
     from lisax.sampling.examples import ranked_ids
 
-    decision = getattr(model, "decision", None)
-    threshold = decision.threshold if args.threshold is None and decision and decision.in_data else args.threshold
+    chosen = getattr(model, "decision", None)
+    if args.threshold is not None:
+        decision = Decision(args.threshold, True)
+    else:
+        decision = chosen if chosen and chosen.in_data else None
+    tell_open(model, decision)
     store, index, run = TableStore.open(args.index), CellIndex.open(args.index), ranked_ids(read_run(args.run))
     if not any(store.get(table) for tables in run.values() for table in tables):
         raise DataError(f"none of its tables is in {args.index}", path=args.run)
     with counting(len(claims), "claims") as advance:
-        verdicts = verify(model, claims, run, functools.cache(store.get), depth=model.tables, threshold=threshold,
+        verdicts = verify(model, claims, run, functools.cache(store.get), depth=model.tables, decision=decision,
                           columns=lambda table, claim: index.columns(table, spans(claim), args.columns), progress=advance)
         write_predictions(args.out, verdicts, {claim.id: claim for claim in claims})
     tell_dropped_rows(model, "the tables")

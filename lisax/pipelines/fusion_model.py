@@ -24,17 +24,19 @@ from lisax.sampling.table_examples import TableExample, view
 
 class Decision(NamedTuple):
     """`threshold`: claims of at most this sufficiency have not enough information. `in_data`: whether the data of the
-    run knows such claims, and its own verdicts have the threshold; elsewhere it is for those who ask anything."""
+    run knows such claims, and its own verdicts have the threshold; elsewhere it is for those who ask anything.
+    `precision`: the share of dev claims at or below it that indeed no table decided, None where that is not known."""
 
     threshold: float
     in_data: bool
+    precision: float | None = None
 
     @classmethod
     def of(cls, card: Mapping[str, Any], folder: Path) -> Decision | None:
         """From the `model.json` of a model in `folder`."""
         if card.get("decision") is None:
             return None
-        return cls(*needed(card, folder, "decision.threshold", "decision.in_data"))
+        return cls(*needed(card, folder, "decision.threshold", "decision.in_data"), card["decision"].get("precision"))
 
 
 class FusionModel:

@@ -25,7 +25,7 @@ from lisax.pipelines.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.pipelines.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.pipelines.stages import counting, say
-from lisax.pipelines.table_inference import judged, tell_dropped_rows, verdicts_of
+from lisax.pipelines.table_inference import judged, tell_dropped_rows, tell_open, verdicts_of
 from lisax.pipelines.table_recipe import depth_of, is_fusion, read_recipe, task_of
 from lisax.pipelines.text_model import TextModel
 from lisax.records import Claim, Label, Table, atomic_write
@@ -40,6 +40,7 @@ from lisax.sampling.table_examples import CLOSED, DEPTHS, TableExample
 
 DEPTH = max(DEPTHS)
 ROLES = (TRAIN, VALIDATION, REPORT)
+NO_UNDECIDED = "no claim for train has the label NOT ENOUGH INFO, so that no model learns it"
 ORACLE = "oracle"  # a fusion model on the gold table alone
 
 
@@ -250,6 +251,8 @@ class OpenTables(Pipeline):
 
     def predict(self) -> None:
         """Verdicts of every model, and what the fusion models say of each table."""
+        if not self.undecided_claims:
+            say("  " + NO_UNDECIDED)
         for model in self.recipe.train:
             outputs, work = [self.predictions_file(model)], functools.partial(self._predict_text, model)
             if is_fusion(model):
@@ -282,12 +285,12 @@ class OpenTables(Pipeline):
                 np.savez(buffer, probabilities=scores.probabilities, attention=scores.attention,
                          sufficiency=scorer.sufficiency(examples, scores.probabilities))
                 file.write(buffer.getvalue())
-        threshold = self.threshold(model)
-        if threshold is not None:
-            add_to_card(resolve_checkpoint(self.model_dir(model)),
-                        {"decision": Decision(threshold, self.undecided_claims)._asdict()})
+        decision = self.decision(model)
+        if decision is not None:
+            add_to_card(resolve_checkpoint(self.model_dir(model)), {"decision": decision._asdict()})
+        tell_open(scorer, decision if self.undecided_claims else None)
         self._write(model, examples, *judged(scores.probabilities, self.sufficiency(model, REPORT),
-                                              threshold if self.undecided_claims else None))
+                                              decision if self.undecided_claims else None))
         if model == self.recipe.closest_to_gold:
             gold = self.examples(CLOSED, REPORT)
             self._write(ORACLE, gold, *judged(scorer.scores(gold).probabilities, None, None))
@@ -323,14 +326,19 @@ class OpenTables(Pipeline):
         return np.array([example.label is not None
                          for example in self.examples(table_examples.file_name(depth_of(model)), role)], bool)
 
-    def threshold(self, model: str) -> float | None:
-        """The sufficiency below which there is not enough information: the most accurate one on dev. None where every
-        dev claim is decided."""
+    def decision(self, model: str) -> Decision | None:
+        """The sufficiency below which there is not enough information: the most accurate one on dev, and how often that
+        is right there. None where every dev claim is decided."""
         known = self.labelled(model, VALIDATION)
         missing, scores = ~self.decided(model, VALIDATION)[known], -self.sufficiency(model, VALIDATION)[known]
         if not missing.any():
             return None
-        return -figures.choose_threshold(scores, missing, "accuracy").value
+        value = figures.choose_threshold(scores, missing, "accuracy").value
+        return Decision(-value, self.undecided_claims, figures.at_threshold(scores, missing, value)["precision"])
+
+    def threshold(self, model: str) -> float | None:
+        decision = self.decision(model)
+        return None if decision is None else decision.threshold
 
     def verdicts(self, model: str) -> dict[str, TableVerdict]:
         return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}

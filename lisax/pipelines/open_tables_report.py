@@ -15,7 +15,7 @@ from lisax.page.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICT
 from lisax.page.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable
 from lisax.pipelines import reporting
 from lisax.pipelines.base import REPORT
-from lisax.pipelines.open_tables import ORACLE, OpenTables
+from lisax.pipelines.open_tables import NO_UNDECIDED, ORACLE, OpenTables
 from lisax.pipelines.table_recipe import depth_of, is_fusion
 from lisax.records import Claim, Hit, Label, Verdict
 from lisax.retrieval.cells import Strategy
@@ -119,7 +119,7 @@ def _report(run: OpenTables, found: Mapping) -> Report:
         title="Open-domain table verification",
         subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims · {len(run.tables):,} tables",
         notes=[f"Tables are retrieved with entities of the mode '{run.recipe.entities}'. Linked entities are found in the "
-               "claim's own gold table, as in the paper; a system in use has only the claim."],
+               "claim's own gold table, as in the paper; a system in use has only the claim.", *([] if run.undecided_claims else [f"{NO_UNDECIDED[0].upper()}{NO_UNDECIDED[1:]}."])],
         tiles=tiles, tiles_of=_name(main) if main else "",
         result_tables=result_tables, line_charts=line_charts, heatmaps=heatmaps,
         curves=reporting.training_curves(run, run.recipe.train),

@@ -33,7 +33,10 @@ class TextModel:
         if not self.family.answers_in_words:
             raise DataError(f"a model of the format '{family}', which does not answer in words",
                             path=source / MODEL_JSON, field="text.family")
-        self.tables = card["text"].get("tables") or 0  # read for a claim, where the family reads tables
+        # Read for a claim; of another family none are.
+        (self.tables,) = needed(card, source, "text.tables") if self.family is Family.TABLES else (0,)
+        if self.family is Family.TABLES and not self.tables:
+            raise DataError("it reads no tables", path=source / MODEL_JSON, field="text.tables")
         self.vocabulary, self.card, self.dropped_rows = vocabulary, card, 0
         check_vocabulary(card, vocabulary.size, source)
         words = self.family.words(self.preset)

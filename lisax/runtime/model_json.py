@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 from lisax.formats.families import Family
 from lisax.formats.presets import PRESETS
 from lisax.formats.verbalizing import MARKERS
-from lisax.models.fields import (FINITE, REAL, FieldError, Items, Kinds, Maybe, OneOf, Text, Truth, Whole,
+from lisax.models.fields import (FINITE, REAL, FieldError, Items, Kinds, Maybe, Number, OneOf, Text, Truth, Whole,
                                  check, check_architecture, shown)
 from lisax.records import DataError, LisaxError
 from lisax.runtime.interop.kinds import MODEL_JSON
@@ -26,7 +27,7 @@ CARD: Kinds = {
                    "sha256": Text(64)},
     # Slots of a checkpoint whose step was not taken over are older than the run.
     "training": {"first_step": STEP, "slots_first_step": Whole(-(1 << 40), 1 << 40)},
-    "decision": {"threshold": REAL, "in_data": Truth()},
+    "decision": {"threshold": REAL, "in_data": Truth(), "precision": Maybe(Number(0, math.nextafter(1, 2)))},
     "fusion": Maybe(Items(FINITE, 3, 3)), "files": Items(Text(255), 0, 100), "step": STEP}
 
 

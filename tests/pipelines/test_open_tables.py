@@ -12,14 +12,15 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
-from lisax.pipelines import open_tables_report
+from lisax.pipelines import open_tables, open_tables_report
 from lisax.pipelines.base import REPORT
 from lisax.pipelines.fusion_model import Decision, FusionModel
 from lisax.pipelines.open_tables import ORACLE, OpenTables
-from lisax.pipelines.table_inference import judged
+from lisax.pipelines.table_inference import judged, verdicts_of
 from lisax.pipelines.table_recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
-from lisax.records import Label, LisaxError
+from lisax.records import DataError, Label, LisaxError
 from lisax.retrieval.runs import read_run
+from lisax.sampling.table_examples import TableExample
 
 RECIPE = """
 include 'experiments/open_tables/world_micro.gin'
@@ -127,9 +128,14 @@ def test_evaluate_gives_the_same_figures(finished, capsys):
 
 def test_what_does_not_suffice_is_not_enough_information():
     pairs = np.array([[[.4, .1], [.3, .2]], [[.1, .8], [.05, .05]], [[0, 0], [0, 0]]])
-    shares, _, relevance = judged(pairs, np.array([.2, .9, .9]), .2)
-    assert shares[0].tolist() == [0, 0, 1] and shares[2].tolist() == [0, 0, 1]
+    shares, _, relevance = judged(pairs, np.array([.2, .9, .9]), Decision(.2, True, .75))
+    assert shares[0] == pytest.approx([.25 * .7, .25 * .3, .75]) and shares[2].tolist() == [0, 0, 1]
     assert shares[1] == pytest.approx([.15, .85, 0]) and relevance[0] == pytest.approx([.5, .5])
+    unknown, _, _ = judged(pairs, np.array([.2, .9, .9]), Decision(.2, True))  # how often that is right is not known
+    assert np.isnan(unknown[0]).all() and unknown[1:] == pytest.approx(shares[1:])
+    examples = [TableExample(str(i), "c", ()) for i in range(3)]
+    verdicts = [found.verdict for found in verdicts_of(examples, unknown)]
+    assert [verdict.label for verdict in verdicts] == [Label.NOT_ENOUGH_INFO, Label.REFUTES, Label.NOT_ENOUGH_INFO]
     shares, _, _ = judged(pairs, None, None)
     assert shares[0] == pytest.approx([.7, .3, 0])
 
@@ -170,24 +176,57 @@ def test_export_retrieve_and_verify_by_hand(finished, model):
         assert rows[row["id"]]["label_probabilities"] == pytest.approx(row["label_probabilities"], abs=1e-5)
 
 
-def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished):
+def test_a_run_says_that_its_claims_have_none_without_enough_information(finished, capfd):
+    folder, command = finished
+    assert main(command) == 0
+    assert open_tables.NO_UNDECIDED in capfd.readouterr().err
+    assert open_tables.NO_UNDECIDED[1:] in (folder / "out" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("model", ["joint_top3", "top3"])
+def test_a_card_that_does_not_say_how_many_tables_are_read_is_refused(finished, model):
+    folder, _ = finished
+    bundle = folder / f"tables_of_{model}"
+    assert main(["export", "--checkpoint", str(folder / "out" / "models" / model), "--out", str(bundle)]) == 0
+    card = json.loads((bundle / "model.json").read_text())
+    for given in ({}, *({"tables": wrong} for wrong in (0, -1, "3", True, None, 2.0))):
+        text = {name: value for name, value in card["text"].items() if name != "tables"} | given
+        (bundle / "model.json").write_text(json.dumps(card | {"text": text}))
+        with pytest.raises(DataError, match="model.json.*text.tables"):
+            lisax.load(str(bundle))
+
+
+def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, capfd):
     folder, _ = finished
     main(["export", "--checkpoint", str(folder / "out" / "models" / "joint_top3"), "--out", str(folder / "decides")])
     chosen = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"]["threshold"]
-    assert FusionModel(folder / "decides").decision == (None if chosen is None else Decision(chosen, False))
+    decision = FusionModel(folder / "decides").decision
+    assert decision == (None if chosen is None else Decision(chosen, False, decision.precision))
     card = folder / "decides" / "model.json"
-    card.write_text(json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": True}}))
+    card.write_text(json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": True, "precision": 0.7}}))
     claims = str(folder / "world" / "table_claims.test.jsonl")
     main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(folder / "deciding")])
     main(["retrieve", "--index", str(folder / "deciding"), "--claims", claims, "--out", str(folder / "deciding.trec")])
+
+    def rows() -> list[dict]:
+        return [json.loads(line) for line in (folder / "decided.jsonl").read_text().splitlines()]
 
     def labels(*given: str) -> set[str]:
         assert main(["verify", "--checkpoint", str(folder / "decides"), "--index", str(folder / "deciding"),
                      "--claims", claims, "--run", str(folder / "deciding.trec"),
                      "--out", str(folder / "decided.jsonl"), *given]) == 0
-        return {row["predicted_label"] for row in map(json.loads, (folder / "decided.jsonl").read_text().splitlines())}
+        return {row["predicted_label"] for row in rows()}
 
-    assert labels() == {"NOT ENOUGH INFO"} and labels("--threshold=-inf") <= {"SUPPORTS", "REFUTES"}
+    assert labels() == {"NOT ENOUGH INFO"}
+    for row in rows():
+        assert row["label_probabilities"]["NOT ENOUGH INFO"] == 0.7
+        assert sum(row["label_probabilities"].values()) == pytest.approx(1)
+    assert labels("--threshold=9") == {"NOT ENOUGH INFO"} and not any("label_probabilities" in row for row in rows())
+    assert labels("--threshold=-inf") <= {"SUPPORTS", "REFUTES"}
+    capfd.readouterr()
+    card.write_text(json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": False}}))
+    assert labels() <= {"SUPPORTS", "REFUTES"}
+    assert "no claim that has a table is NOT ENOUGH INFO; --threshold=9.0 is the one" in capfd.readouterr().err
 
 
 def test_a_bundle_in_python(finished):

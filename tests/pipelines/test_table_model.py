@@ -44,7 +44,7 @@ def test_tokens_and_label_words_are_those_of_the_task(tmp_path, capsys):
         made.append(Recorder(*arguments))
         return made[0]
 
-    card = text_card(Family.TABLES, presets.PAPER, 90) | {"architecture": {"vocab_size": vocabulary.size}}
+    card = text_card(Family.TABLES, presets.PAPER, 90, 2) | {"architecture": {"vocab_size": vocabulary.size}}
     model = TextModel(scorer_of, vocabulary, card, tmp_path)
     assert model.probabilities(EXAMPLES).shape == (2, 3)
     tell_dropped_rows(model, "the tables")

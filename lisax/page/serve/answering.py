@@ -12,6 +12,7 @@ import functools
 import hashlib
 import itertools
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ WARMED, WARMED_STRIDE = 16, 50  # titles that are asked about at the start, and 
 TEXT, TABLES, PASSAGES = "text", "tables", "passages"
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = ("question answerer", "scorer of columns", "ranker", "labeller",
                                                     "table verifier")
+UNLEARNED = ("That no table decides it was not learned from examples: the tables are less sure to than the threshold that "
+             "was chosen on held-out claims.")
 READER, RETRIEVER = "reader", "retriever"
 ROLES = {Family.TABLE_PARTS: PARTS, Family.RANK: RANKER, Family.RANK_ENTITIES: RANKER,
          Family.LABEL_POINTWISE: LABELLER, Family.LABEL_LISTWISE: LABELLER, Family.TABLES: TABLE_VERIFIER,
@@ -267,12 +270,15 @@ class Engine:
         if not run[claim.id]:  # nothing is read, and nothing said of it: as of text
             return {"source": TABLES, "label": str(Label.NOT_ENOUGH_INFO), "probabilities": [0.0, 0.0, 1.0],
                     "evidence": [], "scores": [], "candidates": []}
-        decision = getattr(model, "decision", None)  # people ask what no table decides, whatever it was trained on
         (found,) = table_inference.verify(
             model, [claim], run, self.tables(corpus).get, depth=model.tables,
-            threshold=None if decision is None else decision.threshold,
+            decision=getattr(model, "decision", None),  # people ask what no table decides, whatever it was trained on
             columns=lambda table, asked: index.columns(table, spans(asked), self.depths.columns))
-        return _verdict(TABLES, found.verdict, run[claim.id])
+        row = _verdict(TABLES, found.verdict, run[claim.id])
+        decision = getattr(model, "decision", None)
+        if decision is not None and not decision.in_data and found.verdict.label is Label.NOT_ENOUGH_INFO:
+            row["note"] = UNLEARNED
+        return row
 
     # --- What is open ---------------------------------------------------------------------------
 
@@ -332,6 +338,7 @@ class Engine:
 
 
 def _verdict(source: str, verdict, candidates: list[str]) -> dict[str, Any]:
-    return {"source": source, "label": str(verdict.label), "probabilities": list(verdict.probabilities),
+    shares = [] if any(map(math.isnan, verdict.probabilities)) else list(verdict.probabilities)
+    return {"source": source, "label": str(verdict.label), "probabilities": shares,
             "evidence": list(verdict.evidence), "scores": list(verdict.evidence_scores), "candidates": candidates,
             **({"temporal": verdict.temporal} if verdict.temporal else {})}

@@ -83,7 +83,7 @@ class Evidence:
 class VerdictShown:
     """`evidence` has the strongest first where it has scores, and is as retrieved where not. `changed`: how much of it
     is left out, as the corpus no longer has it as it was. `dates`: why dates decided it, and `verifier` what the
-    verifier's label was; both are None where they did not."""
+    verifier's label was; both are None where they did not. `note`: what else there is to know of the verdict."""
 
     source: str
     label: Label
@@ -93,6 +93,7 @@ class VerdictShown:
     said: Feedback | None
     dates: str | None = None
     verifier: Label | None = None
+    note: str = ""
 
     @property
     def is_scored(self) -> bool:
@@ -192,7 +193,7 @@ def verdicts(answer: Answer, corpus: Corpus, engine: Engine, said: list[Feedback
             row["source"], Label(row["label"]), list(zip(LABELS, row["probabilities"])), evidence,
             len(row["evidence"]) - len(evidence),
             next((one for one in said if one.kind == "verdict" and one.unit == row["source"]), None),
-            dates.get("reason"), Label(dates["verifier_label"]) if dates else None))
+            dates.get("reason"), Label(dates["verifier_label"]) if dates else None, row.get("note", "")))
     return shown
 
 

@@ -18,7 +18,7 @@ from markup import HOSTILE
 
 from lisax.corpora import open_folder
 from lisax.page.serve import export
-from lisax.page.serve.answering import TABLE_VERIFIER, Models
+from lisax.page.serve.answering import TABLE_VERIFIER, UNLEARNED, Models
 from lisax.page.serve.limits import Limits
 from lisax.page.serve.store import Store
 from lisax.page.serve.worker import Worker
@@ -129,6 +129,7 @@ def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, 
     browser = Browser(page)
     found = words(shown(browser.ask("Mara Velin lived in Tarn .", "claim")))
     units = page.store.last_answers(1)[0].result["verdicts"][0]["evidence"]
+    assert (UNLEARNED in found) == (label == "Not enough info")
     assert f"By tables: {label}" in found and "Evidence, the strongest first" in found
     assert sorted(units, key=found.index) == [units[2], units[1], units[0]]
     # It is not trained from here, and that is not offered.
