@@ -33,7 +33,8 @@ class ClaimDataset:
     claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands in
     for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. preset: "paper",
     "released" or None for gin's. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT
-    ENOUGH INFO"}, None for claims that are left out. out: where the example files go, by default `{name}_tasks` beside the data.
+    ENOUGH INFO"}, None for claims that are left out. out: where the example files go, by default `{name}_tasks` beside
+    the data.
     """
 
     name: str
@@ -66,8 +67,8 @@ class ClaimDataset:
         if self.labels is not None and not (isinstance(self.labels, Mapping) and all(
                 isinstance(name, str) and label in (None, *LABELS) for name, label in self.labels.items())):
             raise LisaxError(f"dataset '{self.name}': `labels` says for each name of a label which of "
-                             f"{', '.join(map(repr, map(str, LABELS)))} it stands for, or None to leave its claims out; "
-                             f"found {self.labels!r:.200}")
+                             f"{', '.join(map(repr, map(str, LABELS)))} it stands for, or None to leave its claims "
+                             f"out; found {self.labels!r:.200}")
         named = tuple(field for field in ("folder", *BY_SPLIT, "corpus", "tables") if getattr(self, field) is not None)
         if named not in (("folder",), ("claims", "corpus"), ("claims", "tables"), ("questions", "tables")):
             raise LisaxError(f"dataset '{self.name}': give either `folder`, or `claims` and `corpus`, or `claims` "

@@ -179,7 +179,7 @@ def register_file(path: str | os.PathLike) -> Registered:
         raise DataError("no such file", path=path)
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"not valid JSON: {error}", path=path) from None
     if not isinstance(fields, dict) or not isinstance(fields.get("name"), str):
         raise DataError("expected a JSON object with a name", path=path, field="name")

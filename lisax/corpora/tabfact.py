@@ -27,8 +27,8 @@ from urllib.parse import unquote
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import LIMITS
-from lisax.corpora.reading import (LeftOut, Row, Watch, label_hint, label_of, parsed_files, read_json, read_records, told,
-                                   unique_documents)
+from lisax.corpora.reading import (LeftOut, Row, Watch, label_hint, label_of, parsed_files, read_json, read_records,
+                                   told, unique_documents)
 from lisax.records import Claim, DataError, Label, LisaxError, Table, check_id
 
 WORDINGS = ("lemmatised", "written")
@@ -211,7 +211,8 @@ def _label(label: Any, watch: Watch, path: Path, line: int | None, field: str) -
 
 
 def parse_entry(path: Path, table: str, entry: Any, watch: Watch) -> tuple[list[str], list[Label | None]]:
-    """(claims, labels), None for claims that the caller wants left out, of `[claims, labels, caption]`, or of `[claims, columns, labels, caption]`."""
+    """(claims, labels) of `[claims, labels, caption]`, or of `[claims, columns, labels, caption]`; None is the label of
+    claims that the caller wants left out."""
     if not isinstance(entry, list) or len(entry) not in (3, 4):
         raise DataError("expected [claims, labels, caption]", path=path, field=table)
     texts, labels = entry[0], entry[-2]

@@ -86,14 +86,16 @@ def test_a_file_s_name_that_is_not_utf_8(tmp_path, name, content):
 
 
 def test_a_split_s_name_that_is_not_utf_8(tmp_path):
-    put(tmp_path, {"claims.T\udc80.jsonl": b'{"id": 1, "claim": "c"}\n', "pages.jsonl": b'{"id": "P", "sentences": []}\n'})
+    put(tmp_path, {"claims.T\udc80.jsonl": b'{"id": 1, "claim": "c"}\n',
+                   "pages.jsonl": b'{"id": "P", "sentences": []}\n'})
     with pytest.raises(DataError, match="a file's name must be UTF-8"):
         open_folder(tmp_path)
 
 
 def test_the_command_prints_a_name_that_is_not_utf_8(tmp_path):
     put(tmp_path, {"T\udc80.csv": b"a,b\n1,2\n"})
-    done = subprocess.run([sys.executable, "-m", "lisax.cli", "data", "check", tmp_path], capture_output=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "lisax.cli", "data", "check", tmp_path], capture_output=True,
+                          check=False)
     assert done.returncode == 1 and rb"T\udc80.csv" in done.stdout and not done.stderr
 
 
@@ -120,7 +122,8 @@ def test_a_line_of_a_dump_that_is_longer_than_memory_is_skipped(tmp_path, monkey
     lines = [json.dumps(entity(1)), "0" * 2000, json.dumps(entity(2))]
     (tmp_path / "dump.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
     watch = Watch()
-    assert [(line, row["id"]) for line, row in wikidata.entities(tmp_path / "dump.json", watch)] == [(2, "Q1"), (4, "Q2")]
+    found = [(line, row["id"]) for line, row in wikidata.entities(tmp_path / "dump.json", watch)]
+    assert found == [(2, "Q1"), (4, "Q2")]
     assert watch.warnings == [f"lines that are no entity (skipped): 1, first at {tmp_path}/dump.json:3"]
 
 
@@ -132,7 +135,8 @@ def test_a_row_s_number_of_any_length(tmp_path):
 
 
 @pytest.mark.parametrize("lines, texts", [
-    ("0\ta\n" + "9" * 5000 + "\tb", ["a b"]), ("0\ta\n" + "0" * 5000 + "1\tb", ["a b"]), ("0\ta\n1000000001\tb", ["a b"]),
+    ("0\ta\n" + "9" * 5000 + "\tb", ["a b"]), ("0\ta\n" + "0" * 5000 + "1\tb", ["a b"]),
+    ("0\ta\n1000000001\tb", ["a b"]),
     ("0\ta\n0003\tb", ["a", "", "", "b"]),
     ("\n".join(f"{1000 * i + 1000}\ta" for i in range(5000)), [""] * 1000 + [" ".join("a" * 5000)]),
 ])
@@ -234,7 +238,8 @@ print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
                                            for i in range(8)})}, "records in train: 8"),
     (lambda: {"training.tsv": WTQ, "csv.tar.gz": packed(**{"csv__1-csv__1.csv": b"," * 17_000_000})},
      "'csv/1-csv/1.csv' of more than 16,777,216 bytes"),
-    (lambda: {"training.tsv": WTQ, "csv.tar.gz": packed(**{"csv__1-csv__1.csv": b"," * 140_000_000})}, "over 200 times"),
+    (lambda: {"training.tsv": WTQ, "csv.tar.gz": packed(**{"csv__1-csv__1.csv": b"," * 140_000_000})},
+     "over 200 times"),
     (lambda: {"dev.json": b"[" + b"{}," * 10_000_000 + b"0]", "all_plain_tables.json": b"{}"},
      "dev.json: the JSON holds more than 5,000,000 values"),
     (lambda: {"dev.json": b"[]", "all_plain_tables.json": b'{"T": [' + b"{}," * 10_000_000 + b"0]}"},
@@ -242,7 +247,8 @@ print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
     (lambda: {"a.html": b"<table><tr><td colspan=1000 rowspan=65000>x</table>" * 4000}, "without their spans"),
     (lambda: {"all_csv/1.csv": b"#" * 999 + b"\n" * 3_000_000 + b"a", "train_examples.json": b"{}"}, "rows beyond"),
     (lambda: {"dart-v1-full-dev.xml": b"<b>" + b"<a/>" * 3_000_000 + b"</b>"}, "expected entries of at most"),
-    (lambda: {"NQ-open.dev.jsonl": b'{"question": "' + b"a" * 70_000_000 + b'"}\n'}, "the line has more than 67,108,864"),
+    (lambda: {"NQ-open.dev.jsonl": b'{"question": "' + b"a" * 70_000_000 + b'"}\n'},
+     "the line has more than 67,108,864"),
 ], ids=["totto", "webnlg", "member", "bomb", "values", "values of one", "spans", "tabfact", "xml", "line"])
 def test_memory_is_bounded(tmp_path, files, said):
     put(tmp_path, files())

@@ -63,8 +63,8 @@ LAYOUTS = {
                "c.html": "<title>é</title><table><tr><th rowspan=2>h<th>g<tr><td colspan=2>&eacute;<td>1</table>"},
 }
 PIECES = st.one_of(st.binary(max_size=4), st.sampled_from([
-    b"\xed\xa0\x80", b"\\ud800", b"\xff\xfe", b"\xef\xbb\xbf", b"\0", b"\r", b"\n", b"\t", b"#", b",", b'"', b"\\", b"{",
-    b"[" * 1500, b"]", b'{"a":' * 300, b"9" * 4400, b"0" * 3000 + b"1", b",," * 600, b"1e999", b"NaN", b"null", b"[1]",
+    b"\xed\xa0\x80", b"\\ud800", b"\xff\xfe", b"\xef\xbb\xbf", b"\0", b"\r", b"\n", b"\t", b"#", b",", b'"', b"\\",
+    b"{", b"[" * 1500, b"]", b'{"a":' * 300, b"9" * 4400, b"0" * 3000 + b"1", b",," * 600, b"1e999", b"NaN", b"null", b"[1]",
     b"<td colspan=1000 rowspan=65000>", b"<table>", b"<entry>", b"&x;", b"&#xD800;", b"<!--", b"charset=utf-7",
     b"<!DOCTYPE a [<!ENTITY x 'y'>]>", b"encoding='utf-16'", b"PK\x03\x04", b"\x1f\x8b"]))
 EDITS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 8), PIECES), min_size=1, max_size=3)

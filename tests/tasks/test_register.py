@@ -214,6 +214,9 @@ def test_bad_calls_say_what_is_wrong(folder, tmp_path):
     (tmp_path / "bad.json").write_text("{")
     with pytest.raises(DataError, match="bad.json: not valid JSON"):
         register_file(tmp_path / "bad.json")
+    (tmp_path / "bad.json").write_text("[" * 100_000)
+    with pytest.raises(DataError, match="bad.json: not valid JSON"):
+        register_file(tmp_path / "bad.json")
     with pytest.raises(DataError, match="no such file"):
         register_file(tmp_path / "absent.json")
     for fields in ({"folder": 5}, {"claims": 5, "corpus": "p"}, {"claims": {"train": 7}, "corpus": "p"},
