@@ -29,6 +29,7 @@ from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples as pairs
 from lisax.sampling import negatives, pointer_examples
+from lisax.sampling.balancing import balanced
 from lisax.sampling.examples import Example, Passage
 from lisax.sampling.negatives import Window
 from lisax.sampling.pointer_examples import PointerExample
@@ -224,9 +225,10 @@ class Deseption(PagePipeline):
             for role in (TRAIN, VALIDATION):
                 claims, ranked = self.limited(role), self.sentence_candidates(role)
                 labelled = [claim for claim in claims if claim.label is not None]
-                pairs.write(self.examples_file(names[0], role), pairs.pointwise(
-                    labelled, ranked, self.lookup, seed=recipe.seed, window=Window(*recipe.labelling_window),
-                    weak=recipe.weak_sentences, skipped=skipped))
+                drawn = {"seed": recipe.seed, "window": Window(*recipe.labelling_window), "skipped": skipped}
+                pairs.write(self.examples_file(names[0], role), (
+                    pairs.pointwise(labelled, ranked, self.lookup, weak=recipe.weak_sentences, **drawn)
+                    if recipe.weak_sentences else balanced(labelled, ranked, self.lookup, **drawn)))
                 self._write_pointers(names[1], role, labelled, ranked, self.lookup, pointer_examples.sentence_sets,
                                      recipe.sentences, pairs.LIST_LENGTH, skipped)
             tell(skipped)
@@ -234,7 +236,8 @@ class Deseption(PagePipeline):
         self.stages.run("examples.sentences", work, after=[f"point.{TRAIN}", f"point.{VALIDATION}"],
                         outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
                         settings={"window": list(recipe.labelling_window), "weak": recipe.weak_sentences,
-                                  "seed": recipe.seed, "sentences": recipe.sentences, "pages": recipe.documents})
+                                  "seed": recipe.seed, "sentences": recipe.sentences, "pages": recipe.documents,
+                                  **({} if recipe.weak_sentences else {"balanced": True})})
         for model in ("labels", "evidence", "evidence_set"):
             self._train(model, "examples.sentences")
 

@@ -34,8 +34,8 @@ class PointerRecipe(AttackRecipe):
     sentence_tokens: int = 128  # of a claim with a sentence
     target_tokens: int = 2  # of a pair's answer: a word and EOS
     title_negatives: int = 4  # titles of other candidates beside each gold one (the paper: 630,265 beside 140,085)
-    # Ranks of the sentences that claims without enough information are labelled with, and how many more of no
-    # information each claim adds (as `weak_sentences` of LisT5).
+    # Ranks of the sentences that claims without enough information are labelled with. Pairs are as many of each label,
+    # as in the paper, unless each claim adds `weak_sentences` more of no information (as LisT5's; ours).
     labelling_window: Sequence[int] = (1, 10)
     weak_sentences: int = 0
     # Defences, reported beside the joint model: the temporal step, and with 2 hops pages that the first ones name.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -13,8 +14,9 @@ from lisax.corpora import open_folder
 from lisax.pipelines.deseption import VARIANTS, Deseption
 from lisax.pipelines.over_pages import _of_every_kind
 from lisax.pipelines.pointer_recipe import PointerRecipe, read_recipe
-from lisax.records import LisaxError
+from lisax.records import LABELS, LisaxError
 from lisax.retrieval.runs import read_run
+from lisax.sampling.examples import read
 
 RECIPE = """
 PointerRecipe.train = {{
@@ -65,6 +67,12 @@ def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypat
     for model in ("documents", "evidence"):
         run._train(model, "examples")
     assert trained == {"documents": {"evidence_pointer.PointerConfig.steps": 8}, "evidence": None}
+
+
+def test_the_encoder_of_sentences_learns_from_as_many_pairs_of_each_label(finished):
+    for role in ("train", "dev"):
+        labels = [example.label for example in read(finished[0] / "out" / "examples" / f"pointer_labels.{role}.jsonl")]
+        assert len(set(Counter(labels).values())) == 1 and set(labels) == set(LABELS)
 
 
 def test_figures_of_every_part(finished):

@@ -1,0 +1,56 @@
+"""Pairs of a claim and a sentence, as many of each label (DeSePtion, section 5.2 and appendix B.1).
+
+Claims that are true or false come with their gold sentences. Of claims without enough information there are none, so
+that their sentences are drawn from the candidates "to maintain a balanced dataset": 54,431, 54,592 and 54,501 pairs.
+Which pairs of the more frequent label are left out the paper does not say; here it is chance.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from lisax.records import LABELS, Claim, Label
+from lisax.sampling import negatives
+from lisax.sampling.examples import Example, Lookup, Ranked, pointwise
+
+
+def balanced(claims: Sequence[Claim], ranked: Ranked, lookup: Lookup, *, seed: int, window: negatives.Window,
+             skipped: Counter | None = None) -> list[Example]:
+    """One example a pair, in the order of the claims: of each label that occurs as many as of the rarest.
+
+    A claim without enough information gives its draws from the `window` of its candidates in turn with the others, so
+    that each gives as many as the next, or one more."""
+    skipped = Counter() if skipped is None else skipped
+    decided = [claim for claim in claims if claim.label in (Label.SUPPORTS, Label.REFUTES)]
+    found = list(pointwise(decided, {}, lookup, skipped=skipped)) + list(_drawn(
+        claims, ranked, lookup, seed, window, skipped))
+    by_label = {label: [i for i, example in enumerate(found) if example.label is label] for label in LABELS}
+    count = min((len(places) for places in by_label.values() if places), default=0)
+    kept: set[int] = set()
+    for label, places in by_label.items():
+        if label is Label.NOT_ENOUGH_INFO:
+            kept.update(places[:count])  # they stand in turns
+        elif places:
+            chosen = negatives.generator(seed, "", f"balance {label}").choice(len(places), count, replace=False)
+            kept.update(places[i] for i in chosen)
+    place = {claim.id: number for number, claim in enumerate(claims)}
+    return sorted((found[i] for i in sorted(kept)), key=lambda example: place[example.claim_id])
+
+
+def _drawn(claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, seed: int, window: negatives.Window,
+           skipped: Counter) -> Iterator[Example]:
+    """Candidates of claims without enough information: one of each claim, then a second of each …, by chance."""
+    drawn: list[tuple[Claim, list[str]]] = []
+    for claim in claims:
+        if claim.label is Label.NOT_ENOUGH_INFO:
+            readable = [unit for unit in ranked.get(claim.id, ()) if lookup(unit) is not None]
+            units = negatives.pool(readable, claim.gold_ids, window, 1)
+            if units and not negatives.pool(readable, claim.gold_ids, window, 0):
+                skipped[negatives.MOVED] += 1
+            rng = negatives.generator(seed, claim.id, "balanced")
+            drawn.append((claim, [units[i] for i in rng.permutation(len(units))]))
+    for turn in range(max((len(units) for _, units in drawn), default=0)):
+        for claim, units in drawn:
+            if turn < len(units):
+                yield Example(claim.id, claim.text, (lookup(units[turn]),), label=claim.label)
