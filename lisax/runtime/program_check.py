@@ -35,8 +35,9 @@ def check_description(described: Mapping[str, Any]) -> None:
             raise FieldError(name, "is missing")
     check(described, DESCRIPTION, others=True)
     parameters, tokens, outputs = described["parameters"], described["tokens"], described["outputs"]
-    if not isinstance(parameters, dict) or not all(map(Items(SIZE, 0, RANK).accepts, parameters.values())):
-        raise FieldError("parameters", "must give the sizes of each array")
+    if not isinstance(parameters, dict) or not all(map(Items(SIZE, 0, RANK).accepts, parameters.values())) or not all(
+            name.isprintable() for name in parameters):
+        raise FieldError("parameters", "must give the sizes of each array, by names that can be shown")
     if not (isinstance(tokens, list) and tokens[:1] == ["batch"] and tokens[-1:] == ["length"] and len(tokens) in (2, 3)
             and all(map(TEXTS.accepts, tokens[1:-1]))):
         raise FieldError("tokens", f"must be ['batch', 'length'], or with a number between them, found {shown(tokens)}")

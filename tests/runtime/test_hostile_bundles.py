@@ -156,7 +156,8 @@ def test_scorers_that_are_not_whole(copied, name, content, says_digest):
 @pytest.mark.parametrize(("place", "value"), [
     ("tokens", ["batch", "batch*1000000", "length"]), ("tokens", 3), ("outputs", [["batch", 3]]), ("outputs", [[[]]]),
     ("platforms", ["amiga"]), ("platforms", ["tpu"]), ("calling_convention_version", 99), ("kept_arguments", [10**6]),
-    ("kept_arguments", [1, 0]), ("parameters", {"a": [10**30]}), ("parameters", []), ("pieces", ["x"]),
+    ("kept_arguments", [1, 0]), ("parameters", {"a": [10**30]}), ("parameters", {"a\x1b[2J": [1]}), ("parameters", []),
+    ("pieces", ["x"]),
 ])
 def test_descriptions_of_scorers(copied, place, value):
     folder = copied()
@@ -185,7 +186,8 @@ def of(function, *arguments) -> tuple[bytes, dict]:
                              disabled_checks=[export.DisabledSafetyCheck.custom_call("harm")])(*shapes)
     return program._older(exported), {
         "tokens": ["batch", "length"], "outputs": [["batch"]], "parameters": {"a": [3]},
-        "platforms": list(program.PLATFORMS), "kept_arguments": list(exported.module_kept_var_idx), "calling_convention_version": 10}
+        "platforms": list(program.PLATFORMS), "kept_arguments": list(exported.module_kept_var_idx),
+        "calling_convention_version": 10}
 
 
 def harmless(parameters, tokens):
