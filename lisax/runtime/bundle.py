@@ -20,8 +20,10 @@ import numpy as np
 from lisax.places import fetched, place
 from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime import program, safetensors_file
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, read_card
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME
+from lisax.runtime.model_json import needed, read_card
 
+EMBEDDING = "token_embedder/embedding"
 PARAMETERS_NAME, SAVED_MODEL_NAME = "model.safetensors", "saved_model"
 FORMATS = ("bundle", "stablehlo", "savedmodel")
 
@@ -93,5 +95,15 @@ def _write_programs(folder: Path, model: Any, text: dict[str, Any], formats: Seq
 
 
 def read(folder: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """(`model.json`, parameters by path) of a bundle; arrays are views of the file."""
-    return read_card(Path(folder)), safetensors_file.read(Path(folder) / PARAMETERS_NAME)
+    """(`model.json`, parameters by path) of a bundle; arrays are views of the file. DataError where the embedding is
+    not of the size that `model.json` says: ids beyond it would be read as its last row."""
+    folder = Path(folder)
+    card, parameters = read_card(folder), safetensors_file.read(folder / PARAMETERS_NAME)
+    (described,) = needed(card, folder, "architecture")
+    described = described.get("t5", described)
+    for axis, field in enumerate(("vocab_size", "emb_dim")):
+        found = parameters[EMBEDDING].shape[axis:axis + 1] if EMBEDDING in parameters else ()
+        if field in described and found != (described[field],):
+            raise DataError(f"is {described[field]:,}, but '{EMBEDDING}' of {PARAMETERS_NAME} has {list(found)} there",
+                            path=folder / MODEL_JSON, field=f"architecture.{field}")
+    return card, parameters

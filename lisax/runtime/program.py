@@ -24,6 +24,7 @@ from jax import export
 from lisax.models.fields import FieldError
 from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime.checkpoints import nested
+from lisax.runtime.interop.kinds import SAFETENSORS
 from lisax.runtime.json_file import read_object
 from lisax.runtime.program_check import check_description, read_program
 from lisax.runtime.shapes import check_parameters
@@ -159,7 +160,7 @@ def check_use(described: Mapping[str, Any], parameters: Mapping[str, np.ndarray]
     caller wants."""
     check_parameters(_parameters(described), parameters, folder)
     if other := next((name for name, array in parameters.items() if array.dtype != np.float32), None):
-        raise DataError(f"the scorer takes float32, found {parameters[other].dtype}", path=folder, field=other)
+        raise DataError(f"the scorer takes float32, found {parameters[other].dtype}", path=folder / SAFETENSORS, field=other)
     if described["tokens"] != tokens or not outputs:
         raise DataError(f"the scorer of another kind of model: it takes {described['tokens']} and gives "
                         f"{described['outputs']}; export the model again", path=folder / PROGRAM_JSON)

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import export
+from safetensors.numpy import save_file
 
 sys.path.insert(0, str(Path(__file__).parent))
 import hostile_bundles
@@ -26,7 +27,7 @@ import hostile_bundles
 from lisax import cli
 from lisax.page.serve.answering import Models
 from lisax.records import DataError, LisaxError
-from lisax.runtime import program, program_check
+from lisax.runtime import program, program_check, safetensors_file
 from lisax.runtime.json_file import MOST_BYTES
 
 NAMES = [*hostile_bundles.MODELS, *(f"{name} without a program" for name in ("ranker", "fusion", "pointer"))]
@@ -93,6 +94,25 @@ def test_values_of_every_kind_of_model(copied, name):
             assert cli.main(arguments) == 1 and not (folder / "out").exists()
         with pytest.raises(DataError, match=f"model.json: field 'architecture.*{field}': must be"):
             Models.open([folder])  # of `lisax serve --bundle`
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("field", ["vocab_size", "emb_dim"])
+def test_sizes_that_the_weights_do_not_have(copied, name, field):
+    folder = copied(name)
+    inner = ["t5"] if "t5" in json.loads((folder / "model.json").read_text())["architecture"] else []
+    edit(folder / "model.json", "architecture", *inner, field, to=4096)
+    with pytest.raises(LisaxError, match=f"{field}': is 4,096, but|the parameters of .* of another shape"):
+        hostile_bundles.load(folder)
+
+
+def test_weights_of_another_type_than_the_scorer_takes(copied):
+    folder = copied()
+    path = folder / "model.safetensors"
+    arrays = {name: array.astype(np.float16) for name, array in safetensors_file.read(path).items()}
+    save_file(arrays, path)
+    with pytest.raises(DataError, match="model.safetensors: field '.*': the scorer takes float32, found float16"):
+        hostile_bundles.load(folder)
 
 
 @pytest.mark.parametrize("name", NAMES)
