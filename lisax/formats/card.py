@@ -22,9 +22,9 @@ def text_card(family: Family, preset: Preset, max_tokens: int, depth: int = 0) -
 
 
 def depth_of(text: Mapping[str, Any], units: str) -> int:
-    """How many `tables` or `candidates` are read for a claim, of a card's `text`; ValueError where it does not say so."""
+    """How many `tables` or `candidates` are read for a claim, of a card's `text`; ValueError where it does not say."""
     depth = text.get(units)
     if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
-        raise ValueError(f"`text` must say how many {units} are read for a claim: field '{units}', a whole number from 1 "
-                         f"on, found {depth!r:.80}")
+        raise ValueError(f"`text` must say how many {units} are read for a claim: field '{units}', a whole number from "
+                         f"1 on, found {depth!r:.80}")
     return depth
