@@ -221,7 +221,8 @@ class Cltr(Pipeline):
     @functools.cached_property
     def claims(self) -> dict[str, dict[str, Claim]]:
         """The same, as what retrieval and its measures take."""
-        return {role: table_text.as_claims(questions.values(), self.tables.__contains__) for role, questions in self.questions.items()}
+        return {role: table_text.as_claims(questions.values(), self.tables.__contains__)
+                for role, questions in self.questions.items()}
 
     @functools.cached_property
     def answerer(self) -> TableAnswerer:

@@ -102,8 +102,8 @@ def result_tables(found: Mapping) -> list[ResultTable]:
             *(ResultRow(NAMES[name], tuple(measured[key] for key in ANSWERS.values()), best=name == best)
               for name, measured in found["answers"].items()), *CLTR_ANSWERS),
             "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold "
-            f"table, of the {found['answered_by_cells']:,} questions that have one. In the last row all cells of the gold "
-            "table are ranked."))
+            f"table, of the {found['answered_by_cells']:,} questions that have one. In the last row all cells of the "
+            "gold table are ranked."))
     if "aggregation" in found:
         aggregated, keys = found["aggregation"], OPERATIONS.values()
         made.append(ResultTable("Operations", tuple(OPERATIONS), tuple(

@@ -274,8 +274,8 @@ def rerank_main(args: argparse.Namespace) -> int:
 def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threshold", type=float, metavar="T", help="of table fusion: claims whose sufficiency is at "
                         "most T have not enough information (default: the one that `lisax run open-tables` chose on "
-                        "dev, where its data has such claims; --threshold=-inf decides all that has a table); by a threshold that was "
-                        "not chosen on dev the label has no probability")
+                        "dev, where its data has such claims; --threshold=-inf decides all that has a table); by a "
+                        "threshold that was not chosen on dev the label has no probability")
     parser.add_argument("--columns", type=int, default=3, help="columns kept of a table (default: 3)")
     parser.add_argument("--aggregate", choices=["max", "sum", "first", "any"], default="max",
                         help="how a pointwise model's labels of single sentences become one (default: max)")

@@ -119,7 +119,8 @@ def _report(run: OpenTables, found: Mapping) -> Report:
         title="Open-domain table verification",
         subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims · {len(run.tables):,} tables",
         notes=[f"Tables are retrieved with entities of the mode '{run.recipe.entities}'. Linked entities are found in the "
-               "claim's own gold table, as in the paper; a system in use has only the claim.", *([] if run.undecided_claims else [f"{NO_UNDECIDED[0].upper()}{NO_UNDECIDED[1:]}."])],
+               "claim's own gold table, as in the paper; a system in use has only the claim.",
+               *([] if run.undecided_claims else [f"{NO_UNDECIDED[0].upper()}{NO_UNDECIDED[1:]}."])],
         tiles=tiles, tiles_of=_name(main) if main else "",
         result_tables=result_tables, line_charts=line_charts, heatmaps=heatmaps,
         curves=reporting.training_curves(run, run.recipe.train),

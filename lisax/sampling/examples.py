@@ -100,8 +100,8 @@ def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
 
 
 def first_passages(units: Iterable[str], lookup: Lookup, length: int = LIST_LENGTH) -> list[Passage]:
-    """The first `length` units that have text in the corpus, each once: what a model reads of a ranking, in training and
-    in use, however many units without text stand before or among them."""
+    """The first `length` units that have text in the corpus, each once: what a model reads of a ranking, in training
+    and in use, however many units without text stand before or among them."""
     found = (passage for unit in dict.fromkeys(units) if (passage := lookup(unit)) is not None)
     return list(itertools.islice(found, length))
 

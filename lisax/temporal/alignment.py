@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from lisax.temporal.described import Placed
 from lisax.temporal.events import Event, Predicate, Sentence, Subject, analysed
 from lisax.temporal.expressions import Dates
-from lisax.temporal.lexicon import (CIRCUMSTANCES, INDEFINITE, LASTING, ONCE, ORDINALS, POSSESSIVES, RECURRING, RELATIVES,
-                                    SHOWINGS, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
+from lisax.temporal.lexicon import (CIRCUMSTANCES, INDEFINITE, LASTING, ONCE, ORDINALS, POSSESSIVES, RECURRING,
+                                    RELATIVES, SHOWINGS, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
 from lisax.temporal.tokens import Token, tokens
 
 # Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
 SHARE = 0.5
 LIVES = frozenset({Kind.BIRTH, Kind.DEATH})  # of whatever else the claim says, their date contradicts
+Name = tuple[str, ...]  # its words
 ABOUT = 2 * 366  # days that a premiere and a release may lie apart
 
 
@@ -51,7 +52,7 @@ def aligned(side: Side, evidence: Sequence[Placed]) -> list[Aligned]:
     titles: dict[str, set[str]] = {}
     for passage in evidence:
         titles.setdefault(same_name_as(passage.title), set()).add(passage.title)
-    known: dict[tuple[str, ...], frozenset[str]] = {}
+    known: dict[Name, frozenset[str]] = {}
     for passage in evidence:  # what only one of two pages of a name says is not known of the name
         name = _without_article(_named(passage.title)[0])
         known[name] = known.get(name, passage.page.words) & passage.page.words
@@ -61,7 +62,8 @@ def aligned(side: Side, evidence: Sequence[Placed]) -> list[Aligned]:
         sentence = analysed(passage.text)
         for event in sentence.events():
             usable = isinstance(event.date, Dates) and event.certain
-            if usable and side.predicate.matches(event.predicate) and _same_subject(side, passage, event.subject, known):
+            if usable and side.predicate.matches(event.predicate) \
+                    and _same_subject(side, passage, event.subject, known):
                 found.append(_compared(side, passage, sentence, event))
     return found
 
@@ -98,7 +100,7 @@ def _stems(found: Iterable[Token]) -> frozenset[str]:
     return frozenset(stem(token.word) for token in found)
 
 
-def _without_article(name: tuple[str, ...]) -> tuple[str, ...]:
+def _without_article(name: Name) -> Name:
     return name[1:] if name[:1] == ("the",) else name
 
 
@@ -119,9 +121,9 @@ def _named(title: str) -> tuple[tuple[str, ...], frozenset[str]]:
     return tuple(token.word for token in tokens(name)), frozenset(token.word for token in tokens(qualifier.rstrip(")")))
 
 
-def _same_subject(side: Side, passage: Placed, subject: Subject, known: Mapping[tuple[str, ...], frozenset[str]]) -> bool:
-    """Whether the subject of an event on a page is what the claim's event happens to. `known`: what the evidence's pages
-    say that their subjects are, by the words of their names."""
+def _same_subject(side: Side, passage: Placed, subject: Subject, known: Mapping[Name, frozenset[str]]) -> bool:
+    """Whether the subject of an event on a page is what the claim's event happens to. `known`: what the evidence's
+    pages say that their subjects are, by the words of their names."""
     claim, words = side.subject, set(side.sentence.words)
     title, qualifier = _named(passage.title)
     if subject.dated:
@@ -193,7 +195,7 @@ def _mentioned(side: Side, subject: Subject) -> bool:
     return not (described in TYPES and types) or described in types
 
 
-def _name(subject: Subject) -> tuple[str, ...]:
+def _name(subject: Subject) -> Name:
     of_name = [at for at, word in enumerate(subject.words) if word in subject.names]
     return subject.words[of_name[0]:of_name[-1] + 1]
 

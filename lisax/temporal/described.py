@@ -21,7 +21,6 @@ ENDS = PREPOSITIONS | RELATIVE_PRONOUNS | POSSESSIVES | AUXILIARIES | BORN | fro
 but than whose based named titled entitled called featuring starring containing comprising consisting including having
 specializing specialising
 """.split())
-
 HYPHENS = frozenset("-‐‑")
 SAME = ("film movie".split(), "company firm".split(), "mountain peak".split())  # one says the other
 
@@ -99,7 +98,8 @@ def _complement(text: str, name: set[str]) -> Described:
         of_page |= at == 0 and token.word in COPULAS or token.word in name - STOP_WORDS
         if depth == 0 and token.word == "'s" and token.word not in name:
             return Described()
-        if depth == 0 and of_page and token.word in COPULAS and (at == 0 or found[at - 1].word not in RELATIVE_PRONOUNS):
+        before = found[at - 1].word if at else ""
+        if depth == 0 and of_page and token.word in COPULAS and before not in RELATIVE_PRONOUNS:
             follows = found[at + 1:at + 2]
             return _items(text, token.end) if follows and follows[0].word in DETERMINERS else Described()
     return Described()

@@ -25,8 +25,8 @@ def judge(claim: str, evidence: Sequence[Passage], lookup: Lookup | None = None)
     """The label that the dates give a claim, or None where they give none.
 
     `evidence`: sentences with id, title and text, best first; `lookup` finds pages' first sentences, which say what
-    `the film` and `the band` are, where the evidence does not have them. A claim is refuted if one of its dates is; it is
-    supported if all of them are and the sentence that has the date has every other word of the claim.
+    `the film` and `the band` are, where the evidence does not have them. A claim is refuted if one of its dates is; it
+    is supported if all of them are and the sentence that has the date has every other word of the claim.
     """
     sentence = analysed(claim)
     if any(map(sentence.is_uncertain, range(len(sentence.words)))):

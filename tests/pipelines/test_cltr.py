@@ -280,7 +280,7 @@ def test_a_head_is_trained_and_its_threshold_fitted(finished):
                  "--gin.CltrRecipe.initial={'aggregation': 'parts'}"]) == 0
     found = json.loads((out / "metrics.json").read_text())
     aggregated = found["aggregation"]
-    assert 0 <= aggregated["threshold"] <= 1 and aggregated["by_operation"]["all"]["questions"] == 20
+    assert 0 <= aggregated["threshold"] <= 1 and aggregated["by_operation"]["all"]["questions"] == 19
     card = json.loads((resolve_checkpoint(out / "models" / "aggregation") / "model.json").read_text())
     assert card["text"]["words"] == list(Operation)
     stages = ["train.parts", "train.aggregation", "rerank.dev.aggregation", "rerank.test.aggregation", "aggregate"]

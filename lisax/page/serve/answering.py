@@ -42,8 +42,8 @@ WARMED, WARMED_STRIDE = 16, 50  # titles that are asked about at the start, and 
 TEXT, TABLES, PASSAGES = "text", "tables", "passages"
 PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = ("question answerer", "scorer of columns", "ranker", "labeller",
                                                     "table verifier")
-UNLEARNED = ("That no table decides it was not learned from examples: the tables are less sure to than the threshold that "
-             "was chosen on held-out claims.")
+UNLEARNED = ("That no table decides it was not learned from examples: the tables are less sure to than the threshold "
+             "that was chosen on held-out claims.")
 READER, RETRIEVER = "reader", "retriever"
 ROLES = {Family.TABLE_PARTS: PARTS, Family.RANK: RANKER, Family.RANK_ENTITIES: RANKER,
          Family.LABEL_POINTWISE: LABELLER, Family.LABEL_LISTWISE: LABELLER, Family.TABLES: TABLE_VERIFIER,
