@@ -149,11 +149,11 @@ def test_a_run_interrupted_in_every_way_completes_to_the_same_files(folder, out,
 
 
 def test_until_stops_after_a_stage(folder, tmp_path, capfd):
-    arguments = command(folder, tmp_path, "--until", "vocabulary")[3:]
+    arguments = command(folder, tmp_path, "--until", "vocabulary")[4:]
     assert cli.main(arguments) == 0
     assert (tmp_path / "spiece.model").exists() and not (tmp_path / "examples").exists()
     assert "stopped after vocabulary" in capfd.readouterr().err
-    assert cli.main(command(folder, tmp_path / "none", "--until", "vocabluary")[3:]) == 1
+    assert cli.main(command(folder, tmp_path / "none", "--until", "vocabluary")[4:]) == 1
     assert "no stage 'vocabluary'; its stages are index, attack, retrieve, vocabulary" in capfd.readouterr().err
     assert not (tmp_path / "none").exists()
 

@@ -83,8 +83,11 @@ def test_files_from_json_and_again(folder, tmp_path):
     theirs = register_file(tmp_path / "task.json")
     examples = list(part_examples.read(tmp_path / "built" / part_examples.file_name(PartKind.COLUMN, "dev")))
     assert len(examples) == 6 and {example.kind for example in examples} == {PartKind.COLUMN}
+    assert register_file(tmp_path / "task.json") == theirs  # once
+    described = json.loads((tmp_path / "task.json").read_text())
+    (tmp_path / "other.json").write_text(json.dumps(described | {"out": "elsewhere"}))
     with pytest.raises(LisaxError, match="already a task 'theirs_columns'"):
-        register_file(tmp_path / "task.json")
+        register_file(tmp_path / "other.json")
     theirs.write_gin(tmp_path / "theirs.gin", "rows")
     assert "12 training examples" in (tmp_path / "theirs.gin").read_text()
     seqio.MixtureRegistry.remove("theirs_parts")
