@@ -212,10 +212,10 @@ def _run(pipeline: type[Pipeline], finish: Callable[[Any], str], args: argparse.
 
     recipe = pipeline.read_recipe(gin_files, bindings)
     dataset = open_folder(data)
+    if args.mirror is not None:
+        args.mirror.push()  # a world: the run goes by the times of its data
+    run = pipeline(dataset, args.out, recipe, until=args.until)
     with alone_in(args.out):
-        if args.mirror is not None:
-            args.mirror.push()  # a world: the run goes by the times of its data
-        run = pipeline(dataset, args.out, recipe, until=args.until)
         if args.mirror is not None:
             run.stages.known_as, run.stages.after_each = str(args.mirror.place), args.mirror.push
         try:

@@ -108,9 +108,9 @@ def verbalizer_main(args: argparse.Namespace) -> int:
         recipe = read_recipe(args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings)
         target_print = [fingerprint(path, besides=args.out) for path in sources]
         data, other = open_folder(args.data), open_folder(args.report) if args.report else None
+        run = VerbalizerTraining(data, lambda: units(args), target_print, args.out, recipe, other=other,
+                                 until=args.until)
         with alone_in(args.out):
-            run = VerbalizerTraining(data, lambda: units(args), target_print, args.out, recipe, other=other,
-                                     until=args.until)
             try:
                 figures = run.run()
             except Stopped as stage:
