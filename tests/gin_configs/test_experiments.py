@@ -31,7 +31,7 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
     if name.endswith("_xl"):
         assert (config.model.emb_dim, config.model.num_encoder_layers, config.train_data.batch_size) == (1024, 24, 128)
         found = Setting.of(config)  # by `lisax plan --search`
-        assert found == Setting(8, False, False, "none", None, 4) and "11.7 GiB a core" in Path(FOLDER / f"{name}.gin").read_text()
+        assert found == Setting(4, False, False, "none", None, 4) and "13.2 GiB a core" in Path(FOLDER / f"{name}.gin").read_text()
 
 
 @pytest.mark.parametrize("name", RECIPES)
