@@ -208,7 +208,7 @@ def head(finished):
 class Hashing:
     """Stands in for `LabelScorer`, which would compile: logits that depend on nothing but the tokens."""
 
-    def __init__(self, config, parameters, pieces, *, max_tokens):
+    def __init__(self, config, parameters, pieces, *, max_tokens, source):
         self.pieces = pieces
 
     def logits(self, tokens, progress=None):

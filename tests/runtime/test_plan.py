@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import json
 import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +21,10 @@ needs_compiler = pytest.mark.skipif(importlib.util.find_spec("libtpu") is None,
 def plan(*arguments: str, devices: int = 1) -> subprocess.CompletedProcess:
     env = os.environ | {"JAX_NUM_CPU_DEVICES": str(devices)}
     command = [sys.executable, "-P", "-m", "lisax.cli", "plan", *GIN, *arguments]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=500)
+    # One process at a time may use the TPU compiler, and another file's tests may be doing so.
+    with open(Path(tempfile.gettempdir()) / "lisax-tests-of-plan.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=500)
 
 
 def test_plans_for_cpus():
