@@ -130,7 +130,8 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
         peak=getattr(memory, "peak_memory_in_bytes", None) or None)
     flops, seconds = _cost(compiled)
     if config.model.t5.scan_layers or config.model.t5.attention_chunk or (program == "train" and microbatches > 1):
-        known = known or modelled(config, program, partitioner)
+        at_once = dataclasses.replace(config, model=config.model.replaced(attention_chunk=None))
+        known = known or modelled(at_once, program, partitioner)
         flops, seconds = known.flops, known.seconds
     return dataclasses.replace(found, flops=flops, step_seconds=seconds)
 

@@ -39,6 +39,9 @@ def main(args: argparse.Namespace) -> int:
     if not args.topology.startswith(("cpu", "gpu")):
         # The machine planned for is not the one this runs on, and libtpu need not ask a cloud for its metadata.
         os.environ |= {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
+        # libtpu ends the process at a flag that it does not know, as it does not know all of other compilers'.
+        flags = os.environ.get("XLA_FLAGS", "").split()
+        os.environ["XLA_FLAGS"] = " ".join(flag for flag in flags if not flag.startswith(("--xla_cpu_", "--xla_gpu_")))
     with configured_by("train", args) as config:
         from lisax.runtime import plan as planning
         from lisax.runtime.plan_search import Setting, search

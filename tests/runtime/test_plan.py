@@ -69,6 +69,13 @@ def test_plans_with_the_tpu_compiler():
 
 
 @needs_compiler
+def test_flags_of_other_compilers_do_not_end_it(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_gpu_autotune_level=0")
+    done = plan("--topology=v3-8", "--program=score", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["fits"], done.stderr
+
+
+@needs_compiler
 def test_what_does_not_fit_is_refused_with_advice():
     done = plan("--topology=v3-8", "--gin_file=models/t5_1_1_xxl.gin", "--gin.T5Config.scan_layers=True",
                 "--gin.T5Config.dtype=bfloat16", "--gin.DROPOUT_RATE=0.1")
