@@ -10,6 +10,7 @@ import html
 import http.server
 import re
 import secrets
+import sys
 import threading
 import urllib.parse
 from pathlib import Path
@@ -128,8 +129,13 @@ def make_server(review: Review, port: int) -> http.server.HTTPServer:
         def log_message(self, *args) -> None:
             pass
 
-    try:  # in threads, so that who sends half a request keeps nobody waiting
-        return http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    class Server(http.server.ThreadingHTTPServer):  # in threads, so that half a request keeps nobody waiting
+        def handle_error(self, request, client_address) -> None:
+            if not isinstance(sys.exception(), ConnectionError):  # a client that left before its answer is no fault
+                super().handle_error(request, client_address)
+
+    try:
+        return Server(("127.0.0.1", port), Handler)
     except (OSError, OverflowError) as error:
         raise LisaxError(f"cannot serve on port {port}: {error}; --port takes another") from None
 
