@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("attacked")
     world.write(folder / "world", pages=150, seed=3)
     attack("--claims", folder / "world", "--out", folder / "plain")
+    attack("--claims", folder / "world", "--out", folder / "fever", "--layout", "fever")
     return folder
 
 
@@ -50,7 +51,6 @@ def test_a_folder_in_the_plain_layout(folder, capsys):
 
 
 def test_the_same_in_fevers_layout(folder):
-    attack("--claims", folder / "world", "--out", folder / "fever", "--layout", "fever")
     made = open_folder(folder / "fever")
     assert made.layout == "fever"
     ours, theirs = (list(open_folder(folder / name).claims("dev")) for name in ("plain", "fever"))
