@@ -98,7 +98,7 @@ def _attack(args: argparse.Namespace) -> int:
     from lisax.adversary.corpus import Corpus
     from lisax.adversary.kinds import attackable
     from lisax.adversary.writing import NoAttacks, write_folder
-    from lisax.papers.stages import say
+    from lisax.progress import say
 
     kinds, splits = _kinds(args.kinds), _claims(_needed(args, "claims"), args.split)
     corpus = Corpus.open(args.corpus or (args.claims if args.claims.is_dir() else args.claims.parent))
@@ -189,7 +189,7 @@ def _stream(
     claims: list[Claim], corpus: Corpus, by_rule: list[Kind], search: LexicalSearch | None, seed: int
 ) -> Iterator[tuple[str, Attack]]:
     from lisax.adversary.kinds import attacks
-    from lisax.papers.stages import counting
+    from lisax.progress import counting
 
     if by_rule:
         with counting(len(claims), "claims") as advance:

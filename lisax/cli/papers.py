@@ -259,7 +259,8 @@ def _run(
 ) -> int:
     """Runs a pipeline's stages; `finish` writes its report and gives the tables for a terminal."""
     from lisax.corpora import open_folder
-    from lisax.papers.stages import Stopped, say
+    from lisax.papers.stages import Stopped
+    from lisax.progress import say
     from lisax.runtime.run_lock import alone_in
 
     recipe = pipeline.read_recipe(gin_files, bindings)
@@ -311,9 +312,9 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rerank_main(args: argparse.Namespace) -> int:
-    from lisax.papers.stages import counting
     from lisax.predict.inference import rank_to_file
     from lisax.predict.text_model import TextModel
+    from lisax.progress import counting
     from lisax.retrieval.entities import default_spotter
     from lisax.retrieval.runs import read_run
     from lisax.runtime.resumable import fingerprint
@@ -402,9 +403,9 @@ def verify_main(args: argparse.Namespace) -> int:
 
 def _verify_tables(args: argparse.Namespace, model: FusionModel | TextModel, claims: list) -> int:
     from lisax.corpora.table_predictions import write_predictions
-    from lisax.papers.stages import counting
     from lisax.predict.fusion_model import Decision
     from lisax.predict.table_inference import tell_dropped_rows, tell_open, verify
+    from lisax.progress import counting
     from lisax.retrieval.cells import CellIndex
     from lisax.retrieval.linking import spans
     from lisax.retrieval.runs import read_run

@@ -53,8 +53,8 @@ def _add_sources(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    from lisax.papers.stages import counting
     from lisax.predict.verbalizer import Choices, Verbalizer, verbalize_to_file
+    from lisax.progress import counting
     from lisax.runtime.resumable import fingerprint
 
     if args.beams < 1 or (args.pairs is not None and args.pairs < 1):
@@ -136,9 +136,10 @@ def add_verbalizer_arguments(parser: argparse.ArgumentParser) -> None:
 
 def verbalizer_main(args: argparse.Namespace) -> int:
     from lisax.corpora import open_folder
-    from lisax.papers.stages import Stopped, say
+    from lisax.papers.stages import Stopped
     from lisax.papers.verbalizer.recipe import read_recipe
     from lisax.papers.verbalizer.run import VerbalizerTraining
+    from lisax.progress import say
     from lisax.runtime.gin_files import searching
     from lisax.runtime.resumable import fingerprint
     from lisax.runtime.run_lock import alone_in

@@ -12,9 +12,9 @@ from lisax.adversary.attack import Attack, Kind
 from lisax.corpora import fever, open_folder, read_claims
 from lisax.formats.families import Family
 from lisax.papers.base import REPORT, TRAIN, Pipeline
-from lisax.papers.stages import counting, say
 from lisax.predict.inference import KEPT
 from lisax.predict.sentences import Sentences
+from lisax.progress import counting, say
 from lisax.records import Claim, Verdict, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex

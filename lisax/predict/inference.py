@@ -11,8 +11,8 @@ import numpy as np
 
 from lisax import temporal
 from lisax.formats.families import Family
-from lisax.papers.stages import counting
 from lisax.predict.text_model import TextModel
+from lisax.progress import counting
 from lisax.records import LABELS, Claim, Hit, Verdict
 from lisax.retrieval.runs import strictly_falling
 from lisax.runtime.resumable import resumable_lines

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from lisax.papers.stages import counting
 from lisax.predict.pointer_model import PointerModel
+from lisax.progress import counting
 from lisax.records import LABELS, Claim, LisaxError, Verdict
 from lisax.sampling import pointer_examples
 from lisax.sampling.examples import Lookup, Ranked

@@ -20,8 +20,8 @@ from lisax.formats.reading import Reads
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.metrics.open_qa import answer_spans, normalize
 from lisax.models.decoding import Decoding
-from lisax.papers.stages import counting
 from lisax.predict.retriever import card_of
+from lisax.progress import counting
 from lisax.records import Question
 from lisax.retrieval.passages import Passage
 from lisax.runtime.batching import windows

@@ -8,9 +8,9 @@ import numpy as np
 
 from lisax.corpora.table_predictions import TableVerdict
 from lisax.models import table_truth
-from lisax.papers.stages import say
 from lisax.predict.fusion_model import Decision, FusionModel
 from lisax.predict.text_model import TextModel
+from lisax.progress import say
 from lisax.records import LABELS, Claim, Label, Verdict
 from lisax.sampling import table_examples
 from lisax.sampling.examples import Ranked

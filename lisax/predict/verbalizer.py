@@ -24,7 +24,7 @@ from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import MARKERS, Encoder
 from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from lisax.models.decoding import Decoding
-from lisax.papers.stages import say
+from lisax.progress import say
 from lisax.records import DataError, is_row
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
 from lisax.runtime.generating import Generator

@@ -19,10 +19,10 @@ from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, Pipeline, tell
 from lisax.papers.deseption.recipe import TASKS, read_recipe
 from lisax.papers.list5.recipe import WORLD_SHARES
 from lisax.papers.over_pages import PagePipeline
-from lisax.papers.stages import counting, say
 from lisax.predict.inference import judge_dates
 from lisax.predict.pointer_inference import CLAIMS_AT_A_TIME, verify
 from lisax.predict.pointer_model import PointerModel
+from lisax.progress import counting, say
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval
 from lisax.retrieval.multi_hop import second_pages

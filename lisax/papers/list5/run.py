@@ -15,10 +15,10 @@ from pathlib import Path
 from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, tell
 from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, read_recipe
 from lisax.papers.over_pages import PagePipeline
-from lisax.papers.stages import counting, say
 from lisax.predict import fusion
 from lisax.predict.inference import judge_dates, rank_to_file, verify
 from lisax.predict.text_model import TextModel
+from lisax.progress import counting, say
 from lisax.records import Claim, Hit
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.multi_hop import second_pages, second_sentences

@@ -24,10 +24,10 @@ from lisax.metrics import tables as figures
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.papers.open_tables.recipe import depth_of, is_fusion, read_recipe, task_of
-from lisax.papers.stages import counting, say
 from lisax.predict.fusion_model import Decision, FusionModel
 from lisax.predict.table_inference import judged, tell_dropped_rows, tell_open, verdicts_of
 from lisax.predict.text_model import TextModel
+from lisax.progress import counting, say
 from lisax.records import Claim, Label, Table, atomic_write
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
