@@ -468,11 +468,11 @@ def _sentences(index: Path):
     from lisax.retrieval.passage_store import has_passages
 
     if has_passages(read_components(index)):
-        from lisax.predict.mixed_evidence import MixedEvidence
+        from lisax.predict.passage_index import PassageIndex
         from lisax.retrieval.mixed import MixedIndex
 
-        return MixedEvidence(MixedIndex.open(index))
-    from lisax.predict.sentences import Sentences
+        return PassageIndex(MixedIndex.open(index))
+    from lisax.predict.page_index import PageIndex
     from lisax.retrieval.documents import DocumentIndex
 
-    return Sentences(DocumentIndex.open(index))
+    return PageIndex(DocumentIndex.open(index))

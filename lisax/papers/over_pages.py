@@ -13,7 +13,7 @@ from lisax.corpora import fever, open_folder, read_claims
 from lisax.formats.families import Family
 from lisax.papers.base import REPORT, TRAIN, Pipeline
 from lisax.predict.inference import KEPT
-from lisax.predict.sentences import Sentences
+from lisax.predict.page_index import PageIndex
 from lisax.progress import counting, say
 from lisax.records import Claim, Verdict, split_sentence_id
 from lisax.retrieval import documents as retrieval
@@ -43,8 +43,8 @@ class PagePipeline(Pipeline):
         return DocumentIndex.open(self.index_folder)
 
     @functools.cached_property
-    def sentences(self) -> Sentences:
-        return Sentences(self.index)
+    def sentences(self) -> PageIndex:
+        return PageIndex(self.index)
 
     @property
     def lookup(self) -> sampling.Lookup:

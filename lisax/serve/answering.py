@@ -25,10 +25,10 @@ from lisax.serve.library import Corpus
 
 if TYPE_CHECKING:
     from lisax.predict.fusion_model import FusionModel
-    from lisax.predict.mixed_evidence import MixedEvidence
+    from lisax.predict.passage_index import PassageIndex
     from lisax.predict.reader import Reader
     from lisax.predict.retriever import PassageSearch, Retriever
-    from lisax.predict.sentences import Sentences
+    from lisax.predict.page_index import PageIndex
     from lisax.predict.table_answers import TableAnswerer
     from lisax.predict.text_model import TextModel
     from lisax.retrieval.cells import CellIndex
@@ -280,7 +280,7 @@ class Engine:
         return self._check_units(PASSAGES, claim, units[: self.depths.sentences], evidence)
 
     def _check_units(
-        self, source: str, claim: Claim, units: Sequence[str], evidence: Sentences | MixedEvidence
+        self, source: str, claim: Claim, units: Sequence[str], evidence: PageIndex | PassageIndex
     ) -> dict[str, Any]:
         from lisax.predict import inference
         from lisax.retrieval.entities import default_spotter
@@ -366,11 +366,11 @@ class Engine:
 
         return self._once("cells", corpus, lambda: CellIndex.open(corpus.index))
 
-    def sentences(self, corpus: Corpus) -> Sentences:
-        from lisax.predict.sentences import Sentences
+    def sentences(self, corpus: Corpus) -> PageIndex:
+        from lisax.predict.page_index import PageIndex
         from lisax.retrieval.documents import DocumentIndex
 
-        return self._once("sentences", corpus, lambda: Sentences(DocumentIndex.open(corpus.index)))
+        return self._once("sentences", corpus, lambda: PageIndex(DocumentIndex.open(corpus.index)))
 
     def search(self, corpus: Corpus) -> PassageSearch:
         from lisax.predict.retriever import PassageSearch
@@ -382,10 +382,10 @@ class Engine:
             lambda: PassageSearch(corpus.index, method="bm25" if retriever is None else "fused", retriever=retriever),
         )
 
-    def evidence(self, corpus: Corpus) -> MixedEvidence:
-        from lisax.predict.mixed_evidence import MixedEvidence
+    def evidence(self, corpus: Corpus) -> PassageIndex:
+        from lisax.predict.passage_index import PassageIndex
 
-        return self._once("evidence", corpus, lambda: MixedEvidence(self.search(corpus).index))
+        return self._once("evidence", corpus, lambda: PassageIndex(self.search(corpus).index))
 
     def _once(self, what: str, corpus: Corpus, opened: Callable[[], Any]) -> Any:
         key = (what, corpus.id)

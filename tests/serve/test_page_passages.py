@@ -17,7 +17,7 @@ from lisax.cli import serve as command
 from lisax.corpora import open_folder
 from lisax.formats.families import Family
 from lisax.predict import inference
-from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.passage_index import PassageIndex
 from lisax.predict.reader import Reader
 from lisax.predict.retriever import Retriever, retrieve
 from lisax.records import Claim, Graph, LisaxError
@@ -92,7 +92,7 @@ def place(unit: str) -> str:
 def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(browser, page, index, made, tmp_path):
     found = words(shown(browser.ask(CLAIM, "claim")))
     (row,) = page.store.last_answers(1)[0].result["verdicts"]
-    claim, evidence = Claim("c", CLAIM), MixedEvidence(MixedIndex.open(index))
+    claim, evidence = Claim("c", CLAIM), PassageIndex(MixedIndex.open(index))
     inference.rank_to_file(
         made[RANKER],
         [claim],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lisax.papers.base import TRAIN, VALIDATION
 from lisax.papers.list5.run import List5
-from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.passage_index import PassageIndex
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import write_run
@@ -29,8 +29,8 @@ class MixedList5(List5):
         self._mixed, self._passages = index, passages
 
     @functools.cached_property
-    def evidence(self) -> MixedEvidence:
-        return MixedEvidence(MixedIndex.open(self._mixed))
+    def evidence(self) -> PassageIndex:
+        return PassageIndex(MixedIndex.open(self._mixed))
 
     @property
     def lookup(self) -> sampling.Lookup:

@@ -18,7 +18,7 @@ from lisax.corpora.fever import read_predictions, write_predictions
 from lisax.formats.families import Family
 from lisax.papers.base import WARM_UP, gin_text, is_of_warm_up
 from lisax.predict.inference import judge_dates, rank_to_file, verify
-from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.passage_index import PassageIndex
 from lisax.predict.text_model import TextModel
 from lisax.records import Claim, DataError, Verdict, split_sentence_id
 from lisax.retrieval.entities import default_spotter
@@ -129,7 +129,7 @@ class ClaimChecks:
     def _check(self, learned: str, index: str) -> None:
         """Verdicts with the temporal step after them, which says what the verifier's label was."""
         claims, models = list(self.claims.values()), self.models_folder(learned) / "models"
-        evidence = MixedEvidence(MixedIndex.open(self._run.index_folder(index, index)))
+        evidence = PassageIndex(MixedIndex.open(self._run.index_folder(index, index)))
         ranked = self.folder / f"{learned}.{index}.trec"
         candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
         rank_to_file(
