@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,8 +14,6 @@ from lisax.records import DataError, LisaxError
 
 if TYPE_CHECKING:
     from lisax.papers.base import Pipeline
-    from lisax.predict.fusion_model import FusionModel
-    from lisax.predict.text_model import TextModel
 
 DEMO_PAGES = 12_000
 RUN_PAGES = {"open-tables": 30_000, "cltr": 12_000, "deseption": 12_000, "udt-qa": 12_000}
@@ -312,30 +309,26 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rerank_main(args: argparse.Namespace) -> int:
-    from lisax.predict.inference import rank_to_file
-    from lisax.predict.text_model import TextModel
+    from lisax.predict.index import Index
+    from lisax.predict.ranker import Ranker, rank_to_file
     from lisax.progress import counting
     from lisax.retrieval.entities import default_spotter
     from lisax.retrieval.runs import read_run
     from lisax.runtime.resumable import fingerprint
 
-    model, claims, sentences = TextModel.open(args.checkpoint), _claims(args.claims), _sentences(args.index)
-    if not model.family.ranks:
-        raise LisaxError(f"{args.checkpoint} labels ('{model.family}'); rerank needs a ranker")
-    run = read_run(args.run)
-    candidates = sentences.in_run(run)
-    if not any(sentences.lookup(unit) for units in candidates.values() for unit in units):
+    ranker, claims, index = Ranker.open(args.checkpoint), _claims(args.claims), Index.open(args.index)
+    index = index.reading("sentences")
+    candidates = index.in_run(read_run(args.run))
+    if not any(index.lookup(unit) for units in candidates.values() for unit in units):
         raise DataError(f"nothing in it has text in {args.index}", path=args.run)
     with counting(sum(min(len(units), args.depth) for units in candidates.values()), "sentences") as advance:
         rank_to_file(
-            model,
+            ranker,
             claims,
-            candidates,
-            sentences.lookup,
+            lambda claim: index.evidence(candidates.get(claim.id, ()), args.depth),
             args.out,
-            depth=args.depth,
-            spot=default_spotter(getattr(sentences.index, "titles", None)).spot,
-            tag=str(model.family),
+            spot=default_spotter(index.titles).spot,
+            tag=ranker.tag,
             progress=advance,
             made_from=json.dumps([args.depth, *map(fingerprint, (args.checkpoint, args.claims, args.run, args.index))]),
         )
@@ -371,69 +364,40 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def verify_main(args: argparse.Namespace) -> int:
-    from lisax.corpora.fever import write_predictions
-    from lisax.formats.families import Family
-    from lisax.predict.inference import judge_dates, verify
-    from lisax.predict.opening import open_model
+    from lisax.predict.index import Index
+    from lisax.predict.table_index import TableIndex
+    from lisax.predict.verdicts import write_predictions
+    from lisax.predict.verifier import (
+        PointerVerifier,
+        TableVerifier,
+        Verifier,
+        tell_dropped_rows,
+        tell_open,
+        verify_run,
+    )
     from lisax.retrieval.runs import read_run
-
-    model, claims = open_model(args.checkpoint), _claims(args.claims)
-    if model.family.reads_tables:
-        if args.temporal:
-            raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
-        return _verify_tables(args, model, claims)
-    sentences = _sentences(args.index)
-    if model.family.ranks or model.family is Family.TABLE_OPERATION:
-        raise LisaxError(
-            f"{args.checkpoint} {'ranks' if model.family.ranks else 'chooses operations'} "
-            f"('{model.family}'); verify needs a labeller"
-        )
-    if model.family.points:
-        from lisax.predict import pointer_inference
-
-        verdicts = pointer_inference.verify(model, claims, sentences.in_run(read_run(args.run)), sentences.lookup)
-    else:
-        verdicts = verify(model, claims, read_run(args.run), sentences.lookup, aggregate=args.aggregate)
-    by_id = {claim.id: claim for claim in claims}
-    if args.temporal:
-        verdicts = judge_dates(verdicts, by_id, sentences.lookup)
-    write_predictions(args.out, verdicts, by_id, sentences.original_page)
-    return 0
-
-
-def _verify_tables(args: argparse.Namespace, model: FusionModel | TextModel, claims: list) -> int:
-    from lisax.corpora.table_predictions import write_predictions
-    from lisax.predict.fusion_model import Decision
-    from lisax.predict.table_inference import tell_dropped_rows, tell_open, verify
-    from lisax.progress import counting
-    from lisax.retrieval.cells import CellIndex
-    from lisax.retrieval.linking import spans
-    from lisax.retrieval.runs import read_run
-    from lisax.retrieval.table_store import TableStore
     from lisax.sampling.examples import ranked_ids
 
-    chosen = getattr(model, "decision", None)
-    if args.threshold is not None:
-        decision = Decision(args.threshold, True)
-    else:
-        decision = chosen if chosen and chosen.in_data else None
-    tell_open(model, decision)
-    store, index, run = TableStore.open(args.index), CellIndex.open(args.index), ranked_ids(read_run(args.run))
-    if not any(store.get(table) for tables in run.values() for table in tables):
+    verifier, claims = (
+        Verifier.open(args.checkpoint, aggregate=args.aggregate, threshold=args.threshold),
+        _claims(args.claims),
+    )
+    if not isinstance(verifier, TableVerifier):
+        index, run = Index.open(args.index).reading("sentences"), read_run(args.run)
+        if isinstance(verifier, PointerVerifier):
+            run = index.in_run(run)
+        write_predictions(args.out, verify_run(verifier, claims, run, index, temporal=args.temporal))
+        return 0
+    if args.temporal:
+        raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
+    if verifier.decision is not None and not verifier.decision.in_data:
+        verifier.decision = None
+    tell_open(verifier.model, verifier.decision)
+    index, run = TableIndex(args.index, args.columns), ranked_ids(read_run(args.run))
+    if not any(index.table(table) for tables in run.values() for table in tables):
         raise DataError(f"none of its tables is in {args.index}", path=args.run)
-    with counting(len(claims), "claims") as advance:
-        verdicts = verify(
-            model,
-            claims,
-            run,
-            functools.cache(store.get),
-            depth=model.tables,
-            decision=decision,
-            columns=lambda table, claim: index.columns(table, spans(claim), args.columns),
-            progress=advance,
-        )
-        write_predictions(args.out, verdicts, {claim.id: claim for claim in claims})
-    tell_dropped_rows(model, "the tables")
+    write_predictions(args.out, verify_run(verifier, claims, run, index))
+    tell_dropped_rows(verifier.model, "the tables")
     return 0
 
 
@@ -461,18 +425,3 @@ def _claims(path: Path) -> list:
     from lisax.corpora import read_claims
 
     return list(read_claims(path))
-
-
-def _sentences(index: Path):
-    from lisax.retrieval.folder import read_components
-    from lisax.retrieval.passage_store import has_passages
-
-    if has_passages(read_components(index)):
-        from lisax.predict.passage_index import PassageIndex
-        from lisax.retrieval.mixed import MixedIndex
-
-        return PassageIndex(MixedIndex.open(index))
-    from lisax.predict.page_index import PageIndex
-    from lisax.retrieval.documents import DocumentIndex
-
-    return PageIndex(DocumentIndex.open(index))

@@ -186,9 +186,7 @@ def _digest_of_files(path: Path) -> str:
 
 def _of_records(records: list[Any]) -> Corpus:
     made = [_record(record, number) for number, record in enumerate(records, start=1)]
-    of_kind = {
-        kind: [record for record in made if isinstance(record, kind)] for kind in (Document, Table, Graph)
-    }
+    of_kind = {kind: [record for record in made if isinstance(record, kind)] for kind in (Document, Table, Graph)}
     for kind, members in of_kind.items():
         ids = [record.id for record in members]
         if len(set(ids)) < len(ids):

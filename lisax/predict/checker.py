@@ -77,7 +77,9 @@ class Checker:
         self.verifier, self.index = verifier, index.reading(verifier.reads)
         if self.verifier.reads == "tables":
             if ranker is not None or temporal:
-                raise LisaxError("a verifier of tables takes them as the search finds them: leave ranker and temporal out")
+                raise LisaxError(
+                    "a verifier of tables takes them as the search finds them: leave ranker and temporal out"
+                )
             candidates = max(LEAST_TABLES, verifier.depth)
         elif ranker is None:
             ranker = InTurn() if isinstance(verifier, PointerVerifier) else Bm25Ranker()
@@ -111,7 +113,11 @@ class Checker:
         if self.temporal:
             verdicts = judge_dates(verdicts, self.index.lookup)
         for claim, found in zip(claims, evidence):
-            yield next(verdicts) if found else verdict_of(claim, NO_INFORMATION, (), reason=NOTHING)
+            yield (
+                next(verdicts)
+                if found
+                else verdict_of(claim, NO_INFORMATION, (), reason=NOTHING, reads=self.verifier.reads)
+            )
 
     def _spot(self, claim: str) -> Sequence[str]:
         return default_spotter(self.index.titles).spot(claim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -47,15 +47,20 @@ class Index(Protocol):
         `hops=2` also looks into pages that sentences of the first ones name."""
         return [self.search(query, k) for query in queries]
 
-    def evidence(self, hits: Iterable[Hit], limit: int | None = None) -> list[Evidence]:
-        """The units of a run, each once and with its score: the first `limit` that the index has text for."""
-        by_unit = {hit.id: hit for hit in hits}
-        found = (self._read(hit.id, hit.score) for hit in by_unit.values())
+    def evidence(self, units: Iterable[Hit | str], limit: int | None = None, claim: str = "") -> list[Evidence]:
+        """Units by their ids, or hits of a run with their scores: the first `limit` that the index has text for, each
+        once. `claim` is what they are read for, which chooses the columns of tables."""
+        pairs = ((unit, None) if isinstance(unit, str) else (unit.id, unit.score) for unit in units)
+        found = (self._read(unit, score, claim) for unit, score in dict(pairs).items())
         return list(itertools.islice((one for one in found if one is not None), limit))
 
-    def _read(self, unit: str, score: float | None) -> Evidence | None:
+    def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         """The unit of an id; None where the index has no text for it."""
         raise LisaxError(f"{type(self).__name__} cannot look up '{unit}': it has no `_read`")
+
+    def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
+        """Unit ids by query, of a run of units, or of the pages or passages that hold them."""
+        return {query: [hit.id for hit in hits] for query, hits in run.items()}
 
     def reading(self, reads: Reads) -> Index:
         """This index for a model that reads sentences or tables; LisaxError where it has none of them."""
@@ -63,8 +68,8 @@ class Index(Protocol):
             return self
         kind = "cells" if reads == "tables" else "mixed"
         raise LisaxError(
-            f"the verifier reads {reads}, and this index holds {self.reads}: build one with "
-            f"`lisax index {kind}`, or in Python with Index.build(corpus, kind='{kind}')"
+            f"the model reads {reads}, and this index holds {self.reads}: build one with `lisax index {kind}`, or in "
+            f"Python with Index.build(corpus, kind='{kind}')"
         )
 
     @staticmethod
@@ -111,4 +116,3 @@ def open_index(folder: str | os.PathLike) -> Index:
         f"build one with `lisax index documents --corpus DIR --out {folder}`",
         path=folder,
     )
-

@@ -61,7 +61,7 @@ class PageIndex(Index):
             return None
         return Passage(unit, page.title, page.sentences[number].text)
 
-    def _read(self, unit: str, score: float | None) -> Evidence | None:
+    def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         found = self.lookup(unit)
         if found is None:
             return None

@@ -43,7 +43,7 @@ class PassageIndex(Index):
             for claim in claims
         ]
 
-    def _read(self, unit: str, score: float | None) -> Evidence | None:
+    def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         found = self.lookup(unit)
         return found and Evidence(unit, found.text, found.title, place_of(unit), score)
 

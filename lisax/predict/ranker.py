@@ -43,6 +43,8 @@ class Ranker(Protocol):
     'Olin was born in Tarn.'
     """
 
+    tag: str = "ranker"  # its name in the runs that it writes
+
     def rank(self, claim: str, evidence: Sequence[Evidence | str]) -> list[Evidence]:
         """The evidence, best first, each with its new score. Texts stand for evidence without a source."""
         return next(self.rank_many([claim], [as_evidence(evidence)]))
@@ -108,7 +110,7 @@ class PointerRanker(Ranker):
     """An evidence pointer as a ranker: the units that it points to, in that order, with their probabilities."""
 
     def __init__(self, model: PointerModel):
-        self.model = model
+        self.model, self.tag = model, str(model.family)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         examples = [
@@ -129,7 +131,7 @@ class PagePointerRanker(Ranker):
     their titles, all first sentences before the second of any. The score is 1 / rank."""
 
     def __init__(self, model: PointerModel):
-        self.model = model
+        self.model, self.tag = model, str(model.family)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         pages = [_by_page(found) for found in evidence]
@@ -167,6 +169,8 @@ class InTurn(Ranker):
 class Bm25Ranker(Ranker):
     """BM25 among the claim's own candidates, which needs no model: idf and average length are theirs. A title counts as
     part of its sentence. Equal scores keep their order."""
+
+    tag = "bm25"
 
     def rank(self, claim, evidence):
         found = as_evidence(evidence)

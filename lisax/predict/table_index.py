@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence
-from lisax.records import Claim, Hit, LisaxError, Table
+from lisax.records import Claim, Hit, LisaxError
 from lisax.retrieval import tables as retrieval
 from lisax.retrieval.cells import CellIndex
 from lisax.retrieval.folder import read_components
@@ -55,21 +55,16 @@ class TableIndex(Index):
                 claim.id: [Hit(claim.id, table, rank, score) for rank, (table, score) in enumerate(hits, start=1)]
                 for claim, hits in zip(claims, found, strict=True)
             }
-        return [self.tables_for(claim, run.get(claim.id, ())) for claim in claims]
+        return [self.evidence(run.get(claim.id, ()), claim=claim.text) for claim in claims]
 
-    def tables_for(self, claim: Claim, hits: Iterable[Hit], limit: int | None = None) -> list[Evidence]:
-        """The tables of a run as they are read for one claim: the first `limit` that the index has."""
-        made: list[Evidence] = []
-        for hit in hits:
-            if len(made) == limit:
-                break
-            if (table := self.table(hit.id)) is not None:
-                made.append(self._cut(table, claim, hit.score))
-        return made
-
-    def _cut(self, table: Table, claim: Claim, score: float | None) -> Evidence:
+    def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
+        table = self.table(unit)
+        if table is None:
+            return None
         columns = (
-            self.cells.columns(table, spans(claim), self.columns) if self.has_cells else range(len(table.header))
+            self.cells.columns(table, spans(Claim("", claim)), self.columns)
+            if self.has_cells
+            else range(len(table.header))
         )
         seen = view(table, columns)
         rows = [", ".join(row) for row in (seen.header, *seen.rows[:SHOWN_ROWS])]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
+import os
 import re
 import textwrap
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from lisax.corpora import fever, table_predictions
 from lisax.corpora.table_predictions import TableVerdict
-from lisax.records import LABELS, Label, is_row, split_sentence_id
+from lisax.records import LABELS, Label, is_row, split_sentence_id, write_json_lines
 from lisax.records import Verdict as Prediction
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class Verdict:
     `probabilities` are the verifier's, one per label; they are empty where a threshold decided whose precision is not
     known. `reason` says which rule decided, and is empty where the verifier's most probable label stands. `ruling` is
     the temporal rules' ruling as plain data, with the verifier's own label; `sufficiency` says how surely one of the
-    tables decides the claim (table fusion). `id` is the claim's own id, if it has one.
+    tables decides the claim (table fusion). `id` is the claim's own id, if it has one; `reads` is what the verifier took
+    as evidence.
 
     >>> from lisax.records import Label
     >>> evidence = Evidence("Mara_Velin_0", "Mara Velin was born in Tarn.", "Mara Velin", "sentence 0", 0.98)
@@ -96,6 +98,7 @@ class Verdict:
     id: int | str | None = None
     ruling: Mapping[str, Any] | None = None
     sufficiency: float | None = None
+    reads: Literal["sentences", "tables"] = "sentences"
 
     def __repr__(self) -> str:
         share = self.probabilities.get(self.label)
@@ -153,7 +156,7 @@ class Verdict:
         """A line of a predictions file, as `lisax verify` writes and `lisax evaluate` reads it: FEVER's fields, ours
         beside them."""
         made, own = self.prediction(), {} if self.id is None else {"id": self.id}
-        if self.evidence and self.evidence[0].table is not None:
+        if self.reads == "tables":
             return own | table_predictions.prediction_row(TableVerdict(made, self.sufficiency))
         pages = {one.unit.rpartition("_")[0]: one.page for one in self.evidence if one.page}
         return own | fever.prediction_row(made, lambda page: pages.get(page, page))
@@ -166,3 +169,8 @@ class Verdict:
     def to_json(self) -> str:
         """One line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+def write_predictions(path: str | os.PathLike, verdicts: Iterable[Verdict]) -> int:
+    """Writes the verdicts' submissions as JSON Lines, atomically; returns their number."""
+    return write_json_lines(path, (verdict.submission() for verdict in verdicts))

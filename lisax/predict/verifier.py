@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -13,13 +13,14 @@ from lisax import temporal
 from lisax.formats.families import Family
 from lisax.models import table_truth
 from lisax.predict.fusion_model import Decision, FusionModel
-from lisax.predict.index import Reads
+from lisax.predict.index import Index, Reads
 from lisax.predict.opening import open_model
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.ranker import as_evidence, pointer_example
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, Verdict
-from lisax.records import LABELS, Claim, Label, LisaxError
+from lisax.progress import counting, say
+from lisax.records import LABELS, Claim, Hit, Label, LisaxError
 from lisax.sampling.examples import LIST_LENGTH, Example, Lookup, Passage
 from lisax.sampling.table_examples import TableExample
 
@@ -223,7 +224,9 @@ class TableVerifier(Verifier):
 
 def _table_example(claim: str | Claim, read: Sequence[Evidence]) -> TableExample:
     if any(one.table is None for one in read):
-        raise LisaxError(f"this model reads tables, and '{read[0].unit}' is none: search an index of `lisax index cells`")
+        raise LisaxError(
+            f"this model reads tables, and '{read[0].unit}' is none: search an index of `lisax index cells`"
+        )
     return TableExample(_id(claim), _text(claim), tuple(one.table for one in read))
 
 
@@ -266,16 +269,39 @@ def table_verdicts(
             reason = f"the tables decide it less surely ({sure:.3g}) than the threshold of {decision.threshold:.3g}"
             if not decision.in_data:
                 reason += ", which was chosen on held-out claims and not learned from examples"
-        yield verdict_of(claim, shares[i], read, reason=reason, sufficiency=sure)
+        verdict = verdict_of(claim, shares[i], read, reason=reason, reads="tables")
+        yield dataclasses.replace(verdict, sufficiency=sure)
 
 
-# --- After any verifier ---------------------------------------------------------------------
+def tell_dropped_rows(model: FusionModel | TextModel, of: str) -> None:
+    """Says how many rows the last call's inputs had no room for, where there are any."""
+    if model.dropped_rows:
+        say(f"  {model.dropped_rows:,} rows of {of} had no room in {model.max_tokens} tokens")
+
+
+def tell_open(model: FusionModel | TextModel, decision: Decision | None) -> None:
+    """Says that table fusion will not write NOT ENOUGH INFO of a claim that has tables, and how it does."""
+    if isinstance(model, FusionModel) and decision is None:
+        chosen = (
+            "none was chosen on dev for this model"
+            if model.decision is None
+            else (f"--threshold={model.decision.threshold!r} is the one that was chosen on dev, and that the page uses")
+        )
+        say(f"  without a threshold of sufficiency no claim that has a table is NOT ENOUGH INFO; {chosen}")
+
+
+# --- Any verifier ---------------------------------------------------------------------------
 
 NOTHING = "no evidence was found for it"
 
 
 def verdict_of(
-    claim: str | Claim, shares: np.ndarray, evidence: Sequence[Evidence], *, reason: str = "", sufficiency=None
+    claim: str | Claim,
+    shares: np.ndarray,
+    evidence: Sequence[Evidence],
+    *,
+    reason: str = "",
+    reads: Reads = "sentences",
 ) -> Verdict:
     """The verdict of shares [3] in the order of `LABELS`; NaN: not enough information, of unknown probability."""
     unknown = bool(np.isnan(shares).any())
@@ -286,9 +312,24 @@ def verdict_of(
         tuple(evidence),
         reason,
         None if isinstance(claim, str) else claim.id if claim.original_id is None else claim.original_id,
-        None,
-        sufficiency,
+        reads=reads,
     )
+
+
+def verify_run(
+    verifier: Verifier,
+    claims: Iterable[Claim],
+    run: Mapping[str, Sequence[Hit | str]],
+    index: Index,
+    *,
+    temporal: bool = False,
+) -> Iterator[Verdict]:
+    """The verdicts on claims from a run of units that were ranked before, with a line of progress now and then."""
+    claims = list(claims)
+    evidence = [index.evidence(run.get(claim.id, ()), verifier.depth, claim.text) for claim in claims]
+    with counting(sum(map(verifier.inputs, evidence)), "inputs") as advance:
+        verdicts = verifier.verify_many(claims, evidence, progress=advance)
+        yield from judge_dates(verdicts, index.lookup) if temporal else verdicts
 
 
 def judge_dates(verdicts: Iterable[Verdict], lookup: Lookup | None = None) -> Iterator[Verdict]:

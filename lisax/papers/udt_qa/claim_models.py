@@ -14,7 +14,6 @@ from lisax.predict.passage_index import PassageIndex
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import write_run
-from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
 
 DECIDED = (Label.SUPPORTS, Label.REFUTES)
@@ -33,8 +32,8 @@ class MixedList5(List5):
         return PassageIndex(MixedIndex.open(self._mixed))
 
     @property
-    def lookup(self) -> sampling.Lookup:
-        return self.evidence.lookup
+    def units(self) -> PassageIndex:
+        return self.evidence
 
     @functools.cached_property
     def claims(self) -> dict[str, dict[str, Claim]]:
