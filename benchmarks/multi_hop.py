@@ -48,7 +48,7 @@ def group(claim: Claim) -> str:
     return f"{claim.kind or 'claims'}, {'one page' if pages == 1 else 'several pages'}"
 
 
-def ranked_sentences(claims: Sequence[Claim], sentences: Sentences, run: Run, folder: Path) -> dict[str, list[Hit]]:
+def ranked_sentences(claims: Sequence[Claim], sentences: PageIndex, run: Run, folder: Path) -> dict[str, list[Hit]]:
     """BM25 over the sentences of all pages found."""
     units = dict.fromkeys(unit for claim in claims for unit in sentences.of_pages(run.get(claim.id, ()), 200))
     index = build(

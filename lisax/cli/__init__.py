@@ -35,6 +35,7 @@ VERBS = {
     "data": Verb("list, download, check and generate datasets", "lisax.cli.data"),
     "index": Verb("build a retrieval index", "lisax.cli.retrieval", "add_index_arguments", "index_main"),
     "retrieve": Verb("retrieve documents for claims", "lisax.cli.retrieval", "add_retrieve_arguments", "retrieve_main"),
+    "check": Verb("check a claim, or many, against a corpus or an index", "lisax.cli.check"),
     "cache": Verb("prepare tasks and examples with Apache Beam", "lisax.cli.cache"),
     "train": Verb("train from gin files", "lisax.cli.training", "add_train_arguments", "train_main"),
     "eval": Verb("evaluate a checkpoint on a task", "lisax.cli.training", "add_eval_arguments", "eval_main"),

@@ -20,7 +20,7 @@ from lisax.records import Claim, Hit, LisaxError
 from lisax.retrieval.bm25_builder import K1, B
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.runs import strictly_falling
-from lisax.retrieval.tokens import stems
+from lisax.retrieval.terms import stems
 from lisax.runtime.resumable import resumable_lines
 from lisax.sampling.examples import Example, Passage
 from lisax.sampling.pointer_examples import PointerExample
