@@ -18,7 +18,12 @@ RESTARTS = ("attack",)  # verbs that do not go on where they were interrupted
 def root() -> Root:
     version = click.version_option(__version__, message="lisax %(version)s")
     return version(
-        Root("lisax", help="Checks claims against text, tables and graphs with T5, in JAX.", context_settings=SETTINGS)
+        Root(
+            "lisax",
+            help="Checks claims against text, tables and graphs with T5, in JAX.",
+            context_settings=SETTINGS,
+            subcommand_metavar="VERB …",
+        )
     )
 
 

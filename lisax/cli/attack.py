@@ -27,7 +27,7 @@ def make(
             ],
             ...,
         ],
-        Option("A kind of attack.", default="all but lexical, which is slower"),
+        Option("A kind of attack.", "KIND", "all but lexical, which is slower"),
     ] = (),
     split: Annotated[
         tuple[str, ...], Option("Of a folder: a split (default: all); of a file: its name (default: dev).", "SPLIT")

@@ -12,9 +12,10 @@ import difflib
 import importlib
 import inspect
 import re
+import shlex
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -135,7 +136,7 @@ class VerbGroup(click.Group):
             help=text,
             epilog=examples,
             context_settings=dict(SETTINGS),
-            subcommand_metavar="VERB",
+            subcommand_metavar="VERB …",
         )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -145,7 +146,7 @@ class VerbGroup(click.Group):
         return super().resolve_command(ctx, _known(args, self.list_commands(ctx), ctx))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        _write_examples(self.epilog, formatter)
+        """Nothing: its verbs have been listed with an example each."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _write_verbs("Verbs", [self.commands[name] for name in self.list_commands(ctx)], formatter)
@@ -205,16 +206,23 @@ def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
     flags = said.names or ("--" + name.replace("_", "-"),)
     if kind is click.BOOL:
         return click.Option([*flags, name], is_flag=True, default=bool(default), help=said.help)
-    shown = said.default or (not is_needed and default not in (None, ()))
+    has_default = not is_needed and default not in (None, ())
+    told = [said.help]
+    if said.metavar and isinstance(kind, click.Choice):
+        told.append(f"One of {', '.join(kind.choices)}.")
+    if repeats:
+        told.append("Repeatable.")
+    if said.default:
+        told.append(f" [default: {said.default}]")
     return click.Option(
         [*flags, name],
         type=kind,
         metavar=said.metavar or METAVARS.get(kind.name),
         multiple=repeats,
         required=is_needed,
-        default=None if is_needed or default == () else default,
-        show_default=shown,
-        help=said.help + (" Repeatable." if repeats else ""),
+        show_default=has_default and not said.default and default != "",
+        help=" ".join(told),
+        **({"default": default} if has_default else {}),  # a default of None would make what is required optional
     )
 
 
@@ -251,8 +259,11 @@ def _described(what: Any) -> tuple[str, str]:
 def _write_examples(examples: str | None, formatter: click.HelpFormatter) -> None:
     if examples:
         with formatter.section("Example" if len(_commands(examples)) == 1 else "Examples"):
+            indent = " " * formatter.current_indent
+            goes_on = False
             for line in examples.splitlines():
-                formatter.write(" " * formatter.current_indent + line + "\n")
+                formatter.write(f"{indent}{'    ' if goes_on else ''}{line.strip()}\n")
+                goes_on = line.endswith("\\")
 
 
 def _commands(examples: str) -> list[str]:
@@ -273,8 +284,16 @@ def _write_verbs(heading: str, verbs: Sequence[click.Command], formatter: click.
                 formatter.write(f"{indent}{'':{width}}    $ {first}\n")
 
 
+def all_verbs() -> Iterator[tuple[tuple[str, ...], Verb]]:
+    """Every verb with its words: ("index", "documents"), ("verify",) …"""
+    root = Root("lisax")
+    context = click.Context(root)
+    for name in NAMES:
+        command = root.get_command(context, name)
+        for verb in command.commands.values() if isinstance(command, VerbGroup) else [command]:
+            yield ((name,) if verb is command else (name, verb.name)), verb
+
+
 def examples_of(command: click.Command) -> list[list[str]]:
     """The words of every example of a verb's or a group's help, without `lisax`."""
-    import shlex
-
     return [shlex.split(line, comments=True)[1:] for line in _commands(command.epilog or "")]
