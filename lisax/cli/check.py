@@ -1,118 +1,103 @@
-"""`lisax check`: claims to verdicts, straight from a corpus or an index. Light to import."""
+"""`lisax check`."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from pathlib import Path
+from typing import Annotated, Literal
 
-from lisax.places import local
-from lisax.records import LisaxError
+import click
+
+from lisax.cli.verbs import Argument, Count, Local, Option
 
 STREAM = Path("-")  # standard input, standard output
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        'for example: lisax check "Mara Velin was born in Tarn." --corpus pages/ --model verifier; '
-        "lisax check --claims claims.jsonl --index INDEX --ranker ranker --model verifier --out verdicts.jsonl"
-    )
-    parser.add_argument("claim", nargs="?", help="the claim, in quotation marks")
-    parser.add_argument(
-        "--claims",
-        type=local,
-        metavar="FILE",
-        help='many claims, in any layout that `lisax data check` reads; "-" for standard input, a JSON object with the '
-        "field `claim` in each line",
-    )
-    add_corpus(parser)
-    parser.add_argument(
-        "--model",
-        type=local,
-        required=True,
-        metavar="DIR",
-        help="what labels claims: a bundle, a checkpoint or a MODEL_DIR (a labeller, an evidence pointer, or a model of "
-        "tables)",
-    )
-    parser.add_argument(
-        "--ranker", metavar="DIR", help="what orders the evidence: a model, or `bm25` (the default, without a model)"
-    )
-    parser.add_argument(
-        "--out",
-        type=local,
-        metavar="FILE",
-        help='with --claims: the verdicts as JSON Lines (default, and "-": standard output); an interrupted command goes '
-        "on where it was",
-    )
-    parser.add_argument(
-        "--aggregate",
-        choices=("any", "max", "sum", "first"),
-        default="any",
-        help="how a pointwise model's labels of single sentences become one (default: any)",
-    )
-    parser.add_argument(
-        "--threshold",
-        type=float,
-        metavar="T",
-        help="table fusion: claims whose sufficiency is at most T have not enough information (default: the model's)",
-    )
-    parser.add_argument("--temporal", action="store_true", help="let the dates of claim and evidence decide where they can")
-    parser.add_argument(
-        "--hops", type=int, choices=(1, 2), default=1, help="2: look into pages that the first ones' sentences name too"
-    )
-    parser.add_argument("--documents", type=int, default=20, metavar="N", help="pages or passages searched (default: 20)")
-    parser.add_argument("--candidates", type=int, default=100, metavar="N", help="sentences ranked (default: 100)")
-    parser.add_argument(
-        "--evidence", type=int, metavar="N", help="sentences or tables that the model reads (default: as in training)"
-    )
-    parser.add_argument("--json", action="store_true", help="with one claim: its verdict as a line of JSON")
+def check(
+    claim: Annotated[str | None, Argument("The claim, in quotation marks; or give --claims.", "CLAIM")] = None,
+    *,
+    model: Annotated[
+        Local,
+        Option(
+            "What labels claims: a labeller, an evidence pointer or a model of tables; a MODEL_DIR, one of its checkpoints, "
+            "or a bundle.",
+            "DIR",
+        ),
+    ],
+    corpus: Annotated[
+        Local | None,
+        Option(
+            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one such "
+            "file. Its index is kept in $LISAX_CACHE, or ~/.cache/lisax.",
+            "DIR",
+        ),
+    ] = None,
+    index: Annotated[
+        Local | None, Option("In place of --corpus: an index of `lisax index documents`, `mixed` or `cells`.", "INDEX")
+    ] = None,
+    claims: Annotated[
+        Local | None,
+        Option(
+            "Many claims, in any layout that `lisax data check` reads; `-` reads standard input, a JSON object with the "
+            "field `claim` (and `id`) in each line.",
+            "FILE",
+        ),
+    ] = None,
+    out: Annotated[
+        Local | None,
+        Option(
+            "With --claims: verdicts as JSON Lines, whose fields `lisax score` reads. An interrupted command goes on "
+            "where it was.",
+            "FILE",
+            default="-, standard output",
+        ),
+    ] = None,
+    ranker: Annotated[
+        str | None,
+        Option("What orders the evidence: a ranker's folder, or bm25.", "DIR", default="bm25, without a model"),
+    ] = None,
+    aggregate: Annotated[
+        Literal["any", "max", "sum", "first"],
+        Option("How a pointwise model's labels of single sentences become one."),
+    ] = "any",
+    threshold: Annotated[
+        float | None,
+        Option(
+            "Of table fusion: claims whose sufficiency is at most this have not enough information.",
+            default="the one that was chosen in training",
+        ),
+    ] = None,
+    temporal: Annotated[bool, Option("Let the dates of claim and evidence decide where they can.")] = False,
+    hops: Annotated[Literal["1", "2"], Option("2: look also into pages that sentences of the first pages name.")] = "1",
+    documents: Annotated[Count, Option("Pages or passages that are searched.")] = 20,
+    candidates: Annotated[Count, Option("Their first sentences, rows or edges that are ranked.")] = 100,
+    evidence: Annotated[
+        Count | None, Option("Sentences or tables that the model reads.", default="as many as in training")
+    ] = None,
+    json: Annotated[bool, Option("Print the verdict on a single claim as JSON.")] = False,
+) -> None:
+    """Check a claim, or many, against a corpus or an index.
 
+    lisax check "Mara Velin was born in Tarn." --corpus pages/ --model verifier
+    lisax check --claims claims.jsonl --index INDEX --ranker ranker --model verifier --out verdicts.jsonl
+    """
+    if (claim is None) == (claims is None):
+        raise click.UsageError("give one claim in quotation marks, or --claims FILE (`-` for standard input)")
+    if (corpus is None) == (index is None):
+        raise click.UsageError("say what to check against: --corpus DIR or --index INDEX")
+    if out == STREAM:
+        out = None
+    if out is not None and claims in (None, STREAM):
+        raise click.UsageError("--out is for --claims FILE: other verdicts go to standard output")
+    from lisax.predict.checking import Settings, check_file, check_one, check_stream
 
-def add_corpus(parser: argparse.ArgumentParser) -> None:
-    """`--corpus` and `--index`, of which one is needed."""
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument(
-        "--corpus",
-        type=local,
-        metavar="DIR",
-        help="a folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one such "
-        "file; its index is kept in $LISAX_CACHE, or ~/.cache/lisax",
+    settings = Settings(
+        corpus, index, model, ranker, aggregate, threshold, temporal, int(hops), documents, candidates, evidence
     )
-    where.add_argument("--index", type=local, metavar="INDEX", help="made by `lisax index documents|mixed|cells`")
-
-
-def main(args: argparse.Namespace) -> int:
-    if (args.claim is None) == (args.claims is None):
-        raise LisaxError('give one claim in quotation marks, or --claims FILE ("-" for standard input)')
-    if args.claim is not None and (args.out is not None or not args.claim.strip()):
-        raise LisaxError("--out is for --claims FILE" if args.claim.strip() else "the claim is empty")
-    from lisax.predict.checking import check_to_file, open_checker, read_stream
-
-    checker = open_checker(
-        args.corpus,
-        args.index,
-        ranker=args.ranker,
-        model=args.model,
-        aggregate=args.aggregate,
-        threshold=args.threshold,
-        evidence=args.evidence,
-        temporal=args.temporal,
-        hops=args.hops,
-        documents=args.documents,
-        candidates=args.candidates,
-    )
-    if args.claim is not None:
-        verdict = checker.check(args.claim)
-        print(verdict.to_json() if args.json else verdict)
-        return 0
-    if args.claims == STREAM or args.out in (None, STREAM):
-        if args.out not in (None, STREAM):
-            raise LisaxError("claims from standard input go to standard output: leave --out out")
-        from lisax.corpora import read_claims
-
-        claims = read_stream(sys.stdin) if args.claims == STREAM else read_claims(args.claims)
-        for verdict in checker.check_many(claims):
-            print(verdict.to_json(), flush=True)
-        return 0
-    check_to_file(checker, args.claims, args.out, vars(args))
-    return 0
+    if claim is not None:
+        verdict = check_one(settings, claim)
+        print(verdict.to_json() if json else verdict)
+    elif out is None:
+        for line in check_stream(settings, None if claims == STREAM else claims):
+            print(line, flush=True)
+    else:
+        check_file(settings, claims, out)

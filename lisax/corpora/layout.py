@@ -255,6 +255,21 @@ def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
     return told(lambda w: open_questions.read_questions(path, split, w), watch)
 
 
+def read_question_split(path, split: str | None = None) -> list[Question]:
+    """The questions of a plain file, or of a split (default: dev) of a folder in any layout."""
+    path = Path(path)
+    if not path.is_dir():
+        if split is not None:
+            raise DataError(f"a file is one split: leave '{split}' out, or give the folder", path=path)
+        return list(plain.read_questions(path))
+    data, split = open_folder(path), split or "dev"
+    if split not in data.question_splits:
+        raise DataError(
+            f"no questions for split '{split}'; there are {', '.join(data.question_splits) or 'none'}", path=path
+        )
+    return list(data.questions(split))
+
+
 def _split_files(folder: Path) -> dict[str, Path]:
     return {split: folder / f"{split}.jsonl" for split in SPLITS if (folder / f"{split}.jsonl").is_file()}
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,9 +18,9 @@ from lisax.corpora.csv_tables import read_table
 from lisax.corpora.grid import Place
 from lisax.corpora.reading import Row, Watch
 from lisax.records import DataError, Document, Graph, LisaxError, Sentence, Table, read_json_lines
-from lisax.retrieval import documents, mixed, passages, table_text, tables
+from lisax.retrieval import documents, mixed, table_text, tables
+from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.folder import VERSION, open_component, read_components
-from lisax.retrieval.passages import Source
 
 KINDS = ("documents", "mixed", "cells", "tables")
 CACHE = "LISAX_CACHE"  # the environment variable that names the cache folder
@@ -104,18 +103,7 @@ def _build(corpus: Corpus, kind: str, out: Path) -> None:
     elif kind == "tables":
         table_text.build_index(corpus.tables(), out)
     else:
-        mixed.build_index(dict(_passages(corpus)), out)
-
-
-def _passages(corpus: Corpus) -> Iterator[tuple[Source, Iterator[passages.Passage]]]:
-    """By source, those that the corpus has."""
-    for source, read, packed in (
-        (Source.TEXT, corpus.documents, passages.of_document),
-        (Source.TABLE, corpus.tables, passages.of_table),
-        (Source.GRAPH, corpus.graphs, passages.of_graph),
-    ):
-        if _any(itertools.chain.from_iterable(map(packed, read()))):
-            yield source, itertools.chain.from_iterable(map(packed, read()))
+        mixed.build_index(passages_of(corpus), out)
 
 
 def _any(records: Iterable[Any]) -> bool:

@@ -1,11 +1,13 @@
-"""Checking from files and streams: what `lisax check` and `lisax ask` do with their arguments."""
+"""Checking claims and asking questions from the command line: one, a stream of them, or a file."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +16,57 @@ from lisax.predict.building import build_index
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker
 from lisax.predict.index import Index
 from lisax.predict.opening import open_model
+from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import verifier_of
 from lisax.progress import counting, say
-from lisax.records import Claim, DataError, get_field, is_text, parse_json_object
+from lisax.records import Claim, DataError, LisaxError, get_field, is_text, parse_json_object
 from lisax.runtime.batching import windows
 from lisax.runtime.resumable import fingerprint, resumable_groups
 
 STDIN = Path("standard input")
-SETTINGS = ("aggregate", "threshold", "temporal", "hops", "documents", "candidates", "evidence")
-FILES = ("claims", "corpus", "index", "model", "ranker")  # what verdicts are made from
+FILES = ("corpus", "index", "model", "ranker")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What claims are checked with: `corpus` or `index`, models by their folders, and `Checker`'s arguments."""
+
+    corpus: Path | None
+    index: Path | None
+    model: Path
+    ranker: str | None = None
+    aggregate: str = "any"
+    threshold: float | None = None
+    temporal: bool = False
+    hops: int = 1
+    documents: int = 20
+    candidates: int = 100
+    evidence: int | None = None
+
+    def open(self) -> Checker:
+        """A corpus is indexed as the model reads it."""
+        verifier = verifier_of(
+            open_model(self.model),
+            self.model,
+            aggregate=self.aggregate,
+            threshold=self.threshold,
+            evidence=self.evidence,
+        )
+        return Checker(
+            open_index(self.corpus, self.index, "cells" if verifier.reads == "tables" else None),
+            self.ranker,
+            verifier,
+            temporal=self.temporal,
+            hops=self.hops,
+            documents=self.documents,
+            candidates=self.candidates,
+        )
+
+    def digest(self, claims: Path) -> str:
+        """What the verdicts on a file's claims are made from."""
+        values = dataclasses.asdict(self)
+        prints = [_print_of(path) for path in (claims, *(values.pop(name) for name in FILES))]
+        return json.dumps([values, prints])
 
 
 def open_index(corpus: Path | None, index: Path | None, kind: str | None = None) -> Index:
@@ -34,12 +78,38 @@ def open_index(corpus: Path | None, index: Path | None, kind: str | None = None)
     return Index.open(built.folder)
 
 
-def open_checker(corpus: Path | None, index: Path | None, *, model: Path, **options: Any) -> Checker:
-    """A checker over a corpus or an index; a corpus is indexed as the model reads it."""
-    opened = {name: options.pop(name) for name in ("aggregate", "threshold", "evidence")}
-    verifier = verifier_of(open_model(model), model, **opened)
-    found = open_index(corpus, index, "cells" if verifier.reads == "tables" else None)
-    return Checker(found, verifier=verifier, **options)
+def check_one(settings: Settings, claim: str) -> Verdict:
+    claim = " ".join(claim.split())
+    if not claim:
+        raise LisaxError("the claim is empty")
+    return settings.open().check(claim)
+
+
+def check_stream(settings: Settings, claims: Path | None) -> Iterator[str]:
+    """The verdicts on a file's claims, or those of standard input, as lines of JSON, in order and as they finish."""
+    checker = settings.open()
+    for verdict in checker.check_many(read_stream(sys.stdin) if claims is None else read_claims(claims)):
+        yield verdict.to_json()
+
+
+def check_file(settings: Settings, claims: Path, out: Path) -> None:
+    """Writes the verdicts on a file's claims as JSON Lines and says how many have which label.
+
+    An interrupted call with the same settings goes on at the first group of claims that was not finished, which changes
+    no result."""
+    checker, asked, labels = settings.open(), list(read_claims(claims)), Counter()
+    with counting(len(asked), "claims") as advance:
+
+        def groups_after(done: int) -> Iterator[list[str]]:
+            advance(min(done * CLAIMS_AT_A_TIME, len(asked)))
+            for group in itertools.islice(windows(asked, CLAIMS_AT_A_TIME), done, None):
+                yield [verdict.to_json() for verdict in checker.check_many(group)]
+                advance(len(group))
+
+        resumable_groups(out, groups_after, settings.digest(claims))
+    with out.open(encoding="utf-8") as file:
+        labels.update(json.loads(line)["predicted_label"] for line in file)
+    say(f"{out}: " + ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items())))
 
 
 def read_stream(lines: Iterable[str]) -> Iterator[Claim]:
@@ -58,28 +128,6 @@ def read_stream(lines: Iterable[str]) -> Iterator[Claim]:
         yield Claim(str(original), text, original_id=original)
 
 
-def check_to_file(checker: Checker, claims: Path, out: Path, arguments: Mapping[str, Any]) -> None:
-    """Writes the verdicts on a file's claims as JSON Lines; an interrupted call with the same `arguments` goes on at the
-    first group that was not finished, which changes no result. Says how many claims have which label."""
-    read, labels = list(read_claims(claims)), Counter()
-    made_from = [
-        [arguments[name] for name in SETTINGS],
-        *(_print_of(arguments[name]) for name in FILES),
-    ]
-    with counting(len(read), "claims") as advance:
-
-        def groups_after(done: int) -> Iterator[list[str]]:
-            advance(min(done * CLAIMS_AT_A_TIME, len(read)))
-            for group in itertools.islice(windows(read, CLAIMS_AT_A_TIME), done, None):
-                yield [verdict.to_json() for verdict in checker.check_many(group)]
-                advance(len(group))
-
-        resumable_groups(out, groups_after, json.dumps(made_from, default=str))
-    with out.open(encoding="utf-8") as file:
-        labels.update(json.loads(line)["predicted_label"] for line in file)
-    say(f"{out}: " + ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items())))
-
-
 def _print_of(path: Any) -> Any:
     """What tells whether a file or folder has changed; a word that names none (`bm25`) stands for itself."""
-    return fingerprint(Path(path)) if path is not None and Path(path).exists() else path
+    return path if path is None or not Path(path).exists() else fingerprint(Path(path))

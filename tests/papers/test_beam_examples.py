@@ -19,7 +19,7 @@ from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples, files
 
 needs_beam = pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Apache Beam is not installed")
-OPTIONS = "--pipeline_options=--direct_num_workers=2,--direct_running_mode=multi_threading"
+OPTIONS = "--pipeline-options=--direct_num_workers=2,--direct_running_mode=multi_threading"
 
 
 @pytest.fixture(scope="module")
@@ -126,12 +126,12 @@ def test_tasks_are_cached_and_read_back(tmp_path):
         sys.executable,
         "-P",
         "-m",
-        "lisax.cli",
+        "lisax",
         "cache",
         "tasks",
         "list5_rank",
         f"--out={cache}",
-        "--min_shards=2",
+        "--min-shards=2",
     ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

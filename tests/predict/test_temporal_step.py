@@ -43,6 +43,5 @@ def test_predictions_carry_the_ruling_beside_the_other_fields(tmp_path):
 
 def test_it_is_off_unless_asked_for(capsys):
     assert Recipe(train={"rank_entities": "x"}).temporal is False
-    with pytest.raises(SystemExit):
-        cli.main(["verify", "--help"])
+    assert cli.main(["verify", "--help"]) == 0
     assert "--temporal" in capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import re
 import zipfile
@@ -13,7 +12,6 @@ from small_page import Browser, models, open_page, shown, words
 from small_readers import build_mixed, reader_bundle, retriever_bundle
 
 from lisax.cli import main
-from lisax.cli import serve as command
 from lisax.corpora import open_folder
 from lisax.formats.families import Family
 from lisax.predict.passage_index import PassageIndex
@@ -28,6 +26,7 @@ from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Source
 from lisax.retrieval.runs import read_run
+from lisax.serve import start
 from lisax.serve.answering import LABELLER, RANKER, READER, RETRIEVER, Engine, Models
 from lisax.serve.export import gather
 from lisax.serve.library import Library
@@ -290,14 +289,12 @@ def test_models_and_indexes_that_do_not_fit(tmp_path, made, roles, with_index, c
 
 def test_from_the_command_line(bundles, index, tmp_path, capsys):
     """Bundles tell what they are for; complaints come before anything is served."""
-    parser = argparse.ArgumentParser()
-    command.add_serve_arguments(parser)
-    given = ["--bundle", str(bundles[0]), "--bundle", str(bundles[1]), "--state", str(tmp_path), "--keep", "2"]
-    page = command.open_page(parser.parse_args([*given, "--index", str(index)]), 8000, None)
+    given = ["--model", str(bundles[0]), "--model", str(bundles[1]), "--state", str(tmp_path), "--keep", "2"]
+    page = start.open_page(start.Settings(bundles[:2], [index], tmp_path, keep=2), 8000, None)
     answered = Browser(page).ask(QUESTION)
     assert answered.status_code == 200 and shown(answered).count()["mark"] == 2
     page.close()
     assert main(["serve", *given, "--port", "0"]) == 1
     assert "give an index of `lisax index mixed`" in capsys.readouterr().err
-    assert main(["serve", *given, "--bundle", str(bundles[0]), "--index", str(index)]) == 1
+    assert main(["serve", *given, "--model", str(bundles[0]), "--index", str(index)]) == 1
     assert "one reader too many" in capsys.readouterr().err
