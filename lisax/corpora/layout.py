@@ -14,6 +14,7 @@ from lisax.corpora import (
     infotabs,
     nq_tables,
     open_questions,
+    page_files,
     plain,
     structures,
     tabfact,
@@ -187,6 +188,8 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
             return Wice(folder, files)
         if "claim" in first:
             return Fever(folder)  # which says that its pages are missing
+    if page_files.has_pages(folder):
+        return page_files.PageFolder(folder)
     if table_files.has_tables(folder):
         return table_files.TableFolder(folder)
     if any((folder / name).is_file() for name in ("tables.jsonl", "graphs.jsonl")):
@@ -198,8 +201,8 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         "TabFact (data/all_csv/, tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), "
         "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
         "NQ-tables (interactions/, tables/tables.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
-        "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of tables (*.csv, *.html, "
-        "WikiTables' *.jsonl)",
+        "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of pages (*.txt, *.md) or of "
+        "tables (*.csv, *.html, WikiTables' *.jsonl)",
         path=folder,
     )
 

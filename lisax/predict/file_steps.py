@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from lisax.corpora import open_folder, plain, read_claims, read_questions
-from lisax.corpora.fever import write_predictions
-from lisax.formats.families import Family
 from lisax.formats.triples import Triples, graph_triples, table_triples
-from lisax.predict.fusion_model import Decision, FusionModel
-from lisax.predict.inference import judge_dates, rank_to_file, verify
-from lisax.predict.mixed_evidence import MixedEvidence
-from lisax.predict.opening import open_model
-from lisax.predict.sentences import Sentences
-from lisax.predict.text_model import TextModel
+from lisax.predict.index import Index
+from lisax.predict.ranker import Ranker, rank_to_file
+from lisax.predict.table_index import TableIndex
+from lisax.predict.verdicts import write_predictions
+from lisax.predict.verifier import PointerVerifier, TableVerifier, Verifier, tell_dropped_rows, tell_open, verify_run
 from lisax.progress import counting
 from lisax.records import Claim, DataError, LisaxError, read_json_lines
-from lisax.retrieval.documents import DocumentIndex
-from lisax.retrieval.folder import read_components
-from lisax.retrieval.passage_store import has_passages
+from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.runs import read_run
 from lisax.runtime.resumable import fingerprint
+from lisax.sampling.examples import ranked_ids
 
 
 def rerank_file(model: Path, claims: Path, run: Path, index: Path, out: Path, *, depth: int = 200) -> None:
     """Ranks each claim's first `depth` sentences of a run of documents or sentences."""
-    from lisax.retrieval.entities import default_spotter
-
-    ranker, asked, sentences = TextModel.open(model), list(read_claims(claims)), evidence_of(index)
-    if not ranker.family.ranks:
-        raise LisaxError(f"{model} labels ('{ranker.family}'); rerank needs a ranker")
-    candidates = sentences.in_run(read_run(run))
-    if not any(sentences.lookup(unit) for units in candidates.values() for unit in units):
+    ranker, asked, opened = Ranker.open(model), list(read_claims(claims)), Index.open(index).reading("sentences")
+    candidates = opened.in_run(read_run(run))
+    if not any(opened.lookup(unit) for units in candidates.values() for unit in units):
         raise DataError(f"nothing in it has text in {index}", path=run)
     with counting(sum(min(len(units), depth) for units in candidates.values()), "sentences") as advance:
         rank_to_file(
             ranker,
             asked,
-            candidates,
-            sentences.lookup,
+            lambda claim: opened.evidence(candidates.get(claim.id, ()), depth),
             out,
-            depth=depth,
-            spot=default_spotter(getattr(sentences.index, "titles", None)).spot,
-            tag=str(ranker.family),
+            spot=default_spotter(opened.titles).spot,
+            tag=ranker.tag,
             progress=advance,
             made_from=json.dumps([depth, *map(fingerprint, (model, claims, run, index))]),
         )
@@ -68,77 +57,27 @@ def verify_file(
     `aggregate` is how a pointwise labeller's labels of sentences become one; `temporal` lets dates decide where they
     can. A model of tables reads `columns` of each, and with `threshold` calls a claim undecided whose sufficiency is
     at most that."""
-    verifier, asked = open_model(model), list(read_claims(claims))
-    if verifier.family.reads_tables:
+    verifier, asked = Verifier.open(model, aggregate=aggregate, threshold=threshold), list(read_claims(claims))
+    if isinstance(verifier, TableVerifier):
         if temporal:
             raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
-        _verify_tables(verifier, asked, run, index, out, threshold, columns)
+        _verify_tables(verifier, asked, run, TableIndex(index, columns), out)
         return
-    if verifier.family.ranks or verifier.family is Family.TABLE_OPERATION:
-        raise LisaxError(
-            f"{model} {'ranks' if verifier.family.ranks else 'chooses operations'} "
-            f"('{verifier.family}'); verify needs a labeller"
-        )
-    sentences = evidence_of(index)
-    if verifier.family.points:
-        from lisax.predict import pointer_inference
-
-        verdicts = pointer_inference.verify(verifier, asked, sentences.in_run(read_run(run)), sentences.lookup)
-    else:
-        verdicts = verify(verifier, asked, read_run(run), sentences.lookup, aggregate=aggregate)
-    by_id = {claim.id: claim for claim in asked}
-    if temporal:
-        verdicts = judge_dates(verdicts, by_id, sentences.lookup)
-    write_predictions(out, verdicts, by_id, sentences.original_page)
+    opened, ranked = Index.open(index).reading("sentences"), read_run(run)
+    if isinstance(verifier, PointerVerifier):
+        ranked = opened.in_run(ranked)
+    write_predictions(out, verify_run(verifier, asked, ranked, opened, temporal=temporal))
 
 
-def _verify_tables(
-    model: FusionModel | TextModel,
-    claims: list[Claim],
-    run_file: Path,
-    index: Path,
-    out: Path,
-    threshold: float | None,
-    columns: int,
-) -> None:
-    from lisax.corpora import table_predictions
-    from lisax.predict import table_inference
-    from lisax.retrieval.cells import CellIndex
-    from lisax.retrieval.linking import spans
-    from lisax.retrieval.table_store import TableStore
-    from lisax.sampling.examples import ranked_ids
-
-    chosen = getattr(model, "decision", None)
-    if threshold is not None:
-        decision = Decision(threshold, True)
-    else:
-        decision = chosen if chosen and chosen.in_data else None
-    table_inference.tell_open(model, decision)
-    store, cells, run = TableStore.open(index), CellIndex.open(index), ranked_ids(read_run(run_file))
-    if not any(store.get(table) for tables in run.values() for table in tables):
-        raise DataError(f"none of its tables is in {index}", path=run_file)
-    with counting(len(claims), "claims") as advance:
-        verdicts = table_inference.verify(
-            model,
-            claims,
-            run,
-            functools.cache(store.get),
-            depth=model.tables,
-            decision=decision,
-            columns=lambda table, claim: cells.columns(table, spans(claim), columns),
-            progress=advance,
-        )
-        table_predictions.write_predictions(out, verdicts, {claim.id: claim for claim in claims})
-    table_inference.tell_dropped_rows(model, "the tables")
-
-
-def evidence_of(index: Path) -> Sentences | MixedEvidence:
-    """The sentences of an index of documents, or the passages of a mixed one."""
-    if has_passages(read_components(index)):
-        from lisax.retrieval.mixed import MixedIndex
-
-        return MixedEvidence(MixedIndex.open(index))
-    return Sentences(DocumentIndex.open(index))
+def _verify_tables(verifier: TableVerifier, claims: list[Claim], run: Path, index: TableIndex, out: Path) -> None:
+    if verifier.decision is not None and not verifier.decision.in_data:
+        verifier.decision = None
+    tell_open(verifier.model, verifier.decision)
+    ranked = ranked_ids(read_run(run))
+    if not any(index.table(table) for tables in ranked.values() for table in tables):
+        raise DataError(f"none of its tables is in {index.folder}", path=run)
+    write_predictions(out, verify_run(verifier, claims, ranked, index))
+    tell_dropped_rows(verifier.model, "the tables")
 
 
 def answer_file(

@@ -20,7 +20,7 @@ from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import read_recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
-from lisax.predict.inference import AGGREGATES
+from lisax.predict.verifier import AGGREGATES
 from lisax.records import LABELS, LisaxError
 from lisax.retrieval.runs import read_run
 

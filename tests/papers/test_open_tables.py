@@ -18,10 +18,9 @@ from lisax.papers.open_tables import run as open_tables
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
 from lisax.papers.open_tables.run import ORACLE, OpenTables
 from lisax.predict.fusion_model import Decision, FusionModel
-from lisax.predict.table_inference import judged, verdicts_of
+from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import DataError, Label, LisaxError
 from lisax.retrieval.runs import read_run
-from lisax.sampling.table_examples import TableExample
 
 RECIPE = """
 include 'experiments/open_tables/world_micro.gin'
@@ -161,8 +160,8 @@ def test_what_does_not_suffice_is_not_enough_information():
         pairs, np.array([0.2, 0.9, 0.9]), Decision(0.2, True)
     )  # how often that is right is not known
     assert np.isnan(unknown[0]).all() and unknown[1:] == pytest.approx(shares[1:])
-    examples = [TableExample(str(i), "c", ()) for i in range(3)]
-    verdicts = [found.verdict for found in verdicts_of(examples, unknown)]
+    verdicts = list(table_verdicts(["c"] * 3, [()] * 3, unknown))
+    assert not verdicts[0].probabilities and "label_probabilities" not in verdicts[0].submission()
     assert [verdict.label for verdict in verdicts] == [Label.NOT_ENOUGH_INFO, Label.REFUTES, Label.NOT_ENOUGH_INFO]
     shares, _, _ = judged(pairs, None, None)
     assert shares[0] == pytest.approx([0.7, 0.3, 0])

@@ -14,10 +14,11 @@ from small_readers import build_mixed, reader_bundle, retriever_bundle
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.formats.families import Family
-from lisax.predict import inference
-from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.passage_index import PassageIndex
+from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.reader import Reader
 from lisax.predict.retriever import Retriever, retrieve
+from lisax.predict.verifier import Labeller, verify_run
 from lisax.records import Claim, Graph, LisaxError
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.dense import encode_index
@@ -91,22 +92,19 @@ def place(unit: str) -> str:
 def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(browser, page, index, made, tmp_path):
     found = words(shown(browser.ask(CLAIM, "claim")))
     (row,) = page.store.last_answers(1)[0].result["verdicts"]
-    claim, evidence = Claim("c", CLAIM), MixedEvidence(MixedIndex.open(index))
-    inference.rank_to_file(
-        made[RANKER],
+    claim, evidence = Claim("c", CLAIM), PassageIndex(MixedIndex.open(index))
+    candidates = evidence.retrieve([claim], 20)
+    rank_to_file(
+        SentenceRanker(made[RANKER]),
         [claim],
-        evidence.retrieve([claim], 20),
-        evidence.lookup,
+        lambda claim: evidence.evidence(candidates[claim.id], 100),
         tmp_path / "run.trec",
-        depth=100,
         spot=default_spotter().spot,
         tag="ranker",
     )
-    (verdict,) = inference.verify(
-        made[LABELLER], [claim], read_run(tmp_path / "run.trec"), evidence.lookup, aggregate="any"
-    )
-    assert row["label"] == verdict.label and row["evidence"] == list(verdict.evidence)
-    assert row["probabilities"] == pytest.approx(verdict.probabilities, abs=1e-6)
+    (verdict,) = verify_run(Labeller(made[LABELLER]), [claim], read_run(tmp_path / "run.trec"), evidence)
+    assert row["label"] == verdict.label and row["evidence"] == [one.unit for one in verdict.evidence]
+    assert row["probabilities"] == pytest.approx(list(verdict.probabilities.values()), abs=1e-6)
     assert "By text, tables and graphs:" in found and len(row["evidence"]) == 5
     assert all(place(unit) in found and evidence.lookup(unit).text in found for unit in row["evidence"])
     assert {place(unit).partition(":")[0] for unit in row["evidence"]} == {"text", "table (raw)", "graph (raw)"}
