@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import read_claims
+from lisax.formats.families import Family
+from lisax.predict.answerer import Answerer
 from lisax.predict.building import build_index
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker
 from lisax.predict.index import Index
-from lisax.predict.opening import open_model
+from lisax.predict.opening import family_of, open_model
+from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import verifier_of
 from lisax.progress import counting, say
@@ -110,6 +113,27 @@ def check_file(settings: Settings, claims: Path, out: Path) -> None:
     with out.open(encoding="utf-8") as file:
         labels.update(json.loads(line)["predicted_label"] for line in file)
     say(f"{out}: " + ", ".join(f"{count:,} {label}" for label, count in sorted(labels.items())))
+
+
+def ask(
+    question: str,
+    corpus: Path | None,
+    index: Path | None,
+    model: Path,
+    *,
+    retriever: Path | None = None,
+    columns: Path | None = None,
+    aggregation: Path | None = None,
+    answers: int = 5,
+) -> list[Answer]:
+    """The answers to one question; a corpus is indexed as the model reads it."""
+    question = " ".join(question.split())
+    if not question:
+        raise LisaxError("the question is empty")
+    kind = "tables" if family_of(model) == Family.TABLE_PARTS else "mixed"
+    opened = open_index(corpus, index, kind)
+    answerer = Answerer.open(opened, model, retriever=retriever, columns=columns, aggregation=aggregation)
+    return answerer.ask(question, answers)
 
 
 def read_stream(lines: Iterable[str]) -> Iterator[Claim]:

@@ -95,29 +95,21 @@ def answer_file(
 
     Returns exact match over the questions whose answers are known (`open_qa.answered`), None where none is."""
     from lisax.metrics import open_qa
+    from lisax.predict.answerer import PassageAnswerer
     from lisax.predict.reader import Reader, answer_to_file
-    from lisax.predict.retriever import PassageSearch, Retriever
+    from lisax.predict.retriever import Retriever
 
-    questions, reader = (
-        {question.id: question for question in read_questions(questions_file)},
-        Reader.open(reader_folder),
-    )
+    questions = {question.id: question for question in read_questions(questions_file)}
     retriever = None if retriever_folder is None else Retriever.open(retriever_folder)
-    search = PassageSearch(index, method=method, retriever=retriever, exact=not approximate)
-    runs = search({i: question.text for i, question in questions.items()}, k)
+    answerer = PassageAnswerer.of(index, Reader.open(reader_folder), retriever, method, not approximate)
+    passages = answerer.find({i: question.text for i, question in questions.items()}, k)
     made_from = [
         method,
         k,
         approximate,
         *(path and fingerprint(path) for path in (index, reader_folder, retriever_folder, questions_file)),
     ]
-    answer_to_file(
-        reader,
-        questions.values(),
-        lambda i: [search.index.passage(hit) for hit, _ in runs[i][: reader.passages]],
-        out,
-        json.dumps(made_from),
-    )
+    answer_to_file(answerer.reader, questions.values(), passages.get, out, json.dumps(made_from))
     gold = {i: question.answers for i, question in questions.items() if question.answers}
     if not gold:
         return None

@@ -231,10 +231,11 @@ class Engine:
 
     def _read(self, corpus: Corpus, question: str) -> list[dict[str, Any]]:
         """`Answer.row()` of each answer, with the characters that are `marked` in its passage, where it has one."""
-        search, reader = self.search(corpus), self.models[READER]
-        hits = search({"": question}, max(self.depths.passages, reader.passages))[""]
-        passages = [search.index.passage(hit) for hit, _ in hits[: reader.passages]]
-        (answers,) = reader.read([(question, passages)], answers=self.depths.keep)
+        from lisax.predict.answerer import PassageAnswerer
+
+        search = self.search(corpus)
+        answerer = PassageAnswerer(search, self.models[READER], self.depths.passages)
+        answers = answerer.ask(question, self.depths.keep)
         rows = [answer.row() for answer in answers]
         for row in rows:
             if "passage" in row:
