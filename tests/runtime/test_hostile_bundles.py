@@ -108,7 +108,7 @@ def test_values_of_every_kind_of_model(copied, name):
         ):
             assert cli.main(arguments) == 1 and not (folder / "out").exists()
         with pytest.raises(DataError, match=f"model.json: field 'architecture.*{field}': must be"):
-            Models.open([folder])  # of `lisax serve --bundle`
+            Models.open([folder])  # of `lisax serve --model`
 
 
 @pytest.mark.parametrize("name", NAMES)
