@@ -114,7 +114,7 @@ def main() -> None:
             sys.executable,
             "-P",
             "-m",
-            "lisax.cli",
+            "lisax",
             "serve",
             "--bundle",
             str(arguments.bundle),

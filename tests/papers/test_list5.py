@@ -87,7 +87,7 @@ def command(folder: Path, out: Path, *more: str) -> list[str]:
         sys.executable,
         "-P",
         "-m",
-        "lisax.cli",
+        "lisax",
         "run",
         "list5",
         "--data",

@@ -37,7 +37,7 @@ def _start(
         sys.executable,
         "-P",
         "-m",
-        "lisax.cli",
+        "lisax",
         "train",
         "--gin_file=models/t5_1_1_tiny.gin",
         "--gin_file=runs/pretrain.gin",

@@ -33,7 +33,7 @@ def serve(tmp_path_factory, bundles):
             sys.executable,
             "-P",
             "-m",
-            "lisax.cli",
+            "lisax",
             "serve",
             "--index",
             str(index),
