@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from lisax import __version__
+from lisax.extras import not_installed
 from lisax.records import LisaxError
 from lisax.runtime.platforms import choose_platforms
 
@@ -93,6 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return getattr(importlib.import_module(verb.module), verb.main)(args)
     except LisaxError as error:
         print(f"lisax: {error}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        if (missing := not_installed(error)) is None:
+            raise
+        print(f"lisax: {missing}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
