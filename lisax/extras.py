@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 # Module that is imported -> extra in pyproject.toml. What has a sentence of its own where it is imported (clients of
 # clusters, buckets, the TPU compiler) is not here.
