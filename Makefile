@@ -22,7 +22,7 @@ test-slow: $(STAMP)
 
 test-browser: $(STAMP)
 	command -v chromium chromium-browser google-chrome > /dev/null || $(VENV)/bin/playwright install --with-deps chromium
-	$(VENV)/bin/python -m pytest tests/page/serve/test_browser.py -rs
+	$(VENV)/bin/python -m pytest tests/serve/test_browser.py -rs
 
 peers: $(STAMP)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir -r requirements-peers.txt

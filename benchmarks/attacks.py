@@ -43,13 +43,16 @@ def main() -> None:
             seconds = time.perf_counter() - start
             return seconds, sum(sum(labels.values()) for labels in made["counts"]["train"].values())
 
-        print(f"{len(claims):,} claims, with opening the corpus and writing: seconds, median of {args.repeats} "
-              "(spread)")
+        print(
+            f"{len(claims):,} claims, with opening the corpus and writing: seconds, median of {args.repeats} (spread)"
+        )
         for name, kinds in (*((kind, [kind]) for kind in BY_RULE), ("all", list(BY_RULE))):
             runs = [timed(kinds, Path(folder) / "out") for _ in range(args.repeats)]
             seconds = [run[0] for run in runs]
-            print(f"{name:20} {statistics.median(seconds):6.2f} ({min(seconds):.2f}–{max(seconds):.2f})  "
-                  f"{runs[0][1]:,} attacks")
+            print(
+                f"{name:20} {statistics.median(seconds):6.2f} ({min(seconds):.2f}–{max(seconds):.2f})  "
+                f"{runs[0][1]:,} attacks"
+            )
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
 
 

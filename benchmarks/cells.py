@@ -35,9 +35,14 @@ from lisax.retrieval.tables import CUTOFFS, MODES, entities, gold_tables
 
 K, DEEP = 10, 300
 # What the paper prints for dev, H@1/3/5/10.
-PUBLISHED = {Strategy.QUERY_WORD: (41.7, 54.2, 59.0, 65.3), Strategy.QUERY_CHAR_23: (34.7, 45.5, 50.2, 56.8),
-             Strategy.ENTITY_EXACT: (48.2, 57.9, 64.2, 67.3), Strategy.ENTITY_WORD: (56.0, 65.6, 74.1, 81.2),
-             Strategy.ENTITY_CHAR_23: (69.6, 78.8, 82.3, 86.6), Strategy.ENTITY_CHAR_123: (62.3, 75.2, 80.1, 86.1)}
+PUBLISHED = {
+    Strategy.QUERY_WORD: (41.7, 54.2, 59.0, 65.3),
+    Strategy.QUERY_CHAR_23: (34.7, 45.5, 50.2, 56.8),
+    Strategy.ENTITY_EXACT: (48.2, 57.9, 64.2, 67.3),
+    Strategy.ENTITY_WORD: (56.0, 65.6, 74.1, 81.2),
+    Strategy.ENTITY_CHAR_23: (69.6, 78.8, 82.3, 86.6),
+    Strategy.ENTITY_CHAR_123: (62.3, 75.2, 80.1, 86.1),
+}
 
 
 def apart(measure: Callable[..., dict], *arguments) -> dict:
@@ -59,15 +64,18 @@ def table(arguments: argparse.Namespace) -> list[dict]:
 
     data = open_folder(arguments.data)
     tables = list(data.tables())
-    late = set(json.loads((arguments.data / "train_id.json").read_text())) \
-        if (arguments.data / "train_id.json").is_file() else set()
+    late = (
+        set(json.loads((arguments.data / "train_id.json").read_text()))
+        if (arguments.data / "train_id.json").is_file()
+        else set()
+    )
     found = []
     print(f"{'strategy':18} {'mode':7} {'split':6} {'claims':8} {'ties':20} " + " ".join(f"H@{k:<4}" for k in CUTOFFS))
     for strategy in map(Strategy, arguments.strategies):
         with tempfile.TemporaryDirectory() as folder:
             index = build(tables, folder, strategy)
             for split in arguments.splits:
-                claims = list(data.claims(split))[::arguments.step]
+                claims = list(data.claims(split))[:: arguments.step]
                 gold = gold_tables({table.id: table for table in tables}.get, claims)
                 for mode in MODES if not strategy.whole_query else ("claim",):
                     queries = [(claim.text,) if mode == "claim" else entities(claim, mode, gold) for claim in claims]
@@ -75,18 +83,31 @@ def table(arguments: argparse.Namespace) -> list[dict]:
                     for kind in ("all", *sorted({claim.kind for claim in claims if claim.kind})):
                         some = [(claim, found) for claim, found in zip(claims, hits) if kind in ("all", claim.kind)]
                         for ties, rates in by_ties(some, tables, late).items():
-                            found.append({"strategy": str(strategy), "mode": mode, "split": split, "claims": kind,
-                                          "count": len(some), "ties": ties, "hits": rates})
-                            print(f"{strategy:18} {mode:7} {split:6} {kind:8} {ties:20} "
-                                  + " ".join(f"{100 * rate:6.1f}" for rate in rates), flush=True)
+                            found.append(
+                                {
+                                    "strategy": str(strategy),
+                                    "mode": mode,
+                                    "split": split,
+                                    "claims": kind,
+                                    "count": len(some),
+                                    "ties": ties,
+                                    "hits": rates,
+                                }
+                            )
+                            print(
+                                f"{strategy:18} {mode:7} {split:6} {kind:8} {ties:20} "
+                                + " ".join(f"{100 * rate:6.1f}" for rate in rates),
+                                flush=True,
+                            )
         if "dev" in arguments.splits:
             published = " ".join(f"{rate:6.1f}" for rate in PUBLISHED[strategy])
             print(f"{strategy:18} {'published for dev':44} {published}")
     return found
 
 
-def by_ties(found: list[tuple[Claim, list[tuple[str, float]]]], tables: list[Table],
-            late: set[str]) -> dict[str, list[float]]:
+def by_ties(
+    found: list[tuple[Claim, list[tuple[str, float]]]], tables: list[Table], late: set[str]
+) -> dict[str, list[float]]:
     """H@k with equal tables in their own order, in the reverse, at random (expected), and with `late` ones last."""
     place = {one.id: number for number, one in enumerate(tables)}
     orders = {"table order": lambda name: place[name], "reversed order": lambda name: -place[name]}
@@ -171,23 +192,35 @@ def speed(arguments: argparse.Namespace) -> dict:
     check(ours.search(sample, K), plain.search(sample, K))
     rates: dict[str, list[float]] = {}
     for _ in range(arguments.rounds):
-        for name, index, asked in (("ours, all of dev", ours, queries), ("plain, sample", plain, sample),
-                                   ("ours, sample", ours, sample), ("plain, distinct entities", plain,
-                                                                    distinct[:arguments.claims]),
-                                   ("ours, distinct entities", ours, distinct)):
+        for name, index, asked in (
+            ("ours, all of dev", ours, queries),
+            ("plain, sample", plain, sample),
+            ("ours, sample", ours, sample),
+            ("plain, distinct entities", plain, distinct[: arguments.claims]),
+            ("ours, distinct entities", ours, distinct),
+        ):
             started = time.perf_counter()
             index.search(asked, K)
             rates.setdefault(name, []).append(len(asked) / (time.perf_counter() - started))
-    ratios = {name: statistics.median(a / b for a, b in zip(rates[one], rates[other])) for name, one, other in (
-        ("all of dev", "ours, all of dev", "plain, sample"), ("sample", "ours, sample", "plain, sample"),
-        ("distinct entities", "ours, distinct entities", "plain, distinct entities"))}
+    ratios = {
+        name: statistics.median(a / b for a, b in zip(rates[one], rates[other]))
+        for name, one, other in (
+            ("all of dev", "ours, all of dev", "plain, sample"),
+            ("sample", "ours, sample", "plain, sample"),
+            ("distinct entities", "ours, distinct entities", "plain, distinct entities"),
+        )
+    }
     del ours, plain
-    figures = {"queries_per_second": {name: statistics.median(values) for name, values in rates.items()},
-               "ratios": ratios, "entities": sum(map(len, queries)),
-               "distinct_entities": len({entity for query in queries for entity in query}),
-               "index_mib": sum(path.stat().st_size for path in (folder / "index").rglob("*.*")) / 2**20,
-               "memory": {side: apart(memory, arguments.data, folder, side)
-                          for side in ("plain", "ours, built", "ours, opened")}}
+    figures = {
+        "queries_per_second": {name: statistics.median(values) for name, values in rates.items()},
+        "ratios": ratios,
+        "entities": sum(map(len, queries)),
+        "distinct_entities": len({entity for query in queries for entity in query}),
+        "index_mib": sum(path.stat().st_size for path in (folder / "index").rglob("*.*")) / 2**20,
+        "memory": {
+            side: apart(memory, arguments.data, folder, side) for side in ("plain", "ours, built", "ours, opened")
+        },
+    }
     shutil.rmtree(folder)
     print(json.dumps(figures, indent=2))
     return figures
@@ -220,10 +253,13 @@ def made_tables(count: int, seed: int = 0) -> Iterator[Table]:
             names = words[np.minimum(chooser.zipf(1.2, 4 * rows + 3) - 1, len(words) - 1)]
             plain = words[chooser.integers(0, len(words), 2 * rows)]
             years, numbers = chooser.integers(1900, 2025, rows), chooser.integers(0, 100_000, rows)
-            body = tuple((f"{names[4 * row]} {plain[row]}", str(years[row]), str(numbers[row]), names[4 * row + 1])
-                         for row in range(rows))
-            yield Table(f"t{number}", "", tuple(chooser.choice(headers, 4)), body,
-                        f"{names[-1]} {plain[-1]} {years[0]}")
+            body = tuple(
+                (f"{names[4 * row]} {plain[row]}", str(years[row]), str(numbers[row]), names[4 * row + 1])
+                for row in range(rows)
+            )
+            yield Table(
+                f"t{number}", "", tuple(chooser.choice(headers, 4)), body, f"{names[-1]} {plain[-1]} {years[0]}"
+            )
 
 
 def made_queries(tables: int, count: int = 1000) -> list[tuple[str, ...]]:
@@ -240,9 +276,13 @@ def grow(folder: Path, count: int) -> dict:
     started = time.perf_counter()
     index = build(made_tables(count), folder, Strategy.ENTITY_CHAR_23)
     seconds = time.perf_counter() - started
-    return {"tables": len(index), "cells": index.settings["cells"], "build_seconds": seconds,
-            "build_peak_mib": peak_mib(),
-            "index_mib": sum(path.stat().st_size for path in folder.rglob("*.*")) / 2**20}
+    return {
+        "tables": len(index),
+        "cells": index.settings["cells"],
+        "build_seconds": seconds,
+        "build_peak_mib": peak_mib(),
+        "index_mib": sum(path.stat().st_size for path in folder.rglob("*.*")) / 2**20,
+    }
 
 
 def ask(folder: Path, count: int) -> dict:

@@ -20,12 +20,12 @@ from pathlib import Path
 from benchmarks import spread
 from lisax.corpora import open_folder
 from lisax.metrics.fever import fever_score
-from lisax.pipelines.attack_report import ALL, CLEAN, groups
-from lisax.pipelines.base import REPORT
-from lisax.pipelines.inference import judge_dates
-from lisax.pipelines.list5 import List5
-from lisax.pipelines.over_pages import ATTACKED
-from lisax.pipelines.recipe import WORLD_SHARES, read_recipe
+from lisax.papers.attack_report import ALL, CLEAN, groups
+from lisax.papers.base import REPORT
+from lisax.papers.list5.recipe import WORLD_SHARES, read_recipe
+from lisax.papers.list5.run import List5
+from lisax.papers.over_pages import ATTACKED
+from lisax.predict.inference import judge_dates
 from lisax.records import write_json
 from lisax.world import write
 
@@ -35,8 +35,13 @@ DEFENCES = ("none", "dates", "hops", "mixing", "all")
 
 
 def main() -> None:
-    args = spread.arguments(__doc__, "out/defences", 12_000, data="a folder in FEVER's layout; default: a world is made",
-                            trained="with --data: the finished run whose models others start from")
+    args = spread.arguments(
+        __doc__,
+        "out/defences",
+        12_000,
+        data="a folder in FEVER's layout; default: a world is made",
+        trained="with --data: the finished run whose models others start from",
+    )
     if (args.data is None) != (args.trained is None):
         raise SystemExit("--data and --trained go together")
     variant = "any" if args.data is None else "infused"
@@ -48,7 +53,8 @@ def main() -> None:
             made = pipeline(training, seed)
             made.run()
             for name, dates in {"none": (("none", False), ("dates", True)), "all": (("all", True),)}.get(
-                    training, ((training, False),)):
+                training, ((training, False),)
+            ):
                 figures[name] = scores(made, variant, dates)
         write_json(args.out / "metrics.json", figures)
 
@@ -69,9 +75,11 @@ def world_run(out: Path, pages: int) -> Callable[[str, int], List5]:
     def made(training: str, seed: int) -> List5:
         changes = {"train": trained, "label_seed": seed} | TRAININGS[training]
         if training != "none":
-            changes |= {"train": {name: path for name, path in trained.items() if name != "base"},
-                        "initial": {"rank_entities": base, "label_pointwise": base},
-                        "vocabulary": str((first / "spiece.model").absolute())}
+            changes |= {
+                "train": {name: path for name, path in trained.items() if name != "base"},
+                "initial": {"rank_entities": base, "label_pointwise": base},
+                "vocabulary": str((first / "spiece.model").absolute()),
+            }
         return List5(data, out / training, dataclasses.replace(recipe, **changes))
 
     return made
@@ -82,9 +90,13 @@ def data_run(out: Path, folder: Path, start: Path) -> Callable[[str, int], List5
     data, recipe = open_folder(folder), read_recipe(["experiments/list5/scratch.gin"])
     models = {"rank_entities": "base", "label_listwise_infused": "label_pointwise"}
     recipe = dataclasses.replace(
-        recipe, attacks=True, warm_up=None, vocabulary=str((start / "spiece.model").absolute()),
+        recipe,
+        attacks=True,
+        warm_up=None,
+        vocabulary=str((start / "spiece.model").absolute()),
         train={name: recipe.train[name] for name in models},
-        initial={name: str((start / "models" / of).absolute()) for name, of in models.items()})
+        initial={name: str((start / "models" / of).absolute()) for name, of in models.items()},
+    )
 
     def made(training: str, seed: int) -> List5:
         return List5(data, out / training, dataclasses.replace(recipe, label_seed=seed, **TRAININGS[training]))
@@ -106,13 +118,19 @@ def scores(run: List5, variant: str, dates: bool) -> dict[str, float]:
 
 
 def report(found: list[dict]) -> None:
-    print(f"{'FEVER score':24}" + "".join(f"{name:>14}" for name in DEFENCES) + f"   of {len(found)} seeds, mean ± deviation")
+    print(
+        f"{'FEVER score':24}"
+        + "".join(f"{name:>14}" for name in DEFENCES)
+        + f"   of {len(found)} seeds, mean ± deviation"
+    )
     for group in found[0]["none"]:
         columns = [[of_seed[name][group] for of_seed in found] for name in DEFENCES]
         print(f"{group:24}" + "".join(f"{spread.mean_and_spread(values, 1):>14}" for values in columns))
     for name in DEFENCES[1:]:
-        won = [(of_seed[name][ALL] - of_seed["none"][ALL]) / (of_seed["none"][CLEAN] - of_seed["none"][ALL])
-               for of_seed in found]
+        won = [
+            (of_seed[name][ALL] - of_seed["none"][ALL]) / (of_seed["none"][CLEAN] - of_seed["none"][ALL])
+            for of_seed in found
+        ]
         print(f"{name} wins back {100 * statistics.mean(won):.0f} % of what all attacks cost")
 
 

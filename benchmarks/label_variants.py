@@ -12,9 +12,9 @@ import dataclasses
 
 from benchmarks import spread
 from lisax.corpora import open_folder
-from lisax.pipelines.list5 import List5
-from lisax.pipelines.list5_report import finish
-from lisax.pipelines.recipe import WORLD_SHARES, read_recipe
+from lisax.papers.list5.recipe import WORLD_SHARES, read_recipe
+from lisax.papers.list5.report import finish
+from lisax.papers.list5.run import List5
 from lisax.world import write
 
 VARIANTS = ("sum", "max", "listwise", "infused")

@@ -19,7 +19,7 @@ from pathlib import Path
 from lisax.corpora import open_folder
 from lisax.formats import presets
 from lisax.formats.ranking import titled
-from lisax.pipelines.sentences import Sentences
+from lisax.predict.sentences import Sentences
 from lisax.records import Claim, Hit, split_sentence_id
 from lisax.retrieval.bm25 import build
 from lisax.retrieval.documents import build_index, retrieve
@@ -51,10 +51,14 @@ def group(claim: Claim) -> str:
 def ranked_sentences(claims: Sequence[Claim], sentences: Sentences, run: Run, folder: Path) -> dict[str, list[Hit]]:
     """BM25 over the sentences of all pages found."""
     units = dict.fromkeys(unit for claim in claims for unit in sentences.of_pages(run.get(claim.id, ()), 200))
-    index = build(((p.id, titled(p.title, p.text, presets.get("paper"))) for p in map(sentences.lookup, units) if p), folder)
+    index = build(
+        ((p.id, titled(p.title, p.text, presets.get("paper"))) for p in map(sentences.lookup, units) if p), folder
+    )
     found = index.search([claim.text for claim in claims], 100)
-    return {claim.id: [Hit(claim.id, unit, rank, score) for rank, (unit, score) in enumerate(row, start=1)]
-            for claim, row in zip(claims, found, strict=True)}
+    return {
+        claim.id: [Hit(claim.id, unit, rank, score) for rank, (unit, score) in enumerate(row, start=1)]
+        for claim, row in zip(claims, found, strict=True)
+    }
 
 
 def main() -> None:
@@ -80,9 +84,12 @@ def main() -> None:
         members = [claim for claim in claims if group(claim) == name]
         figures[name] = {"claims": len(members)} | {
             f"{what}@{k}": [complete(members, run, k, what == "pages") for run in both]
-            for what, both in runs.items() for k in CUTOFFS}
-        shares = "  ".join(f"{key} {value[0]:.3f} → {value[1]:.3f}"
-                           for key, value in figures[name].items() if key != "claims")
+            for what, both in runs.items()
+            for k in CUTOFFS
+        }
+        shares = "  ".join(
+            f"{key} {value[0]:.3f} → {value[1]:.3f}" for key, value in figures[name].items() if key != "claims"
+        )
         print(f"{name} ({len(members)}): {shares}")
     print(f"second hop over pages: {len(claims) / seconds:,.0f} claims/s")
     if args.json:

@@ -58,7 +58,7 @@ class Visitor:
 
 
 def spread(values: list[float]) -> dict[str, float]:
-    most = sorted(values)[int(.95 * (len(values) - 1))]
+    most = sorted(values)[int(0.95 * (len(values) - 1))]
     return {"median": round(statistics.median(values), 1), "95 %": round(most, 1), "most": round(max(values), 1)}
 
 
@@ -66,7 +66,7 @@ def paced(questions: list[str]) -> Iterator[str]:
     """A client may ask twice a second."""
     for question in questions:
         yield question
-        time.sleep(.6)
+        time.sleep(0.6)
 
 
 def measure(address: str, questions: list[str], warm: int, together: int) -> dict:
@@ -77,11 +77,19 @@ def measure(address: str, questions: list[str], warm: int, together: int) -> dic
     style = [visitor.timed(lambda: visitor.get(sheet)) for _ in range(50)]
     alone = [visitor.ask(question) for question in paced(questions[warm:])]
     with ThreadPoolExecutor(together) as threads:
-        crowd = list(threads.map(lambda question: Visitor(address).ask(question),
-                                 itertools.islice(itertools.cycle(questions[warm:]), together)))
-    return {"first page, ms": spread(first), "style sheet, ms": spread(style),
-            "the first answer, ms": round(before[0], 1) if before else None, "answer, ms": spread(alone),
-            f"{together} at once, ms": spread(crowd)}
+        crowd = list(
+            threads.map(
+                lambda question: Visitor(address).ask(question),
+                itertools.islice(itertools.cycle(questions[warm:]), together),
+            )
+        )
+    return {
+        "first page, ms": spread(first),
+        "style sheet, ms": spread(style),
+        "the first answer, ms": round(before[0], 1) if before else None,
+        "answer, ms": spread(alone),
+        f"{together} at once, ms": spread(crowd),
+    }
 
 
 def main() -> None:
@@ -95,17 +103,45 @@ def main() -> None:
     parser.add_argument("--pool", type=int, default=20)
     parser.add_argument("--together", type=int, default=10)
     arguments = parser.parse_args()
-    questions = [question.text for question in itertools.islice(
-        open_folder(arguments.data).questions(arguments.split), arguments.warm + arguments.questions)]
+    questions = [
+        question.text
+        for question in itertools.islice(
+            open_folder(arguments.data).questions(arguments.split), arguments.warm + arguments.questions
+        )
+    ]
     with tempfile.TemporaryDirectory() as state:
-        command = [sys.executable, "-P", "-m", "lisax.cli", "serve", "--bundle", str(arguments.bundle), "--index",
-                   str(arguments.index), "--pool", str(arguments.pool), "--port", "0", "--state", state]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "lisax.cli",
+            "serve",
+            "--bundle",
+            str(arguments.bundle),
+            "--index",
+            str(arguments.index),
+            "--pool",
+            str(arguments.pool),
+            "--port",
+            "0",
+            "--state",
+            state,
+        ]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as page:
             try:
                 address = page.stdout.readline().strip()
-                print(json.dumps({"cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
-                                  "questions": len(questions) - arguments.warm, "pool": arguments.pool}
-                                 | measure(address, questions, arguments.warm, arguments.together), indent=2))
+                print(
+                    json.dumps(
+                        {
+                            "cores": len(os.sched_getaffinity(0)),
+                            "load": os.getloadavg()[0],
+                            "questions": len(questions) - arguments.warm,
+                            "pool": arguments.pool,
+                        }
+                        | measure(address, questions, arguments.warm, arguments.together),
+                        indent=2,
+                    )
+                )
             finally:
                 page.terminate()
 

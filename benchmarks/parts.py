@@ -32,9 +32,9 @@ from lisax.formats.families import Family, encode
 from lisax.formats.presets import PAPER
 from lisax.formats.vocabulary import EOS_ID, train_vocabulary
 from lisax.models.t5 import Transformer
-from lisax.pipelines.part_scorer import PartScorer
-from lisax.pipelines.table_answers import TableAnswerer
-from lisax.pipelines.text_model import TextModel
+from lisax.predict.part_scorer import PartScorer
+from lisax.predict.table_answers import TableAnswerer
+from lisax.predict.text_model import TextModel
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import build_index, open_index
 from lisax.runtime.gin_files import configured
@@ -46,20 +46,28 @@ from lisax.world import write
 
 def micro_model(tables: TableStore, folder: Path, max_tokens: int) -> tuple[TextModel, Callable[[PartExample], float]]:
     """Random weights, with a vocabulary of the tables; and the plain loop over them."""
-    texts = (encode(part, Family.TABLE_PARTS, count_tokens=len).inputs
-             for table in tables for part in parts_of("", "", table))
+    texts = (
+        encode(part, Family.TABLE_PARTS, count_tokens=len).inputs
+        for table in tables
+        for part in parts_of("", "", table)
+    )
     vocabulary = train_vocabulary(texts, folder / "spiece.model", 8000)
-    given = ["MODEL_DIR = 'out'", f"VOCAB_SIZE = {-(-vocabulary.size // 128) * 128}",
-             "MIXTURE_OR_TASK_NAME = 'cltr_parts'", f"TASK_FEATURE_LENGTHS = {{'inputs': {max_tokens}, 'targets': 2}}"]
+    given = [
+        "MODEL_DIR = 'out'",
+        f"VOCAB_SIZE = {-(-vocabulary.size // 128) * 128}",
+        "MIXTURE_OR_TASK_NAME = 'cltr_parts'",
+        f"TASK_FEATURE_LENGTHS = {{'inputs': {max_tokens}, 'targets': 2}}",
+    ]
     with configured("train", ["experiments/cltr/parts_micro.gin"], given) as config:
         model = config.model.for_inference()
     tokens = jax.ShapeDtypeStruct((1, 2), np.int32)
     shapes = jax.eval_shape(Transformer(model).init, jax.random.key(0), tokens, tokens, tokens)["params"]
     rng = np.random.default_rng(0)
-    weights = jax.tree.map(lambda leaf: rng.normal(0, .5, leaf.shape).astype(np.float32), shapes)
+    weights = jax.tree.map(lambda leaf: rng.normal(0, 0.5, leaf.shape).astype(np.float32), shapes)
     card = text_card(Family.TABLE_PARTS, PAPER, max_tokens) | {"architecture": {"vocab_size": model.vocab_size}}
-    made = TextModel(lambda pieces, longest: LabelScorer(model, weights, pieces, max_tokens=longest), vocabulary, card,
-                     folder)
+    made = TextModel(
+        lambda pieces, longest: LabelScorer(model, weights, pieces, max_tokens=longest), vocabulary, card, folder
+    )
     return made, plain_loop(made, model, weights)
 
 
@@ -73,7 +81,7 @@ def plain_loop(model: TextModel, config, weights):
         text = encode(example, Family.TABLE_PARTS, max_tokens=model.max_tokens, count_tokens=model.vocabulary.count)
         ids = [*model.vocabulary.encode(text.inputs), EOS_ID]
         batch = np.zeros((1, model.max_tokens), np.int32)
-        batch[0, :len(ids)] = ids
+        batch[0, : len(ids)] = ids
         logits = np.asarray(score(placed, batch))[0]
         return float(1 / (1 + np.exp(logits[1] - logits[0])))
 
@@ -84,8 +92,10 @@ def measure(answerer: TableAnswerer, plain, questions: list[str], pool: int, loo
     pools = [answerer.pool(question, pool) for question in questions]
     cells = sum(len(table.rows) * len(table.header) for found in pools for table, _ in found)
     seconds: dict[str, list[float]] = {"everything": [], "pruned": [], "plain loop": []}
-    examples = [[part for table, _ in found for part in parts_of("", question, table)]
-                for question, found in zip(questions, pools)]
+    examples = [
+        [part for table, _ in found for part in parts_of("", question, table)]
+        for question, found in zip(questions, pools)
+    ]
     for number in range(rounds + 1):  # the first compiles, and encodes the tables' parts
         started = time.perf_counter()
         ranked = [answerer.rank(question, found) for question, found in zip(questions, pools)]
@@ -102,14 +112,25 @@ def measure(answerer: TableAnswerer, plain, questions: list[str], pool: int, loo
         if number:
             for name, value in zip(seconds, (whole - started, end - whole, spent)):
                 seconds[name].append(value)
-    same = np.mean([[scores.table.id for scores in sorted(full, key=lambda scores: -scores.value)[:5]]
-                    == [scores.table.id for scores in best] for full, best in zip(ranked, pruned)])
+    same = np.mean(
+        [
+            [scores.table.id for scores in sorted(full, key=lambda scores: -scores.value)[:5]]
+            == [scores.table.id for scores in best]
+            for full, best in zip(ranked, pruned)
+        ]
+    )
     medians = {name: statistics.median(values) for name, values in seconds.items() if any(values)}
-    return {"tables": sum(map(len, pools)), "parts": sum(map(len, examples)), "cells": cells, "same top 5": float(same),
-            "questions/s": {name: len(questions) / value for name, value in medians.items()},
-            "cells/s": {name: cells / value for name, value in medians.items()},
-            "times the plain loop": {name: medians["plain loop"] / value for name, value in medians.items()}
-            if plain is not None else None}
+    return {
+        "tables": sum(map(len, pools)),
+        "parts": sum(map(len, examples)),
+        "cells": cells,
+        "same top 5": float(same),
+        "questions/s": {name: len(questions) / value for name, value in medians.items()},
+        "cells/s": {name: cells / value for name, value in medians.items()},
+        "times the plain loop": {name: medians["plain loop"] / value for name, value in medians.items()}
+        if plain is not None
+        else None,
+    }
 
 
 def main() -> None:
@@ -134,14 +155,25 @@ def main() -> None:
         if arguments.index is None:
             build_index(data.tables(), index)
         store = TableStore.open(index)
-        model, plain = ((TextModel.open(arguments.model), None) if arguments.model
-                        else micro_model(store, folder, arguments.tokens))
+        model, plain = (
+            (TextModel.open(arguments.model), None) if arguments.model else micro_model(store, folder, arguments.tokens)
+        )
         questions = [question.text for question, _ in zip(data.questions(split), range(arguments.questions))]
         answerer = TableAnswerer(open_index(index), store, PartScorer(model))
         found = measure(answerer, plain, questions, arguments.pool, arguments.loop, arguments.rounds)
-        print(json.dumps({"cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
-                          "questions": len(questions), "pool": arguments.pool, "max tokens": model.max_tokens}
-                         | found, indent=2))
+        print(
+            json.dumps(
+                {
+                    "cores": len(os.sched_getaffinity(0)),
+                    "load": os.getloadavg()[0],
+                    "questions": len(questions),
+                    "pool": arguments.pool,
+                    "max tokens": model.max_tokens,
+                }
+                | found,
+                indent=2,
+            )
+        )
 
 
 if __name__ == "__main__":

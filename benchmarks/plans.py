@@ -14,10 +14,10 @@ from pathlib import Path
 
 os.environ |= {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
 
-from lisax.records import LisaxError, atomic_write  # noqa: E402
-from lisax.runtime import plan as planning  # noqa: E402
-from lisax.runtime.gin_files import GIN_CONFIGS, configured  # noqa: E402
-from lisax.runtime.quiet import stderr_closed  # noqa: E402
+from lisax.records import LisaxError, atomic_write
+from lisax.runtime import plan as planning
+from lisax.runtime.gin_files import GIN_CONFIGS, configured
+from lisax.runtime.quiet import stderr_closed
 
 GIVEN = ("MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "VOCAB_SIZE = 32128")
 
@@ -39,8 +39,17 @@ def main() -> None:
             continue
         with stderr_closed():
             # Experiments that differ in table fusion's small head only share a plan.
-            shape = repr((type(config.model), config.model.t5, config.partitioner, config.trainer.num_microbatches,
-                          config.optimizer, config.train_data.task_feature_lengths, config.train_data.batch_size))
+            shape = repr(
+                (
+                    type(config.model),
+                    config.model.t5,
+                    config.partitioner,
+                    config.trainer.num_microbatches,
+                    config.optimizer,
+                    config.train_data.task_feature_lengths,
+                    config.train_data.batch_size,
+                )
+            )
             if shape not in known:
                 known[shape] = planning.plan(config, "train", planning.devices_of(args.topology))
         line = f"{mark} {_told(known[shape], config.total_steps or config.relative_steps)}"
@@ -53,8 +62,10 @@ def _told(found: planning.Plan, steps: int) -> str:
     if not found.fits:
         return f"does not fit ({found.refusal})"
     peak = (found.peak or found.state + found.temporaries) / planning.GIB
-    return (f"{peak:.1f} GiB a core; modelled {found.step_seconds * 1e3:,.0f} ms a step, "
-            f"{found.examples_per_second:,.0f} examples/s, {steps:,} steps in {steps * found.step_seconds / 3600:.1f} h.")
+    return (
+        f"{peak:.1f} GiB a core; modelled {found.step_seconds * 1e3:,.0f} ms a step, "
+        f"{found.examples_per_second:,.0f} examples/s, {steps:,} steps in {steps * found.step_seconds / 3600:.1f} h."
+    )
 
 
 def _write(path: Path, mark: str, line: str) -> None:

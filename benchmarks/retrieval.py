@@ -42,7 +42,7 @@ def claims_of(data: Path, count: int) -> list[Claim]:
     from lisax.corpora import open_folder
 
     claims = [claim for claim in open_folder(data).claims("dev") if claim.evidence_sets]
-    return claims[::max(1, len(claims) // count)][:count]
+    return claims[:: max(1, len(claims) // count)][:count]
 
 
 def peak_mib() -> float:
@@ -56,8 +56,11 @@ def build(data: Path, index: Path, queries: int) -> dict:
 
     started = time.perf_counter()
     build_index(open_folder(data).documents(), index)
-    return {"build_seconds": time.perf_counter() - started, "build_peak_mib": peak_mib(),
-            "index_mib": sum(path.stat().st_size for path in index.rglob("*") if path.is_file()) / 2**20}
+    return {
+        "build_seconds": time.perf_counter() - started,
+        "build_peak_mib": peak_mib(),
+        "index_mib": sum(path.stat().st_size for path in index.rglob("*") if path.is_file()) / 2**20,
+    }
 
 
 def search(data: Path, index: Path, queries: int) -> dict:
@@ -110,8 +113,10 @@ def peer(data: Path, index: Path, queries: int) -> dict:
 
     def ask_bm25s():
         numbers, scores = plain.retrieve([known(claim) for claim in claims], k=k, n_threads=1, show_progress=False)
-        return [[(ids[n], s) for n, s in zip(row, row_scores) if s > 0]
-                for row, row_scores in zip(numbers.tolist(), scores.tolist())]
+        return [
+            [(ids[n], s) for n, s in zip(row, row_scores) if s > 0]
+            for row, row_scores in zip(numbers.tolist(), scores.tolist())
+        ]
 
     for mine, theirs in zip(ask_ours(), ask_bm25s(), strict=True):  # compiles both, too
         for (_, score), (_, expected) in zip(mine, theirs, strict=True):
@@ -135,15 +140,22 @@ def apart(measure: Callable[..., dict], *arguments) -> dict:
         return pool.submit(measure, *arguments).result()
 
 
-COLUMNS = (("pages", "pages", ",.0f"), ("build_seconds", "build s", ".1f"),
-           ("build_peak_mib", "build MiB", ",.0f"),
-           ("index_mib", "index MiB", ",.0f"), ("search_peak_mib", "search MiB", ",.0f"),
-           ("bm25_queries_per_second", "bm25 q/s", ",.0f"), ("titles_queries_per_second", "titles q/s", ",.0f"),
-           ("both_queries_per_second", "both q/s", ",.0f"), ("both_recall_complete@10", "R@10", ".3f"),
-           ("bm25s_build_seconds", "bm25s build s", ".1f"), ("bm25s_build_peak_mib", "bm25s MiB", ",.0f"),
-           ("ours_one_thread_queries_per_second", "q/s 1 thread", ",.0f"),
-           ("bm25s_one_thread_queries_per_second", "bm25s q/s", ",.0f"),
-           ("search_speed_ratio_to_bm25s", "ratio", ".2f"))
+COLUMNS = (
+    ("pages", "pages", ",.0f"),
+    ("build_seconds", "build s", ".1f"),
+    ("build_peak_mib", "build MiB", ",.0f"),
+    ("index_mib", "index MiB", ",.0f"),
+    ("search_peak_mib", "search MiB", ",.0f"),
+    ("bm25_queries_per_second", "bm25 q/s", ",.0f"),
+    ("titles_queries_per_second", "titles q/s", ",.0f"),
+    ("both_queries_per_second", "both q/s", ",.0f"),
+    ("both_recall_complete@10", "R@10", ".3f"),
+    ("bm25s_build_seconds", "bm25s build s", ".1f"),
+    ("bm25s_build_peak_mib", "bm25s MiB", ",.0f"),
+    ("ours_one_thread_queries_per_second", "q/s 1 thread", ",.0f"),
+    ("bm25s_one_thread_queries_per_second", "bm25s q/s", ",.0f"),
+    ("search_speed_ratio_to_bm25s", "ratio", ".2f"),
+)
 
 
 def main() -> None:

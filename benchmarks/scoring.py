@@ -47,8 +47,13 @@ def pairs(folder: Path, claims: int, sentences: int) -> tuple[list[str], Vocabul
     found = [(document.title, sentence.text) for document in data.documents() for sentence in document.sentences]
     chosen = [found[i] for i in np.random.default_rng(0).permutation(len(found))[:sentences]]
     vocabulary = train_vocabulary((text for _, text in found), folder / "spiece.model", 4000)
-    texts = [encode(Example(claim.id, claim.text, (Passage("", title, text),)), Family.RANK, count_tokens=vocabulary.count).inputs
-             for claim in list(data.claims("train"))[:claims] for title, text in chosen]
+    texts = [
+        encode(
+            Example(claim.id, claim.text, (Passage("", title, text),)), Family.RANK, count_tokens=vocabulary.count
+        ).inputs
+        for claim in list(data.claims("train"))[:claims]
+        for title, text in chosen
+    ]
     return texts, vocabulary
 
 
@@ -58,7 +63,7 @@ def pairs(folder: Path, claims: int, sentences: int) -> tuple[list[str], Vocabul
 def padded(rows: Tokens) -> np.ndarray:
     batch = np.zeros((len(rows), max(map(len, rows))), np.int64)
     for row, ids in zip(batch, rows):
-        row[:len(ids)] = ids
+        row[: len(ids)] = ids
     return batch
 
 
@@ -102,14 +107,22 @@ def ctranslate2_translator(model: Any, folder: Path, vocab_size: int, tied: bool
     spec.optimize()
     folder.mkdir()
     spec.save(str(folder))
-    return ctranslate2.Translator(str(folder), device="cpu", compute_type="float32", inter_threads=1,
-                                  intra_threads=os.cpu_count())
+    return ctranslate2.Translator(
+        str(folder), device="cpu", compute_type="float32", inter_threads=1, intra_threads=os.cpu_count()
+    )
 
 
 def with_ctranslate2(translator: Any, tokens: Tokens) -> np.ndarray:
     names = [[f"<{i}>" for i in ids] for ids in tokens]
-    found = translator.translate_batch(names, max_batch_size=TOKENS, batch_type="tokens", beam_size=1,
-                                       max_decoding_length=1, max_input_length=0, return_logits_vocab=True)
+    found = translator.translate_batch(
+        names,
+        max_batch_size=TOKENS,
+        batch_type="tokens",
+        beam_size=1,
+        max_decoding_length=1,
+        max_input_length=0,
+        return_logits_vocab=True,
+    )
     return np.stack([np.asarray(result.logits[0][0])[list(PIECES)] for result in found])
 
 
@@ -119,7 +132,7 @@ def with_ctranslate2(translator: Any, tokens: Tokens) -> np.ndarray:
 def shares_of_time(scorer: LabelScorer, vocabulary: Vocabulary, texts: list[str]) -> dict[str, float]:
     """Milliseconds of one pass: tokenising, building the batches, waiting for the device; and padding's share."""
     started = time.perf_counter()
-    tokens = [ids + [EOS_ID] for ids in vocabulary.encode_batch(texts)]
+    tokens = [[*ids, EOS_ID] for ids in vocabulary.encode_batch(texts)]
     tokenised = time.perf_counter()
     batches = list(scorer._batches(tokens))
     built = time.perf_counter()
@@ -127,9 +140,13 @@ def shares_of_time(scorer: LabelScorer, vocabulary: Vocabulary, texts: list[str]
         jax.block_until_ready(scorer._score(scorer._parameters, scorer._place(batch), scorer._pieces))
     computed = time.perf_counter()
     size = sum(batch.size for _, batch in batches)
-    return {"tokenising ms": (tokenised - started) * 1e3, "padding ms": (built - tokenised) * 1e3,
-            "device ms": (computed - built) * 1e3, "batches": len(batches),
-            "share of padding": 1 - sum(map(len, tokens)) / size}
+    return {
+        "tokenising ms": (tokenised - started) * 1e3,
+        "padding ms": (built - tokenised) * 1e3,
+        "device ms": (computed - built) * 1e3,
+        "batches": len(batches),
+        "share of padding": 1 - sum(map(len, tokens)) / size,
+    }
 
 
 def main() -> None:
@@ -151,23 +168,30 @@ def main() -> None:
         config: T5Config = gin.get_configurable("T5Config")()
     with tempfile.TemporaryDirectory() as folder:
         texts, vocabulary = pairs(Path(folder), args.claims, args.sentences)
-        tokens = [ids + [EOS_ID] for ids in vocabulary.encode_batch(texts)]
+        tokens = [[*ids, EOS_ID] for ids in vocabulary.encode_batch(texts)]
         parameters = initialize(config)
         reference = torch_t5(config, parameters)
-        translator = ctranslate2_translator(reference, Path(folder) / "ct2", config.vocab_size,
-                                            config.logits_via_embedding)
+        translator = ctranslate2_translator(
+            reference, Path(folder) / "ct2", config.vocab_size, config.logits_via_embedding
+        )
         scorer = LabelScorer(config, parameters, PIECES, max_tokens=MAX_TOKENS)
-        ways = {"lisax": lambda: scorer.logits(tokens),
-                "transformers, sorted": lambda: with_torch(reference, tokens, sorted_batches),
-                "ctranslate2": lambda: with_ctranslate2(translator, tokens),
-                "transformers, as given": lambda: with_torch(reference, tokens, given_batches)}
+        ways = {
+            "lisax": lambda: scorer.logits(tokens),
+            "transformers, sorted": lambda: with_torch(reference, tokens, sorted_batches),
+            "ctranslate2": lambda: with_ctranslate2(translator, tokens),
+            "transformers, as given": lambda: with_torch(reference, tokens, given_batches),
+        }
         report(ways, args, tokens)
-        print("lisax, one pass: " + ", ".join(f"{name} {value:.4g}" for name, value in
-                                              shares_of_time(scorer, vocabulary, texts).items()))
-    print(f"{args.model}, {args.claims} claims x {args.sentences} sentences of {np.mean([*map(len, tokens)]):.1f} tokens "
-          f"({min(map(len, tokens))} to {max(map(len, tokens))}), float32, {os.cpu_count()} cores of {platform.machine()}; "
-          f"jax {jax.__version__}, torch {torch.__version__}, transformers {transformers.__version__}, "
-          f"ctranslate2 {ctranslate2.__version__}")
+        print(
+            "lisax, one pass: "
+            + ", ".join(f"{name} {value:.4g}" for name, value in shares_of_time(scorer, vocabulary, texts).items())
+        )
+    print(
+        f"{args.model}, {args.claims} claims x {args.sentences} sentences of {np.mean([*map(len, tokens)]):.1f} tokens "
+        f"({min(map(len, tokens))} to {max(map(len, tokens))}), float32, {os.cpu_count()} cores of {platform.machine()}; "
+        f"jax {jax.__version__}, torch {torch.__version__}, transformers {transformers.__version__}, "
+        f"ctranslate2 {ctranslate2.__version__}"
+    )
 
 
 def report(ways: dict[str, Callable[[], np.ndarray]], args: argparse.Namespace, tokens: Tokens) -> None:
@@ -185,10 +209,14 @@ def report(ways: dict[str, Callable[[], np.ndarray]], args: argparse.Namespace, 
             spent[name].append((time.perf_counter() - started[0], time.process_time() - started[1]))
     for name, rounds in spent.items():
         seconds = statistics.median(wall for wall, _ in rounds)
-        print(f"{name:24} {args.claims / seconds:7.3f} claims/s {len(tokens) / seconds:7.1f} inputs/s; lisax is "
-              + " and ".join(f"{statistics.median(ratios):.2f} times as fast by {clock} ({min(ratios):.2f} to "
-                             f"{max(ratios):.2f})" for i, clock in enumerate(("the clock", "CPU time"))
-                             for ratios in [[other[i] / own[i] for own, other in zip(spent["lisax"], rounds)]]))
+        print(
+            f"{name:24} {args.claims / seconds:7.3f} claims/s {len(tokens) / seconds:7.1f} inputs/s; lisax is "
+            + " and ".join(
+                f"{statistics.median(ratios):.2f} times as fast by {clock} ({min(ratios):.2f} to {max(ratios):.2f})"
+                for i, clock in enumerate(("the clock", "CPU time"))
+                for ratios in [[other[i] / own[i] for own, other in zip(spent["lisax"], rounds)]]
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lisax.pipelines.reporting import versions
+from lisax.papers.reporting import versions
 from lisax.records import write_json
 
 
@@ -42,5 +42,7 @@ def mean_and_spread(values: Sequence[float], digits: int = 3) -> str:
 
 
 def print_machine() -> None:
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores; " +
-          ", ".join(f"{name} {version}" for name, version in versions().items()))
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores; "
+        + ", ".join(f"{name} {version}" for name, version in versions().items())
+    )

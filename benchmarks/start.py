@@ -26,8 +26,10 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 FIRST_STEP, ANSWERED = "first step after", "answered"
 # What the two import on their way, all of it before they begin to compute.
-IMPORTS = {"first answer": "lisax.pipelines.text_model, sentencepiece",
-           "first step": "lisax.runtime.train, lisax.runtime.gin_files, gin, seqio, tasks, orbax.checkpoint"}
+IMPORTS = {
+    "first answer": "lisax.predict.text_model, sentencepiece",
+    "first step": "lisax.runtime.train, lisax.runtime.gin_files, gin, seqio, tasks, orbax.checkpoint",
+}
 # T5X's head of 2026-04-21 on such a machine.
 T5X = "T5X: 40-48 s and 3.0 GiB to the first step"
 VERIFY = f"""
@@ -54,8 +56,10 @@ def prepare(folder: Path) -> None:
 
     train_vocabulary((text(20) for _ in range(2000)), folder / "data" / "spiece.model", 4000)
     for split, count in (("train", 1000), ("dev", 8)):
-        examples.write(folder / "data" / "examples" / f"rank.{split}.jsonl", (
-            Example(str(i), text(8), (Passage(f"P_{i}", text(2), text(60)),), (), i % 2 == 0) for i in range(count)))
+        examples.write(
+            folder / "data" / "examples" / f"rank.{split}.jsonl",
+            (Example(str(i), text(8), (Passage(f"P_{i}", text(2), text(60)),), (), i % 2 == 0) for i in range(count)),
+        )
     write_bundle(folder)
 
 
@@ -65,9 +69,9 @@ def write_bundle(folder: Path) -> None:
     import jax.numpy as jnp
 
     from lisax.formats import presets
+    from lisax.formats.card import text_card
     from lisax.formats.families import Family
     from lisax.models.t5 import T5Config, initialize
-    from lisax.formats.card import text_card
     from lisax.runtime import bundle
     from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig
     from lisax.runtime.step import TrainState
@@ -81,17 +85,33 @@ def write_bundle(folder: Path) -> None:
 
 
 def training(folder: Path, model_dir: Path) -> list[str]:
-    return ["-m", "lisax.cli", "train", "--gin_file=models/t5_1_1_small.gin", "--gin_file=runs/pretrain.gin",
-            "--gin.MIXTURE_OR_TASK_MODULE=tasks", "--gin.MIXTURE_OR_TASK_NAME=list5_rank", "--gin.PACK=False",
-            "--gin.TASK_FEATURE_LENGTHS={'inputs': 128, 'targets': 8}", "--gin.BATCH_SIZE=8",
-            "--gin.TRAIN_STEPS=1000", f"--gin.MODEL_DIR={model_dir}"]
+    return [
+        "-m",
+        "lisax.cli",
+        "train",
+        "--gin_file=models/t5_1_1_small.gin",
+        "--gin_file=runs/pretrain.gin",
+        "--gin.MIXTURE_OR_TASK_MODULE=tasks",
+        "--gin.MIXTURE_OR_TASK_NAME=list5_rank",
+        "--gin.PACK=False",
+        "--gin.TASK_FEATURE_LENGTHS={'inputs': 128, 'targets': 8}",
+        "--gin.BATCH_SIZE=8",
+        "--gin.TRAIN_STEPS=1000",
+        f"--gin.MODEL_DIR={model_dir}",
+    ]
 
 
 def measure(arguments: list[str], mark: str, environment: dict[str, str]) -> dict[str, float]:
     """Runs python until its stderr has a line with `mark`, then ends it."""
     started = time.perf_counter()
-    with subprocess.Popen([sys.executable, "-P", *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                          stdin=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        [sys.executable, "-P", *arguments],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
         lines = []
         for line in process.stderr:
             lines.append(line)
@@ -109,8 +129,13 @@ def measure(arguments: list[str], mark: str, environment: dict[str, str]) -> dic
 def imports(modules: str, environment: dict[str, str]) -> dict[str, float]:
     """Seconds that importing took by top-level package, the greatest first, from `-X importtime`."""
     found: collections.Counter = collections.Counter()
-    done = subprocess.run([sys.executable, "-P", "-X", "importtime", "-c", f"import {modules}"], stderr=subprocess.PIPE,
-                          check=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-P", "-X", "importtime", "-c", f"import {modules}"],
+        stderr=subprocess.PIPE,
+        check=True,
+        text=True,
+        env=environment,
+    )
     for own, name in re.findall(r"^import time:\s+(\d+) \|\s+\d+ \|\s+([\w.]+)", done.stderr, re.MULTILINE):
         found[name.partition(".")[0]] += int(own) / 1e6
     return {"all": found.total(), **dict(found.most_common(12))}
@@ -125,15 +150,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
-        plain = os.environ | {"JAX_PLATFORMS": "cpu", "LISAX_DATA": str(folder / "data"),
-                              "PYTHONPATH": str(REPOSITORY)}
+        plain = os.environ | {"JAX_PLATFORMS": "cpu", "LISAX_DATA": str(folder / "data"), "PYTHONPATH": str(REPOSITORY)}
         plain.pop("JAX_COMPILATION_CACHE_DIR", None)
-        cached = plain | {"JAX_COMPILATION_CACHE_DIR": str(folder / "xla"),
-                          "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+        cached = plain | {
+            "JAX_COMPILATION_CACHE_DIR": str(folder / "xla"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        }
         verify = ["-c", VERIFY, str(folder / "bundle")]
-        runs = {"first answer": (lambda _: verify, ANSWERED, plain),
-                "first step": (lambda i: training(folder, folder / f"run{i}"), FIRST_STEP, plain),
-                "first step, compiled before": (lambda i: training(folder, folder / f"again{i}"), FIRST_STEP, cached)}
+        runs = {
+            "first answer": (lambda _: verify, ANSWERED, plain),
+            "first step": (lambda i: training(folder, folder / f"run{i}"), FIRST_STEP, plain),
+            "first step, compiled before": (lambda i: training(folder, folder / f"again{i}"), FIRST_STEP, cached),
+        }
         measure(training(folder, folder / "warm"), FIRST_STEP, cached)  # fills the cache
         for label, (arguments, mark, environment) in runs.items():
             rounds = [measure(arguments(i), mark, environment) for i in range(args.rounds)]

@@ -13,9 +13,9 @@ import dataclasses
 
 from benchmarks import spread
 from lisax.corpora import open_folder
-from lisax.pipelines.open_tables import OpenTables
-from lisax.pipelines.open_tables_report import finish
-from lisax.pipelines.table_recipe import read_recipe
+from lisax.papers.open_tables.recipe import read_recipe
+from lisax.papers.open_tables.report import finish
+from lisax.papers.open_tables.run import OpenTables
 from lisax.retrieval.cells import Strategy
 from lisax.world import write
 
@@ -25,8 +25,9 @@ def main() -> None:
     world = args.out / "world"
     if not (world / "world.json").is_file():
         write(world, args.pages, 0, **OpenTables.world_settings)
-    recipe = dataclasses.replace(read_recipe(["experiments/open_tables/world.gin"]), compared=(),
-                                 strategy=str(Strategy.QUERY_WORD))
+    recipe = dataclasses.replace(
+        read_recipe(["experiments/open_tables/world.gin"]), compared=(), strategy=str(Strategy.QUERY_WORD)
+    )
 
     def run(seed: int) -> None:
         pipeline = OpenTables(open_folder(world), args.out, dataclasses.replace(recipe, fusion_seed=seed))

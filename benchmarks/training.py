@@ -43,17 +43,32 @@ def examples(config: T5Config) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def ours(config: T5Config, parameters: dict) -> Callable[[], float]:
     """Takes a step and returns its loss, per token."""
     partitioner, optimizer, source = Partitioner.over_all_devices(), Adafactor(), examples(config)
-    step = make_train_step(config, Loss(z_loss=0.0), optimizer, lambda _: jnp.float32(RATE), seed=0, microbatches=1,
-                           slots_first_step=0, partitioner=partitioner)
+    step = make_train_step(
+        config,
+        Loss(z_loss=0.0),
+        optimizer,
+        lambda _: jnp.float32(RATE),
+        seed=0,
+        microbatches=1,
+        slots_first_step=0,
+        partitioner=partitioner,
+    )
     state = partitioner.place_state(TrainState(jnp.int32(0), parameters, optimizer.init(parameters)))
 
     def run() -> float:
         nonlocal state
         inputs, targets = next(source)
-        state, metrics = step(state, partitioner.place_batch({
-            "encoder_input_tokens": inputs, "decoder_target_tokens": targets,
-            "decoder_input_tokens": np.pad(targets, ((0, 0), (1, 0)))[:, :-1],
-            "decoder_loss_weights": np.ones_like(targets)}))
+        state, metrics = step(
+            state,
+            partitioner.place_batch(
+                {
+                    "encoder_input_tokens": inputs,
+                    "decoder_target_tokens": targets,
+                    "decoder_input_tokens": np.pad(targets, ((0, 0), (1, 0)))[:, :-1],
+                    "decoder_loss_weights": np.ones_like(targets),
+                }
+            ),
+        )
         return float(metrics["loss"]) / targets.size
 
     return run
@@ -95,8 +110,11 @@ def main() -> None:
         config: T5Config = gin.get_configurable("T5Config")()
     still = dataclasses.replace(config, dropout_rate=0.0)
     parameters = jax.device_get(initialize(config))
-    print("first losses without dropout: lisax "
-          f"{ours(still, parameters)():.5f}, transformers {theirs(still, parameters)():.5f}", flush=True)
+    print(
+        "first losses without dropout: lisax "
+        f"{ours(still, parameters)():.5f}, transformers {theirs(still, parameters)():.5f}",
+        flush=True,
+    )
 
     ways = {"lisax": ours(config, parameters), "transformers": theirs(config, parameters)}
     spent: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
@@ -114,10 +132,14 @@ def main() -> None:
         print(f"{name:13} {1 / wall:.3f} steps/s, {cpu:.2f} s of CPU time a step")
     for i, clock in enumerate(("the clock", "CPU time")):
         ratios = [other[i] / own[i] for own, other in zip(spent["lisax"], spent["transformers"])]
-        print(f"by {clock}, lisax takes {statistics.median(ratios):.2f} times as many steps "
-              f"({min(ratios):.2f} to {max(ratios):.2f})")
-    print(f"{args.model}, {ROWS} x {INPUTS} -> {TARGETS}, float32, {os.cpu_count()} cores of {platform.machine()}; "
-          f"jax {jax.__version__}, torch {torch.__version__}, transformers {transformers.__version__}")
+        print(
+            f"by {clock}, lisax takes {statistics.median(ratios):.2f} times as many steps "
+            f"({min(ratios):.2f} to {max(ratios):.2f})"
+        )
+    print(
+        f"{args.model}, {ROWS} x {INPUTS} -> {TARGETS}, float32, {os.cpu_count()} cores of {platform.machine()}; "
+        f"jax {jax.__version__}, torch {torch.__version__}, transformers {transformers.__version__}"
+    )
 
 
 if __name__ == "__main__":

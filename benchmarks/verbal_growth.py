@@ -10,6 +10,7 @@ goes on. The rows are of generated tables of up to six rows; their index has a p
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import shutil
 import tempfile
@@ -21,7 +22,7 @@ from benchmarks.cells import apart, made_tables, peak_mib
 from lisax.formats.triples import Triples, table_triples
 from lisax.formats.verbalizing import Encoder, marker_ids
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
-from lisax.pipelines.verbalizer import Choices, Verbalizer, verbalize_to_file
+from lisax.predict.verbalizer import Choices, Verbalizer, verbalize_to_file
 from lisax.records import Table, read_json_lines
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
@@ -39,7 +40,7 @@ class Copying:
     def hypotheses(self, tokens: Sequence[Sequence[int]], progress=None) -> Iterator[list[Hypothesis]]:
         for row in tokens:
             said = [token for token in row[:-1] if token not in self._markers]
-            yield [Hypothesis(said[:len(said) - i], 0.0) for i in range(self._beams)]
+            yield [Hypothesis(said[: len(said) - i], 0.0) for i in range(self._beams)]
 
 
 class Interrupted(Exception):
@@ -51,7 +52,7 @@ def tables_of(rows: int) -> Iterator[Table]:
     for table in made_tables(rows):
         rows -= len(table.rows)
         if rows <= 0:
-            yield Table(table.id, table.title, table.header, table.rows[:len(table.rows) + rows], table.caption)
+            yield Table(table.id, table.title, table.header, table.rows[: len(table.rows) + rows], table.caption)
             return
         yield table
 
@@ -66,29 +67,47 @@ def units_of(rows: int, until: int | None = None) -> Iterator[Triples]:
 def verbalized(folder: Path, rows: int, beams: int) -> dict:
     vocabulary = Vocabulary(folder / "spiece.model")
     markers = marker_ids(vocabulary.size)
-    verbalizer = Verbalizer(Copying(set(markers.values()), beams), vocabulary, Encoder(vocabulary.encode, markers),
-                            MAX_TOKENS, Choices(beams))
+    verbalizer = Verbalizer(
+        Copying(set(markers.values()), beams),
+        vocabulary,
+        Encoder(vocabulary.encode, markers),
+        MAX_TOKENS,
+        Choices(beams),
+    )
     before, started = peak_mib(), time.perf_counter()
-    try:
+    with contextlib.suppress(Interrupted):
         verbalize_to_file(verbalizer, units_of(rows, until=rows // 2), folder / "said.jsonl", str(rows))
-    except Interrupted:
-        pass
     shares = verbalize_to_file(verbalizer, units_of(rows), folder / "said.jsonl", str(rows))
-    return {"rows": shares["units"], "verbalize_seconds": time.perf_counter() - started, "by_rule": shares["fallback"],
-            "mib_before": before, "verbalize_peak_mib": peak_mib(),
-            "file_mib": (folder / "said.jsonl").stat().st_size / 2**20}
+    return {
+        "rows": shares["units"],
+        "verbalize_seconds": time.perf_counter() - started,
+        "by_rule": shares["fallback"],
+        "mib_before": before,
+        "verbalize_peak_mib": peak_mib(),
+        "file_mib": (folder / "said.jsonl").stat().st_size / 2**20,
+    }
 
 
 def indexed(folder: Path, rows: int) -> dict:
     said = folder / "said.jsonl"
     texts = passages.texts_in_order(read_json_lines(said), said)
     before, started = peak_mib(), time.perf_counter()
-    index = mixed.build_index({Source.TABLE: (passage for table in tables_of(rows)
-                                              for passage in passages.of_verbalized_table(table, texts))},
-                              folder / "index", form="verbalized")
-    return {"passages": len(index), "index_seconds": time.perf_counter() - started, "index_peak_mib": peak_mib(),
-            "index_mib_before": before,
-            "index_mib": sum(path.stat().st_size for path in (folder / "index").rglob("*.*")) / 2**20}
+    index = mixed.build_index(
+        {
+            Source.TABLE: (
+                passage for table in tables_of(rows) for passage in passages.of_verbalized_table(table, texts)
+            )
+        },
+        folder / "index",
+        form="verbalized",
+    )
+    return {
+        "passages": len(index),
+        "index_seconds": time.perf_counter() - started,
+        "index_peak_mib": peak_mib(),
+        "index_mib_before": before,
+        "index_mib": sum(path.stat().st_size for path in (folder / "index").rglob("*.*")) / 2**20,
+    }
 
 
 def main() -> None:

@@ -30,8 +30,8 @@ from lisax.formats.verbalizing import Encoder, marker_ids
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 from lisax.models.decoding import Decoding
 from lisax.models.t5 import T5Config, initialize
-from lisax.pipelines.verbalizer import Choices, Verbalizer
-from lisax.pipelines.verbalizer_training import unit_texts
+from lisax.papers.verbalizer.run import unit_texts
+from lisax.predict.verbalizer import Choices, Verbalizer
 from lisax.runtime.generating import ROWS, Generator
 from lisax.runtime.gin_files import parsed
 from lisax.world import write
@@ -59,18 +59,25 @@ def with_torch(model: Any, tokens: Tokens, targets: int, order: Sequence[int]) -
         for rows in batched(order, ROWS["cpu"]):
             batch = np.zeros((len(rows), max(len(tokens[i]) for i in rows)), np.int64)
             for row, i in zip(batch, rows):
-                row[:len(tokens[i])] = tokens[i]
+                row[: len(tokens[i])] = tokens[i]
             ids = torch.from_numpy(batch)
-            found = model.generate(input_ids=ids, attention_mask=(ids > 0).long(), num_beams=BEAMS, do_sample=False,
-                                   num_return_sequences=BEAMS, max_new_tokens=targets, length_penalty=1.0,
-                                   early_stopping=False)
+            found = model.generate(
+                input_ids=ids,
+                attention_mask=(ids > 0).long(),
+                num_beams=BEAMS,
+                do_sample=False,
+                num_return_sequences=BEAMS,
+                max_new_tokens=targets,
+                length_penalty=1.0,
+                early_stopping=False,
+            )
             for i, hypothesis in zip(rows, found[::BEAMS].tolist()):
                 best[i] = [token for token in hypothesis if token > EOS_ID]
     return best
 
 
 def batched(order: Sequence[int], size: int) -> list[list[int]]:
-    return [list(order[start:start + size]) for start in range(0, len(order), size)]
+    return [list(order[start : start + size]) for start in range(0, len(order), size)]
 
 
 def main() -> None:
@@ -92,8 +99,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         units, vocabulary = world_rows(Path(folder), args.rows)
     encoder = Encoder(vocabulary.encode, marker_ids(vocabulary.size))
-    generator = Generator(config, parameters, max_tokens=MAX_TOKENS, target_tokens=args.targets,
-                          decoding=Decoding(beam_size=BEAMS))
+    generator = Generator(
+        config, parameters, max_tokens=MAX_TOKENS, target_tokens=args.targets, decoding=Decoding(beam_size=BEAMS)
+    )
     verbalizer = Verbalizer(generator, vocabulary, encoder, MAX_TOKENS, Choices(BEAMS))
     tokens = [[*encoder.inputs(piece), EOS_ID] for unit in units for _, piece in encoder.split(unit, MAX_TOKENS)]
     by_length = sorted(range(len(tokens)), key=lambda i: -len(tokens[i]))
@@ -103,7 +111,8 @@ def main() -> None:
         "lisax": lambda: [found[0].ids for found in generator.hypotheses(tokens)],
         "lisax, whole verbalize": lambda: verbalizer.verbalize(units),
         "transformers": lambda: with_torch(peer, tokens, args.targets, by_length),
-        "transformers, as given": lambda: with_torch(peer, tokens, args.targets, range(len(tokens)))}
+        "transformers, as given": lambda: with_torch(peer, tokens, args.targets, range(len(tokens))),
+    }
     results = {name: way() for name, way in ways.items()}  # not timed: compiles
     same = sum(a == b for a, b in zip(results["lisax"], results["transformers"]))
     spent: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
@@ -118,11 +127,17 @@ def main() -> None:
     for name in ("transformers", "transformers, as given"):
         for i, clock in enumerate(("the clock", "CPU time")):
             ratios = [other[i] / own[i] for own, other in zip(spent["lisax"], spent[name])]
-            print(f"by {clock}, lisax is {statistics.median(ratios):.2f} times as fast as {name} "
-                  f"({min(ratios):.2f} to {max(ratios):.2f})")
-    print(f"same best hypothesis: {same} of {len(tokens)} rows of {min(map(len, tokens))} to {max(map(len, tokens))} tokens")
-    print(f"{args.model}, {BEAMS} beams, {args.targets} tokens, float32, {os.cpu_count()} cores of {platform.machine()}; "
-          f"jax {jax.__version__}, torch {torch.__version__}, transformers {transformers.__version__}")
+            print(
+                f"by {clock}, lisax is {statistics.median(ratios):.2f} times as fast as {name} "
+                f"({min(ratios):.2f} to {max(ratios):.2f})"
+            )
+    print(
+        f"same best hypothesis: {same} of {len(tokens)} rows of {min(map(len, tokens))} to {max(map(len, tokens))} tokens"
+    )
+    print(
+        f"{args.model}, {BEAMS} beams, {args.targets} tokens, float32, {os.cpu_count()} cores of {platform.machine()}; "
+        f"jax {jax.__version__}, torch {torch.__version__}, transformers {transformers.__version__}"
+    )
 
 
 if __name__ == "__main__":

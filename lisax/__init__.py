@@ -15,9 +15,9 @@ if importlib.util.find_spec("gcsfs"):
     os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 
 if TYPE_CHECKING:
-    from lisax.pipelines.fusion_model import FusionModel
-    from lisax.pipelines.pointer_model import PointerModel
-    from lisax.pipelines.text_model import TextModel
+    from lisax.predict.fusion_model import FusionModel
+    from lisax.predict.pointer_model import PointerModel
+    from lisax.predict.text_model import TextModel
 
 
 def load(path: str) -> TextModel | FusionModel | PointerModel:
@@ -28,7 +28,7 @@ def load(path: str) -> TextModel | FusionModel | PointerModel:
     ranker or a pointer and `load(path).verify("claim", tables)` of table fusion are a line each.
     """
     # Imported here so that `import lisax` costs nothing until a model is wanted.
-    from lisax.pipelines.opening import open_model
+    from lisax.predict.opening import open_model
     from lisax.runtime.platforms import choose_platforms
 
     choose_platforms()

@@ -43,7 +43,9 @@ def place(path: str | os.PathLike) -> Path:
 def _checked(path: str | os.PathLike) -> str:
     text = os.fspath(path)
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", text) and not re.match(r"gs://[a-z0-9][a-z0-9._-]+[a-z0-9](/|$)", text):
-        raise LisaxError(f"'{text}' is not read and not written: expected a path of this machine, or gs://BUCKET/FOLDER")
+        raise LisaxError(
+            f"'{text}' is not read and not written: expected a path of this machine, or gs://BUCKET/FOLDER"
+        )
     return text
 
 
@@ -51,8 +53,10 @@ def local(path: str | os.PathLike) -> Path:
     """A path of this machine; a bucket is an error that says so."""
     text = _checked(path)
     if is_remote(text):
-        raise LisaxError(f"'{text}' is in a bucket, which this does not work on: give a path of this machine (`lisax "
-                         f"train`, `eval`, `infer`, `export`, `checkpoint`, `run`, `rerank` and `verify` take {SCHEME}…)")
+        raise LisaxError(
+            f"'{text}' is in a bucket, which this does not work on: give a path of this machine (`lisax "
+            f"train`, `eval`, `infer`, `export`, `checkpoint`, `run`, `rerank` and `verify` take {SCHEME}…)"
+        )
     return Path(path)
 
 
@@ -106,8 +110,10 @@ def listing(path: Path) -> dict[str, tuple[int, int]]:
         except FileNotFoundError:
             found = {}
     root = os.fspath(path).removeprefix(SCHEME).rstrip("/")
-    return {name.removeprefix(root).removeprefix("/"): (int(info["size"]), _nanoseconds(info))
-            for name, info in sorted(found.items())}
+    return {
+        name.removeprefix(root).removeprefix("/"): (int(info["size"]), _nanoseconds(info))
+        for name, info in sorted(found.items())
+    }
 
 
 def _nanoseconds(info: dict[str, Any]) -> int:
@@ -213,10 +219,15 @@ def telling(path: str | os.PathLike) -> Iterator[None]:
     except Exception as error:  # of gcsfs, aiohttp, google-auth and the system
         if not is_remote(path):
             raise
-        why = "no such bucket or object" if isinstance(error, FileNotFoundError) else (
-            str(error).strip() or type(error).__name__).splitlines()[0][:300]
-        raise LisaxError(f"{os.fspath(path)} could not be reached: {why}. Check the name of the bucket, the network and "
-                         "the credentials (`gcloud auth application-default login`, or those of the machine)") from error
+        why = (
+            "no such bucket or object"
+            if isinstance(error, FileNotFoundError)
+            else (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+        )
+        raise LisaxError(
+            f"{os.fspath(path)} could not be reached: {why}. Check the name of the bucket, the network and "
+            "the credentials (`gcloud auth application-default login`, or those of the machine)"
+        ) from error
 
 
 @functools.cache

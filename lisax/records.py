@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-
 # What is read of one JSON value and of one line. Deeper values break what walks over them, an error's message first;
 # longer ones take gigabytes, a number of two bytes being a pointer of eight.
 DEEPEST_NESTING = 100
@@ -47,8 +46,9 @@ class LisaxError(Exception):
 class DataError(LisaxError):
     """Bad input, located: `path:line: field: message`."""
 
-    def __init__(self, message: str, *, path: str | os.PathLike | None = None, line: int | None = None,
-                 field: str | None = None):
+    def __init__(
+        self, message: str, *, path: str | os.PathLike | None = None, line: int | None = None, field: str | None = None
+    ):
         self.path, self.line, self.field, self.message = path, line, _cut(field or "", 200), _cut(message)
         where = "" if path is None else str(path) + (f":{line}" if line is not None else "") + ": "
         super().__init__(where + (f"field '{self.field}': " if field else "") + self.message)
@@ -56,7 +56,7 @@ class DataError(LisaxError):
 
 def _cut(text: str, most: int = LONGEST_MESSAGE) -> str:
     """A text without its middle where it is longer: a value that it quotes may be a whole file."""
-    return text if len(text) <= most else f"{text[:most // 2]} … {text[-most // 2:]}"
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
 class Label(enum.StrEnum):
@@ -265,15 +265,21 @@ def split_cell_id(unit: str) -> tuple[str, int, int]:
 def check_id(value: Any, *, path=None, line=None, field="id") -> str:
     """`value` as a record id: a non-empty string (or an integer) without white space."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise DataError(f"expected a string or an integer, found {json.dumps(value)[:80]}",
-                        path=path, line=line, field=field)
+        raise DataError(
+            f"expected a string or an integer, found {json.dumps(value)[:80]}", path=path, line=line, field=field
+        )
     text = str(value)
     if not text or any(c.isspace() for c in text):
-        raise DataError(f"an id must be non-empty and without white space, found {text!r:.80}",
-                        path=path, line=line, field=field)
+        raise DataError(
+            f"an id must be non-empty and without white space, found {text!r:.80}", path=path, line=line, field=field
+        )
     if not is_text(text):
-        raise DataError(f"an id holds {_HALF_PAIR}, or is a file's name that is not UTF-8: {text!r:.80}",
-                        path=path, line=line, field=field)
+        raise DataError(
+            f"an id holds {_HALF_PAIR}, or is a file's name that is not UTF-8: {text!r:.80}",
+            path=path,
+            line=line,
+            field=field,
+        )
     return text
 
 
@@ -330,16 +336,23 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     with file:
         for number, raw in enumerate(iter(functools.partial(file.readline, LONGEST_LINE + 1), b""), start=1):
             if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
-                raise DataError("the file starts with a byte order mark; remove it, for example with "
-                                f"`sed -i '1s/^\\xEF\\xBB\\xBF//' {path}`", path=path, line=1)
+                raise DataError(
+                    "the file starts with a byte order mark; remove it, for example with "
+                    f"`sed -i '1s/^\\xEF\\xBB\\xBF//' {path}`",
+                    path=path,
+                    line=1,
+                )
             if len(raw) > LONGEST_LINE:
                 raise DataError(f"the line has more than {LONGEST_LINE:,} bytes", path=path, line=number)
             try:
                 text = raw.decode("utf-8")
             except UnicodeDecodeError as error:
-                raise DataError(f"byte {error.start + 1} is not UTF-8 (0x{raw[error.start]:02x}); if the file is "
-                                "Latin-1, convert it with `iconv -f latin1 -t utf-8`",
-                                path=path, line=number) from None
+                raise DataError(
+                    f"byte {error.start + 1} is not UTF-8 (0x{raw[error.start]:02x}); if the file is "
+                    "Latin-1, convert it with `iconv -f latin1 -t utf-8`",
+                    path=path,
+                    line=number,
+                ) from None
             if text.strip():
                 empty = False
                 yield number, text.rstrip("\r\n")
@@ -363,8 +376,9 @@ def parse_json(text: str, *, path=None, line=None, pairs: Callable[[list], Any] 
     except UnicodeEncodeError:
         raise DataError(f"a string holds {_HALF_PAIR}", path=path, line=line) from None
     except RecursionError:
-        raise DataError(f"not valid JSON: lists and objects are nested more than {DEEPEST_NESTING} deep",
-                        path=path, line=line) from None
+        raise DataError(
+            f"not valid JSON: lists and objects are nested more than {DEEPEST_NESTING} deep", path=path, line=line
+        ) from None
     except ValueError as error:
         raise DataError(f"not valid JSON: {error}", path=path, line=line) from None
     return value
@@ -373,9 +387,13 @@ def parse_json(text: str, *, path=None, line=None, pairs: Callable[[list], Any] 
 def _is_too_deep(value: Any) -> bool:
     level = [value]
     for _ in range(DEEPEST_NESTING + 1):
-        level = [inner for outer in level if isinstance(outer, (list, dict, tuple))
-                 for inner in (outer.values() if isinstance(outer, dict) else outer)
-                 if isinstance(inner, (list, dict, tuple))]
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, (list, dict, tuple))
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (list, dict, tuple))
+        ]
         if not level:
             return False
     return True
@@ -413,8 +431,9 @@ def get_strings(row: dict, field: str, *, path, line: int) -> tuple[str, ...]:
     """`row[field]`, checked to be a list of strings."""
     values = get_field(row, field, list, path=path, line=line)
     if not all(isinstance(value, str) for value in values):
-        raise DataError(f"expected a list of strings, found {json.dumps(values)[:80]}", path=path, line=line,
-                        field=field)
+        raise DataError(
+            f"expected a list of strings, found {json.dumps(values)[:80]}", path=path, line=line, field=field
+        )
     return tuple(values)
 
 
@@ -430,10 +449,14 @@ def naming(path: str | os.PathLike) -> Iterator[None]:
         raise
     except Exception as error:  # native libraries have types of their own, and the system's words
         # numpy's own has no number and says how many items of an array were to be written, and were.
-        if getattr(error, "filename", None) is None and (getattr(error, "errno", None) in FULL or any(
-                words in str(error) for words in (" requested and ", os.strerror(errno.ENOSPC)))):
+        if getattr(error, "filename", None) is None and (
+            getattr(error, "errno", None) in FULL
+            or any(words in str(error) for words in (" requested and ", os.strerror(errno.ENOSPC)))
+        ):
             why = getattr(error, "strerror", None) or os.strerror(errno.ENOSPC)
-            raise LisaxError(f"{path} could not be written: {why}. Make room, and run the same command again") from error
+            raise LisaxError(
+                f"{path} could not be written: {why}. Make room, and run the same command again"
+            ) from error
         raise
 
 

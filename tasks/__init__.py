@@ -25,8 +25,9 @@ pointer.add_all()
 seqio.MixtureRegistry.add("list5_base", ["list5_rank_entities", "list5_label_candidates"], default_rate=1.0)
 # Pretraining kept alive beside the ranker, and both views of the evidence for the labeller.
 seqio.MixtureRegistry.add("list5_span_corruption_rank", ["list5_span_corruption", "list5_rank"], default_rate=1.0)
-seqio.MixtureRegistry.add("list5_label_infused_pointwise",
-                          ["list5_label_listwise_infused", "list5_label_pointwise"], default_rate=1.0)
+seqio.MixtureRegistry.add(
+    "list5_label_infused_pointwise", ["list5_label_listwise_infused", "list5_label_pointwise"], default_rate=1.0
+)
 seqio.MixtureRegistry.add("msmarco_list5_rank", ["msmarco_rank", "list5_rank"], default_rate=1.0)
 
 if os.environ.get("LISAX_TASKS"):

@@ -64,28 +64,38 @@ class ClaimDataset:
                 raise LisaxError(f"dataset '{self.name}': `{field}` must be a path, found {value!r:.80}")
         if type(self.seed) is not int:
             raise LisaxError(f"dataset '{self.name}': `seed` must be an integer, found {self.seed!r:.80}")
-        if self.labels is not None and not (isinstance(self.labels, Mapping) and all(
-                isinstance(name, str) and label in (None, *LABELS) for name, label in self.labels.items())):
-            raise LisaxError(f"dataset '{self.name}': `labels` says for each name of a label which of "
-                             f"{', '.join(map(repr, map(str, LABELS)))} it stands for, or None to leave its claims "
-                             f"out; found {self.labels!r:.200}")
+        if self.labels is not None and not (
+            isinstance(self.labels, Mapping)
+            and all(isinstance(name, str) and label in (None, *LABELS) for name, label in self.labels.items())
+        ):
+            raise LisaxError(
+                f"dataset '{self.name}': `labels` says for each name of a label which of "
+                f"{', '.join(map(repr, map(str, LABELS)))} it stands for, or None to leave its claims "
+                f"out; found {self.labels!r:.200}"
+            )
         named = tuple(field for field in ("folder", *BY_SPLIT, "corpus", "tables") if getattr(self, field) is not None)
         if named not in (("folder",), ("claims", "corpus"), ("claims", "tables"), ("questions", "tables")):
-            raise LisaxError(f"dataset '{self.name}': give either `folder`, or `claims` and `corpus`, or `claims` "
-                             "and `tables`, or `questions` and `tables`")
-        if self.evidence not in (None, *EVIDENCE) or self.folder is None and self.evidence is not None:
-            raise LisaxError(f"dataset '{self.name}': `evidence` is sentences, tables or cells and told of a folder "
-                             f"only, found {self.evidence!r:.80}")
+            raise LisaxError(
+                f"dataset '{self.name}': give either `folder`, or `claims` and `corpus`, or `claims` "
+                "and `tables`, or `questions` and `tables`"
+            )
+        if self.evidence not in (None, *EVIDENCE) or (self.folder is None and self.evidence is not None):
+            raise LisaxError(
+                f"dataset '{self.name}': `evidence` is sentences, tables or cells and told of a folder "
+                f"only, found {self.evidence!r:.80}"
+            )
         if self.reranked is not None and self.over_tables:
             raise LisaxError(f"dataset '{self.name}': `reranked` is for sentences; give the run of tables as `run`")
         if (self.run is not None or self.reranked is not None) and self.over_cells:
-            raise LisaxError(f"dataset '{self.name}': rows and columns are those of the tables that answer; no run is "
-                             "read for them")
+            raise LisaxError(
+                f"dataset '{self.name}': rows and columns are those of the tables that answer; no run is read for them"
+            )
 
     def watch(self) -> Watch:
         """For a reading of the claims, whose labels have the names that they have here."""
-        return Watch(labels={name: None if label is None else Label(label)
-                             for name, label in (self.labels or {}).items()})
+        return Watch(
+            labels={name: None if label is None else Label(label) for name, label in (self.labels or {}).items()}
+        )
 
     @functools.cached_property
     def kind(self) -> str:
@@ -115,8 +125,10 @@ class ClaimDataset:
         if self.folder is not None:
             dataset = open_folder(self.folder)
             splits, what = {
-                "sentences": (dataset.splits, "claims"), "tables": (dataset.table_claim_splits, "claims over tables"),
-                "cells": (dataset.question_splits, "questions")}[self.kind]
+                "sentences": (dataset.splits, "claims"),
+                "tables": (dataset.table_claim_splits, "claims over tables"),
+                "cells": (dataset.question_splits, "questions"),
+            }[self.kind]
             if not splits:
                 raise DataError(f"the folder has no {what}", path=self.folder)
             if not self.over_tables and not self.over_cells:
@@ -151,8 +163,9 @@ class ClaimDataset:
 
     def read_pages(self) -> Iterator[Document]:
         watch = self.watch()  # FoolMeTwice's pages are made of its claims
-        yield from (plain.read_pages(self.corpus, watch) if self.folder is None
-                    else open_folder(self.folder).documents(watch))
+        yield from (
+            plain.read_pages(self.corpus, watch) if self.folder is None else open_folder(self.folder).documents(watch)
+        )
         watch.tell()
 
     def read_tables(self) -> Iterator[Table]:
@@ -180,11 +193,11 @@ def checked_claims(dataset: ClaimDataset, split: str) -> list[Claim]:
     for claim in dataset.read_claims(split, watch):
         path, line = watch.where or (dataset.claim_files[split], None)
         if claim.label is None and split == "train":
-            raise DataError(f"claim '{claim.id}' has no label and is in train", path=path, line=line,
-                            field="label")
+            raise DataError(f"claim '{claim.id}' has no label and is in train", path=path, line=line, field="label")
         if claim.label in (Label.SUPPORTS, Label.REFUTES) and not claim.evidence_sets:
-            raise DataError(f"claim '{claim.id}' is {claim.label} but has no evidence", path=path, line=line,
-                            field="evidence")
+            raise DataError(
+                f"claim '{claim.id}' is {claim.label} but has no evidence", path=path, line=line, field="evidence"
+            )
         claims.append(claim)
     watch.tell()
     return claims
@@ -198,5 +211,6 @@ def check_evidence(dataset: ClaimDataset, missing: set[str], what: str) -> None:
             for unit in claim.gold_ids:
                 if unit in missing:
                     path, line = watch.where or (dataset.claim_files[split], None)
-                    raise DataError(f"'{unit}' of claim '{claim.id}' is not {what}",
-                                    path=path, line=line, field="evidence")
+                    raise DataError(
+                        f"'{unit}' of claim '{claim.id}' is not {what}", path=path, line=line, field="evidence"
+                    )

@@ -17,8 +17,7 @@ import tensorflow as tf
 
 from lisax.formats import presets
 from lisax.formats.card import text_card
-from lisax.formats.families import (ExampleLike, Family, OperationExampleLike, PartExampleLike, TableExampleLike,
-                                     encode)
+from lisax.formats.families import ExampleLike, Family, OperationExampleLike, PartExampleLike, TableExampleLike, encode
 from lisax.formats.label_words import single_pieces
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import DataError, LisaxError
@@ -58,9 +57,18 @@ def features(vocabulary: seqio.Vocabulary) -> dict[str, seqio.Feature]:
     return {name: seqio.Feature(vocabulary, add_eos=True) for name in ("inputs", "targets")}
 
 
-def add(name: str, family: Family, file_of: locations.FileOf, *, splits: Sequence[str] = ("train", "dev"),
-        vocabulary: seqio.Vocabulary | None = None, preset: presets.Preset | None = None,
-        before: Sequence = (), tables: int = 0, read: Callable[[dict], AnyExample] = Example.from_row) -> seqio.Task:
+def add(
+    name: str,
+    family: Family,
+    file_of: locations.FileOf,
+    *,
+    splits: Sequence[str] = ("train", "dev"),
+    vocabulary: seqio.Vocabulary | None = None,
+    preset: presets.Preset | None = None,
+    before: Sequence = (),
+    tables: int = 0,
+    read: Callable[[dict], AnyExample] = Example.from_row,
+) -> seqio.Task:
     """Registers the task `name` over `file_of(split)`, a file of example records of `family`.
 
     Without a vocabulary or preset, those of gin or the environment are used at reading. `before` are
@@ -76,33 +84,48 @@ def add(name: str, family: Family, file_of: locations.FileOf, *, splits: Sequenc
     task = seqio.TaskRegistry.add(
         name,
         source=LineSource(name, file_of, splits),
-        preprocessors=[*before, seqio.CacheDatasetPlaceholder(),
-                       functools.partial(encode_records, task=name, family=family, preset=preset, read=read)],
+        preprocessors=[
+            *before,
+            seqio.CacheDatasetPlaceholder(),
+            functools.partial(encode_records, task=name, family=family, preset=preset, read=read),
+        ],
         output_features=features(vocabulary or default_vocabulary()),
         postprocess_fn=with_record,
-        metric_fns=figures)
+        metric_fns=figures,
+    )
     return described(task, family, preset, lambda lengths: lengths["inputs"], tables)
 
 
-def described(task: seqio.Task, family: Family, preset: presets.Preset | None,
-              max_tokens: Callable[[Mapping[str, int]], int],
-              depth: int | Callable[[Mapping[str, int]], int] = 0) -> seqio.Task:
+def described(
+    task: seqio.Task,
+    family: Family,
+    preset: presets.Preset | None,
+    max_tokens: Callable[[Mapping[str, int]], int],
+    depth: int | Callable[[Mapping[str, int]], int] = 0,
+) -> seqio.Task:
     """The task with `model_card`: what the engine writes of its texts into the `model.json` of a model trained on it."""
 
     def model_card(lengths: Mapping[str, int]) -> dict:
         if is_bytes(task.output_features["inputs"].vocabulary):
             return {}  # inference reads with SentencePiece
-        return text_card(family, preset or chosen_preset(), max_tokens(lengths),
-                         depth(lengths) if callable(depth) else depth)
+        return text_card(
+            family, preset or chosen_preset(), max_tokens(lengths), depth(lengths) if callable(depth) else depth
+        )
 
     task.model_card = model_card
     return task
 
 
-def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
-                   sequence_length: Mapping[str, int] | None, *, task: str, family: Family,
-                   preset: presets.Preset | None,
-                   read: Callable[[dict], AnyExample] = Example.from_row) -> tf.data.Dataset:
+def encode_records(
+    dataset: tf.data.Dataset,
+    output_features: Mapping[str, seqio.Feature],
+    sequence_length: Mapping[str, int] | None,
+    *,
+    task: str,
+    family: Family,
+    preset: presets.Preset | None,
+    read: Callable[[dict], AnyExample] = Example.from_row,
+) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs, targets (int32 with EOS) and their texts, the record's ids and label.
 
     `claim_id` and `sentence_ids` (of sentences or tables, joined by spaces) are strings, `relevant` is whether the
@@ -116,30 +139,60 @@ def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio
 
     def one(line: bytes) -> tuple:
         example = parsed(line, read, task)
-        text = encode(example, family, preset=wording, max_tokens=max_tokens,
-                      count_tokens=lambda text: len(ids_of(text)))
-        return ([*ids_of(text.inputs), EOS_ID], [*to_ids(text.targets), EOS_ID], text.inputs, text.targets,
-                example.claim_id, " ".join(example.unit_ids), example.label is True, text.dropped_rows)
+        text = encode(
+            example, family, preset=wording, max_tokens=max_tokens, count_tokens=lambda text: len(ids_of(text))
+        )
+        return (
+            [*ids_of(text.inputs), EOS_ID],
+            [*to_ids(text.targets), EOS_ID],
+            text.inputs,
+            text.targets,
+            example.claim_id,
+            " ".join(example.unit_ids),
+            example.label is True,
+            text.dropped_rows,
+        )
 
     def many(lines: np.ndarray) -> tuple:
         inputs, targets, *others = zip(*map(one, lines))
-        return (*flat(inputs), *flat(targets), *map(encoded, others[:4]), np.array(others[4], bool),
-                np.array(others[5], np.int32))
+        return (
+            *flat(inputs),
+            *flat(targets),
+            *map(encoded, others[:4]),
+            np.array(others[4], bool),
+            np.array(others[5], np.int32),
+        )
 
     def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         kinds = [tf.int32, tf.int64, tf.int32, tf.int64, *[tf.string] * 4, tf.bool, tf.int32]
         inputs, input_lengths, targets, target_lengths, *others = tf.numpy_function(many, [batch["line"]], kinds)
         for column in others:
             column.set_shape([None])
-        return {"inputs": ragged(inputs, input_lengths), "targets": ragged(targets, target_lengths),
-                **dict(zip(("inputs_pretokenized", "targets_pretokenized", "claim_id", "sentence_ids", "relevant",
-                            "dropped_rows"), others, strict=True))}
+        return {
+            "inputs": ragged(inputs, input_lengths),
+            "targets": ragged(targets, target_lengths),
+            **dict(
+                zip(
+                    (
+                        "inputs_pretokenized",
+                        "targets_pretokenized",
+                        "claim_id",
+                        "sentence_ids",
+                        "relevant",
+                        "dropped_rows",
+                    ),
+                    others,
+                    strict=True,
+                )
+            ),
+        }
 
     return dataset.batch(CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
 
 
-def wording_of(output_features: Mapping[str, seqio.Feature], preset: presets.Preset | None,
-               family: Family) -> tuple[presets.Preset, Callable[[str], list[int]]]:
+def wording_of(
+    output_features: Mapping[str, seqio.Feature], preset: presets.Preset | None, family: Family
+) -> tuple[presets.Preset, Callable[[str], list[int]]]:
     """The preset in the words of the task's vocabulary, each checked to be one piece, and text -> ids."""
     vocabulary = output_features["inputs"].vocabulary
     to_ids = encoder_of(vocabulary)
@@ -196,5 +249,10 @@ def with_record(text: str, example: Mapping | None = None, is_target: bool = Fal
     """What metrics see: the predicted word, or the target word with the record's ids."""
     if not is_target or example is None:
         return text
-    return {"target": text, "claim_id": example["claim_id"].decode(), "relevant": bool(example["relevant"]),
-            "sentence_ids": example["sentence_ids"].decode(), "dropped_rows": int(example["dropped_rows"])}
+    return {
+        "target": text,
+        "claim_id": example["claim_id"].decode(),
+        "relevant": bool(example["relevant"]),
+        "sentence_ids": example["sentence_ids"].decode(),
+        "dropped_rows": int(example["dropped_rows"]),
+    }

@@ -21,6 +21,8 @@ CANDIDATES = "label_candidates"
 
 
 def add_all() -> None:
-    families.add(f"list5_{CANDIDATES}", Family.LABEL_POINTWISE, in_data_folder("examples/" + CANDIDATES + ".{split}.jsonl"))
+    families.add(
+        f"list5_{CANDIDATES}", Family.LABEL_POINTWISE, in_data_folder("examples/" + CANDIDATES + ".{split}.jsonl")
+    )
     for variant, family in VARIANTS.items():
         families.add(f"list5_{variant}", family, in_data_folder("examples/" + variant + ".{split}.jsonl"))

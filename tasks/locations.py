@@ -27,25 +27,32 @@ def given(data: str | None = None, vocabulary: str | None = None) -> tuple[str |
 def data_folder() -> Path:
     data, _ = given()
     if not data:
-        raise LisaxError("the tasks' data folder is not set: set the environment variable LISAX_DATA, or "
-                         "`lisax_locations.data` in gin, to a folder that `lisax run list5` has written")
+        raise LisaxError(
+            "the tasks' data folder is not set: set the environment variable LISAX_DATA, or "
+            "`lisax_locations.data` in gin, to a folder that `lisax run list5` has written"
+        )
     return place(data)
 
 
 def vocabulary_path() -> Path:
     data, vocabulary = given()
     if not data and not vocabulary:
-        raise LisaxError("the tasks' vocabulary is not set: set LISAX_VOCABULARY (or `lisax_locations.vocabulary` "
-                         "in gin) to a SentencePiece model, or LISAX_DATA to a folder that holds spiece.model")
+        raise LisaxError(
+            "the tasks' vocabulary is not set: set LISAX_VOCABULARY (or `lisax_locations.vocabulary` "
+            "in gin) to a SentencePiece model, or LISAX_DATA to a folder that holds spiece.model"
+        )
     path = fetched(vocabulary or place(data) / "spiece.model")
     if not path.is_file():
-        raise LisaxError(f"there is no vocabulary at {path}; set LISAX_VOCABULARY (or "
-                         "`lisax_locations.vocabulary` in gin) to a SentencePiece model")
+        raise LisaxError(
+            f"there is no vocabulary at {path}; set LISAX_VOCABULARY (or "
+            "`lisax_locations.vocabulary` in gin) to a SentencePiece model"
+        )
     return path
 
 
 def in_data_folder(pattern: str) -> FileOf:
     """The file of a split in the data folder; `pattern` holds `{split}`."""
+
     def file_of(split: str) -> Path:
         return fetched(data_folder() / pattern.format(split=split))
 

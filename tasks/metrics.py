@@ -60,13 +60,17 @@ def fusion_accuracy(targets: Sequence[Mapping], predictions: Sequence[np.ndarray
 
 def pointed_recall(targets: Sequence[Mapping], predictions: Sequence[Sequence[int]]) -> dict[str, float]:
     """Share of the claims with an evidence set among their candidates for which a whole one was pointed to."""
-    found = [any(places <= set(pointers) for places in target["sets"])
-             for target, pointers in zip(targets, predictions, strict=True) if target["sets"]]
+    found = [
+        any(places <= set(pointers) for places in target["sets"])
+        for target, pointers in zip(targets, predictions, strict=True)
+        if target["sets"]
+    ]
     return {"pointed_recall": sum(found) / max(len(found), 1)}
 
 
-def ranking_figures(claim_ids: Sequence[str], relevant: Sequence[bool], scores: Sequence[float],
-                    cutoff: int = CUTOFF) -> dict[str, float]:
+def ranking_figures(
+    claim_ids: Sequence[str], relevant: Sequence[bool], scores: Sequence[float], cutoff: int = CUTOFF
+) -> dict[str, float]:
     """Precision, recall, F1 and average precision at `cutoff`, means over claims with a relevant example.
 
     Examples of a claim are ranked by falling score, ties in file order. Recall and average precision are
@@ -84,7 +88,7 @@ def ranking_figures(claim_ids: Sequence[str], relevant: Sequence[bool], scores: 
         claims += 1
         top = [is_relevant for _, is_relevant in sorted(ranked, key=lambda pair: pair[0])[:cutoff]]
         found = sum(top)
-        average = sum(sum(top[:i + 1]) / (i + 1) for i in range(len(top)) if top[i]) / total
+        average = sum(sum(top[: i + 1]) / (i + 1) for i in range(len(top)) if top[i]) / total
         figures = (found / cutoff, found / total, 2 * found / (cutoff + total), average)
         sums = [a + b for a, b in zip(sums, figures)]
     names = (f"precision@{cutoff}", f"recall@{cutoff}", f"f1@{cutoff}", f"map@{cutoff}")
@@ -112,11 +116,16 @@ def part_figures(question_ids: Sequence[str], relevant: Sequence[bool], scores: 
     for question, is_relevant, score in zip(question_ids, relevant, scores, strict=True):
         if is_relevant:
             best[question] = max(float(score), best.get(question, -math.inf))
-    before = Counter(question for question, is_relevant, score in zip(question_ids, relevant, scores)
-                     if not is_relevant and question in best and float(score) >= best[question])
+    before = Counter(
+        question
+        for question, is_relevant, score in zip(question_ids, relevant, scores)
+        if not is_relevant and question in best and float(score) >= best[question]
+    )
     questions = max(len(best), 1)
-    return {"mrr": sum(1 / (1 + before[question]) for question in best) / questions,
-            "hit@1": sum(not before[question] for question in best) / questions}
+    return {
+        "mrr": sum(1 / (1 + before[question]) for question in best) / questions,
+        "hit@1": sum(not before[question] for question in best) / questions,
+    }
 
 
 def part_scores(targets: Sequence[Mapping[str, str]], scores: Sequence[float]) -> dict[str, float]:

@@ -24,8 +24,10 @@ def records_of(line: bytes) -> np.ndarray:
     """The two example records of a line, [2] JSON strings."""
     columns = line.decode().rstrip("\r\n").split("\t")
     if len(columns) != 3:
-        raise LisaxError(f"task '{NAME}': expected query, positive and negative passage separated by tabs, "
-                         f"found {len(columns)} columns: {line[:80]!r}")
+        raise LisaxError(
+            f"task '{NAME}': expected query, positive and negative passage separated by tabs, "
+            f"found {len(columns)} columns: {line[:80]!r}"
+        )
     return np.array([json.dumps(example.row()).encode() for example in examples.msmarco([tuple(columns)])], object)
 
 

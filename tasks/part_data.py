@@ -26,8 +26,12 @@ def read(dataset: ClaimDataset, split: str) -> list[Placed]:
     for question in dataset.read_questions(split, watch):
         path, line = watch.where or (dataset.claim_files[split], None)
         if not question.evidence:
-            raise DataError(f"question '{question.id}' has no evidence: give the cells that answer it, or its table",
-                            path=path, line=line, field="evidence")
+            raise DataError(
+                f"question '{question.id}' has no evidence: give the cells that answer it, or its table",
+                path=path,
+                line=line,
+                field="evidence",
+            )
         placed.append((question, path, line))
     watch.tell()
     return placed
@@ -44,8 +48,10 @@ def build(dataset: ClaimDataset, questions: Mapping[str, list[Placed]], skipped:
         for kind, number in written.items():
             counts.setdefault(f"{kind}s", {})[split] = number
     if not any(number for of_split in counts.values() for number in of_split.values()):
-        raise DataError("none of the questions is answered by a cell: nothing to train on",
-                        path=next(iter(dataset.claim_files.values())))
+        raise DataError(
+            "none of the questions is answered by a cell: nothing to train on",
+            path=next(iter(dataset.claim_files.values())),
+        )
     return counts
 
 
@@ -64,16 +70,22 @@ def _with_cells(question: Question, path: Path, line: int | None, tables: Mappin
         if is_cell(unit):
             _, i, j = split_cell_id(unit)
             if i >= len(table.rows) or j >= len(table.header):
-                raise DataError(f"'{unit}' of question '{question.id}' is beyond the table's {len(table.rows)} rows or "
-                                f"{len(table.header)} columns", **where)
+                raise DataError(
+                    f"'{unit}' of question '{question.id}' is beyond the table's {len(table.rows)} rows or "
+                    f"{len(table.header)} columns",
+                    **where,
+                )
             cells.append(unit)
         else:
             # What is not found is counted where the examples are made.
-            cells += filter(is_cell, answer_cells.evidence_of(question.text, table, question.answers,
-                                                              warn=lambda reason: None))
+            cells += filter(
+                is_cell, answer_cells.evidence_of(question.text, table, question.answers, warn=lambda reason: None)
+            )
     if not any(_table_of(unit) in tables for unit in question.evidence):
-        raise DataError(f"'{question.evidence[0]}' of question '{question.id}' is not a table of the collection, nor a "
-                        "cell of one", **where)
+        raise DataError(
+            f"'{question.evidence[0]}' of question '{question.id}' is not a table of the collection, nor a cell of one",
+            **where,
+        )
     return Question(question.id, question.text, question.answers, tuple(cells))
 
 

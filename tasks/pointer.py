@@ -35,26 +35,48 @@ def add_all() -> None:
         add(name, family, in_data_folder("examples/" + name + ".{split}.jsonl"))
 
 
-def add(name: str, family: Family, file_of: FileOf, *, splits: Sequence[str] = ("train", "dev"),
-        vocabulary: seqio.Vocabulary | None = None, preset: Preset | None = None) -> seqio.Task:
+def add(
+    name: str,
+    family: Family,
+    file_of: FileOf,
+    *,
+    splits: Sequence[str] = ("train", "dev"),
+    vocabulary: seqio.Vocabulary | None = None,
+    preset: Preset | None = None,
+) -> seqio.Task:
     """Registers a pointing task over a file of pointer examples; a vocabulary or preset as in `families.add`."""
     task = seqio.TaskRegistry.add(
         name,
         source=families.LineSource(name, file_of, splits),
-        preprocessors=[seqio.CacheDatasetPlaceholder(),
-                       functools.partial(encode_candidates, task=name, family=family, preset=preset)],
-        output_features={"inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
-                         "targets": seqio.Feature(seqio.PassThroughVocabulary(COLUMNS), add_eos=False)},
+        preprocessors=[
+            seqio.CacheDatasetPlaceholder(),
+            functools.partial(encode_candidates, task=name, family=family, preset=preset),
+        ],
+        output_features={
+            "inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
+            "targets": seqio.Feature(seqio.PassThroughVocabulary(COLUMNS), add_eos=False),
+        },
         postprocess_fn=with_sets,
-        metric_fns=[metrics.pointed_recall])
-    return families.described(task, family, preset,
-                              lambda lengths: lengths["inputs"] // (lengths["targets"] // COLUMNS),
-                              lambda lengths: lengths["targets"] // COLUMNS)
+        metric_fns=[metrics.pointed_recall],
+    )
+    return families.described(
+        task,
+        family,
+        preset,
+        lambda lengths: lengths["inputs"] // (lengths["targets"] // COLUMNS),
+        lambda lengths: lengths["targets"] // COLUMNS,
+    )
 
 
-def encode_candidates(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
-                      sequence_length: Mapping[str, int] | None, *, task: str, family: Family,
-                      preset: Preset | None) -> tf.data.Dataset:
+def encode_candidates(
+    dataset: tf.data.Dataset,
+    output_features: Mapping[str, seqio.Feature],
+    sequence_length: Mapping[str, int] | None,
+    *,
+    task: str,
+    family: Family,
+    preset: Preset | None,
+) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k * COLUMNS], with ids and texts beside.
 
     The candidates' tokens, each with its EOS and filled with 0 to L, stand end to end, as do their numbers (see
@@ -67,8 +89,10 @@ def encode_candidates(dataset: tf.data.Dataset, output_features: Mapping[str, se
     k, rest = divmod(lengths.get("targets") or 0, COLUMNS)
     tokens = lengths.get("inputs") or 0
     if not k or rest or not tokens or tokens % k:
-        raise LisaxError(f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} "
-                         f"for k candidates of L tokens, found {dict(lengths) or None}")
+        raise LisaxError(
+            f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} "
+            f"for k candidates of L tokens, found {dict(lengths) or None}"
+        )
     wording, to_ids = families.wording_of(output_features, preset, family)
     ids_of = families.remembering(to_ids)
 
@@ -76,19 +100,28 @@ def encode_candidates(dataset: tf.data.Dataset, output_features: Mapping[str, se
         example = families.parsed(line, PointerExample.from_row, task)
         count = len(example.candidates)
         if count > k:
-            raise LisaxError(f"task '{task}': claim '{example.claim_id}' has {count} candidates, TASK_FEATURE_LENGTHS "
-                             f"has room for {k}")
+            raise LisaxError(
+                f"task '{task}': claim '{example.claim_id}' has {count} candidates, TASK_FEATURE_LENGTHS "
+                f"has room for {k}"
+            )
         inputs, targets = np.zeros((k, tokens // k), np.int32), np.zeros((k, COLUMNS), np.int32)
-        texts = encode_each_candidate(example, family, preset=wording, max_tokens=tokens // k,
-                                      count_tokens=lambda text: len(ids_of(text)))
+        texts = encode_each_candidate(
+            example, family, preset=wording, max_tokens=tokens // k, count_tokens=lambda text: len(ids_of(text))
+        )
         for i, text in enumerate(texts):
             ids = [*ids_of(text), EOS_ID]
-            inputs[i, :len(ids)] = ids
+            inputs[i, : len(ids)] = ids
         if count:
             targets[:count] = pointer_targets(count, example.label, example.pointers, example.sets)
-        return (inputs.reshape(-1), targets.reshape(-1), "\n".join(texts), " ".join(map(str, example.pointers)),
-                example.claim_id, " ".join(example.unit_ids),
-                ";".join(" ".join(map(str, places)) for places in example.sets))
+        return (
+            inputs.reshape(-1),
+            targets.reshape(-1),
+            "\n".join(texts),
+            " ".join(map(str, example.pointers)),
+            example.claim_id,
+            " ".join(example.unit_ids),
+            ";".join(" ".join(map(str, places)) for places in example.sets),
+        )
 
     def many(lines: np.ndarray) -> tuple:
         inputs, targets, *texts = zip(*map(one, lines))
@@ -111,5 +144,8 @@ def with_sets(output, example: Mapping | None = None, is_target: bool = False):
     if not is_target or example is None:
         return output
     sets = [set(map(int, places.split())) for places in example["sets"].decode().split(";") if places]
-    return {"claim_id": example["claim_id"].decode(), "candidates": example["candidate_ids"].decode().split(),
-            "sets": sets}
+    return {
+        "claim_id": example["claim_id"].decode(),
+        "candidates": example["candidate_ids"].decode().split(),
+        "sets": sets,
+    }

@@ -26,8 +26,9 @@ TEXTS_JOINED = 128  # texts joined before they are cut into stretches
 UNLIMITED = 512
 
 
-def noise_sizes(length: int, noise_density: float = NOISE_DENSITY, mean_span: float = MEAN_SPAN,
-                max_spans: int = EXTRA_IDS) -> tuple[int, int]:
+def noise_sizes(
+    length: int, noise_density: float = NOISE_DENSITY, mean_span: float = MEAN_SPAN, max_spans: int = EXTRA_IDS
+) -> tuple[int, int]:
     """(noise tokens, noise spans) of `length` >= 2 tokens: both at least 1, and room for as many spans of text."""
     noise = min(max(round(length * noise_density), 1), length - 1)
     spans = min(max(round(noise / mean_span), 1), noise, length - noise, max_spans)
@@ -49,13 +50,15 @@ def stretch_length(inputs: int, targets: int | None = None, **sizes) -> int:
             break
         length += 1
     if length < 2:
-        raise LisaxError(f"span corruption needs inputs and targets of at least 3 tokens each, "
-                         f"found {inputs} and {targets}")
+        raise LisaxError(
+            f"span corruption needs inputs and targets of at least 3 tokens each, found {inputs} and {targets}"
+        )
     return length
 
 
-def corrupt(tokens: np.ndarray, rng: np.random.Generator, first_sentinel: int,
-            **sizes) -> tuple[np.ndarray, np.ndarray]:
+def corrupt(
+    tokens: np.ndarray, rng: np.random.Generator, first_sentinel: int, **sizes
+) -> tuple[np.ndarray, np.ndarray]:
     """(inputs, targets) of tokens [length >= 2] int32, both ending in EOS.
 
     Text and noise alternate, text first: t0 n0 t1 n1 … becomes t0 <s0> t1 <s1> … and <s0> n0 <s1> n1 …, where
@@ -67,8 +70,8 @@ def corrupt(tokens: np.ndarray, rng: np.random.Generator, first_sentinel: int,
     ends = np.cumsum(np.stack([text_lengths, noise_lengths], axis=1).ravel())[:-1]
     parts = np.split(tokens, ends)
     sentinels = np.arange(first_sentinel, first_sentinel - spans, -1, dtype=tokens.dtype)
-    inputs = [piece for i in range(spans) for piece in (parts[2 * i], sentinels[i:i + 1])]
-    targets = [piece for i in range(spans) for piece in (sentinels[i:i + 1], parts[2 * i + 1])]
+    inputs = [piece for i in range(spans) for piece in (parts[2 * i], sentinels[i : i + 1])]
+    targets = [piece for i in range(spans) for piece in (sentinels[i : i + 1], parts[2 * i + 1])]
     end = np.array([EOS_ID], tokens.dtype)
     return np.concatenate([*inputs, end]), np.concatenate([*targets, end])
 
@@ -79,8 +82,13 @@ def _division(total: int, parts: int, rng: np.random.Generator) -> np.ndarray:
     return np.diff(cuts, prepend=0, append=total)
 
 
-def span_corruption(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
-                    sequence_length: Mapping[str, int] | None, *, task: str) -> tf.data.Dataset:
+def span_corruption(
+    dataset: tf.data.Dataset,
+    output_features: Mapping[str, seqio.Feature],
+    sequence_length: Mapping[str, int] | None,
+    *,
+    task: str,
+) -> tf.data.Dataset:
     """{"line": {"text"} as JSON} -> inputs and targets; a stretch gets new noise each epoch."""
     vocabulary = output_features["inputs"].vocabulary
     to_ids = encoder_of(vocabulary)
@@ -93,11 +101,11 @@ def span_corruption(dataset: tf.data.Dataset, output_features: Mapping[str, seqi
         try:
             return json.loads(line)["text"]
         except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise LisaxError(f'task \'{task}\': expected lines {{"text": ...}}, found {line[:80]!r}') from error
+            raise LisaxError(f"task '{task}': expected lines {{\"text\": ...}}, found {line[:80]!r}") from error
 
     def stretches(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         tokens = np.array([i for line in lines for i in to_ids(text_of(line))], np.int32)
-        rows = [tokens[start:start + length] for start in range(0, len(tokens), length)]
+        rows = [tokens[start : start + length] for start in range(0, len(tokens), length)]
         # A rest of one token cannot be divided into text and noise.
         rows = [row for row in rows if len(row) > 1]
         return families.flat(rows)
@@ -119,15 +127,20 @@ def span_corruption(dataset: tf.data.Dataset, output_features: Mapping[str, seqi
     return add_noise(dataset.batch(TEXTS_JOINED).map(join, num_parallel_calls=2).unbatch())
 
 
-def add(name: str, file_of: locations.FileOf, vocabulary: seqio.Vocabulary | None = None,
-        splits: tuple[str, ...] = ("train", "dev")) -> seqio.Task:
+def add(
+    name: str,
+    file_of: locations.FileOf,
+    vocabulary: seqio.Vocabulary | None = None,
+    splits: tuple[str, ...] = ("train", "dev"),
+) -> seqio.Task:
     """Registers span corruption over files of {"text"} lines."""
     return seqio.TaskRegistry.add(
         name,
         source=families.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(span_corruption, task=name)],
         output_features=families.features(vocabulary or default_vocabulary()),
-        metric_fns=[])
+        metric_fns=[],
+    )
 
 
 def add_all() -> None:

@@ -25,8 +25,11 @@ from tasks.locations import FileOf, in_data_folder
 from tasks.vocabularies import default_vocabulary
 
 RETRIEVE = "questions_retrieve"
-READ_TASKS = {f"questions_{verb}_top{k}": (kind, k) for verb, kind in (("read", Reads.READ), ("point", Reads.POINT))
-              for k in DEPTHS}
+READ_TASKS = {
+    f"questions_{verb}_top{k}": (kind, k)
+    for verb, kind in (("read", Reads.READ), ("point", Reads.POINT))
+    for k in DEPTHS
+}
 Encode = Callable[[QuestionExample, Vocabulary, Mapping[str, int]], tuple[np.ndarray, np.ndarray]]
 
 
@@ -37,8 +40,16 @@ def add_all() -> None:
         add(name, kind, in_data_folder("examples/reader.{split}.jsonl"), encode, k)
 
 
-def add(name: str, kind: Reads, file_of: FileOf, encode: Encode, passages: int = 0, *,
-        splits: Sequence[str] = ("train", "dev"), vocabulary: seqio.Vocabulary | None = None) -> seqio.Task:
+def add(
+    name: str,
+    kind: Reads,
+    file_of: FileOf,
+    encode: Encode,
+    passages: int = 0,
+    *,
+    splits: Sequence[str] = ("train", "dev"),
+    vocabulary: seqio.Vocabulary | None = None,
+) -> seqio.Task:
     """Registers the task `name` over a file of question examples; `passages`: of a reader's question."""
     vocabulary = vocabulary or default_vocabulary()
     # Classes and places are no pieces; of places the size says nothing, they are bounded by the inputs' length.
@@ -47,9 +58,12 @@ def add(name: str, kind: Reads, file_of: FileOf, encode: Encode, passages: int =
         name,
         source=families.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(_encode_lines, task=name, encode=encode)],
-        output_features={"inputs": seqio.Feature(vocabulary, add_eos=False),
-                         "targets": seqio.Feature(targets, add_eos=False)},
-        metric_fns=[])
+        output_features={
+            "inputs": seqio.Feature(vocabulary, add_eos=False),
+            "targets": seqio.Feature(targets, add_eos=False),
+        },
+        metric_fns=[],
+    )
 
     def model_card(lengths: Mapping[str, int]) -> dict:
         if kind is Reads.RETRIEVE:
@@ -62,8 +76,9 @@ def add(name: str, kind: Reads, file_of: FileOf, encode: Encode, passages: int =
     return task
 
 
-def retriever_batch(example: QuestionExample, vocabulary: Vocabulary,
-                    lengths: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+def retriever_batch(
+    example: QuestionExample, vocabulary: Vocabulary, lengths: Mapping[str, int]
+) -> tuple[np.ndarray, np.ndarray]:
     """Inputs as `dual_encoder.split` takes them apart, and a class for each passage, the gold one first."""
     count = lengths["targets"]
     room = question_room(lengths["inputs"], count)
@@ -77,14 +92,16 @@ def retriever_batch(example: QuestionExample, vocabulary: Vocabulary,
     return inputs, targets
 
 
-def reader_row(example: QuestionExample, vocabulary: Vocabulary, lengths: Mapping[str, int], *, kind: Reads,
-               k: int) -> tuple[np.ndarray, np.ndarray]:
+def reader_row(
+    example: QuestionExample, vocabulary: Vocabulary, lengths: Mapping[str, int], *, kind: Reads, k: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The texts of the first k passages, each filled to the same length; the first answer, or answers' places."""
     room = lengths["inputs"] // k
     inputs, spans = np.zeros(lengths["inputs"], np.int32), []
     for i, view in enumerate(example.passages[:k]):
-        text = reading.encode_reading(example.question, view.title, view.text, max_tokens=room,
-                                      count_tokens=vocabulary.count)
+        text = reading.encode_reading(
+            example.question, view.title, view.text, max_tokens=room, count_tokens=vocabulary.count
+        )
         if kind is Reads.POINT:
             ids, places = vocabulary.encode_with_places(text.inputs)
             found = (places.tokens_of(text.context + begin, text.context + end) for begin, end in view.spans)
@@ -94,20 +111,26 @@ def reader_row(example: QuestionExample, vocabulary: Vocabulary, lengths: Mappin
         _put(inputs, i * room, ids)
     targets = np.zeros(lengths["targets"], np.int32)
     if kind is Reads.POINT:
-        kept = spans[:lengths["targets"]]
-        targets[:len(kept)] = kept
+        kept = spans[: lengths["targets"]]
+        targets[: len(kept)] = kept
     elif example.answers:
-        ids = vocabulary.encode(example.answers[0])[:lengths["targets"] - 1]
+        ids = vocabulary.encode(example.answers[0])[: lengths["targets"] - 1]
         _put(targets, 0, ids)
     return inputs, targets
 
 
 def _put(row: np.ndarray, start: int, ids: Sequence[int]) -> None:
-    row[start:start + len(ids) + 1] = [*ids, EOS_ID]
+    row[start : start + len(ids) + 1] = [*ids, EOS_ID]
 
 
-def _encode_lines(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
-                  sequence_length: Mapping[str, int] | None, *, task: str, encode: Encode) -> tf.data.Dataset:
+def _encode_lines(
+    dataset: tf.data.Dataset,
+    output_features: Mapping[str, seqio.Feature],
+    sequence_length: Mapping[str, int] | None,
+    *,
+    task: str,
+    encode: Encode,
+) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs and targets, int32 of the given lengths, and the question's id and text."""
     lengths = dict(sequence_length or {})
     if not lengths.get("inputs") or not lengths.get("targets"):
@@ -120,11 +143,19 @@ def _encode_lines(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.
     def many(lines: np.ndarray) -> tuple:
         examples = [families.parsed(line, QuestionExample.from_row, task) for line in lines]
         inputs, targets = zip(*(encode(example, vocabulary, lengths) for example in examples))
-        return (np.stack(inputs), np.stack(targets), families.encoded([example.question_id for example in examples]),
-                families.encoded([example.question for example in examples]))
+        return (
+            np.stack(inputs),
+            np.stack(targets),
+            families.encoded([example.question_id for example in examples]),
+            families.encoded([example.question for example in examples]),
+        )
 
-    shapes = {"inputs": [None, lengths["inputs"]], "targets": [None, lengths["targets"]], "question_id": [None],
-              "inputs_pretokenized": [None]}
+    shapes = {
+        "inputs": [None, lengths["inputs"]],
+        "targets": [None, lengths["targets"]],
+        "question_id": [None],
+        "inputs_pretokenized": [None],
+    }
 
     def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         columns = tf.numpy_function(many, [batch["line"]], [tf.int32, tf.int32, tf.string, tf.string])

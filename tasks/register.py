@@ -79,8 +79,9 @@ class Registered:
 
         Without a variant: label_listwise_infused, or of claims over tables tables_top5, of questions parts.
         """
-        variant = variant or {"tables": "tables_top5", "cells": parts.PARTS}.get(self.dataset.kind,
-                                                                                  "label_listwise_infused")
+        variant = variant or {"tables": "tables_top5", "cells": parts.PARTS}.get(
+            self.dataset.kind, "label_listwise_infused"
+        )
         if variant not in self.tasks:
             raise LisaxError(f"no task '{variant}'; there are {', '.join(self.tasks)}")
         path = Path(path)
@@ -92,9 +93,19 @@ class Registered:
         stems = parts.KINDS if variant == parts.PARTS else [TABLE_TASKS.get(variant, variant)]
         examples = sum(self.counts.get(stem, {}).get("train", 0) for stem in stems)
         with atomic_write(path) as file:
-            file.write(_GIN.format(
-                task=self.tasks[variant], description=str(description.resolve()), path=shlex.quote(str(path)),
-                model=model, wrapper=wrapper, lengths=lengths, rate=rate, examples=examples, dev=dev))
+            file.write(
+                _GIN.format(
+                    task=self.tasks[variant],
+                    description=str(description.resolve()),
+                    path=shlex.quote(str(path)),
+                    model=model,
+                    wrapper=wrapper,
+                    lengths=lengths,
+                    rate=rate,
+                    examples=examples,
+                    dev=dev,
+                )
+            )
 
 
 def _lengths_and_rate(variant: str) -> tuple[dict[str, int], str]:
@@ -183,6 +194,7 @@ def register_file(path: str | os.PathLike) -> Registered:
         raise DataError(f"not valid JSON: {error}", path=path) from None
     if not isinstance(fields, dict) or not isinstance(fields.get("name"), str):
         raise DataError("expected a JSON object with a name", path=path, field="name")
+
     def beside(value):
         return path.parent / value if isinstance(value, str) else value
 
@@ -192,8 +204,9 @@ def register_file(path: str | os.PathLike) -> Registered:
     for field in BY_SPLIT:
         files = fields.get(field)
         if files is not None:
-            fields[field] = ({split: beside(file) for split, file in files.items()} if isinstance(files, dict)
-                             else beside(files))
+            fields[field] = (
+                {split: beside(file) for split, file in files.items()} if isinstance(files, dict) else beside(files)
+            )
     dataset = _dataset(fields.pop("name"), fields)
     before = _registered.get(dataset.name)
     if before and _as_json(before.dataset) == _as_json(dataset) and set(before.tasks.values()) <= _known_tasks():
@@ -270,19 +283,27 @@ def _check_ids(dataset: ClaimDataset, claims: Mapping[str, list[Claim]]) -> None
         for claim in of_split:
             before, text = seen.setdefault(claim.id, (split, claim.text))
             if text != claim.text:
-                raise DataError(f"claim '{claim.id}' is in {before} too, with another text; ids must be distinct",
-                                path=dataset.claim_files[split], field="id")
+                raise DataError(
+                    f"claim '{claim.id}' is in {before} too, with another text; ids must be distinct",
+                    path=dataset.claim_files[split],
+                    field="id",
+                )
 
 
-def _build_over_sentences(dataset: ClaimDataset, claims: Mapping[str, list[Claim]],
-                          skipped: Counter) -> dict[str, dict[str, int]]:
+def _build_over_sentences(
+    dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Counter
+) -> dict[str, dict[str, int]]:
     out = dataset.out_folder
     candidates = _candidates(dataset, [claim for of_split in claims.values() for claim in of_split])
     reranked = _ranked(dataset.reranked) if dataset.reranked else candidates
     wanted = {unit for run in (candidates, reranked) for units in run.values() for unit in units}
     wanted.update(unit for of_split in claims.values() for claim in of_split for unit in claim.gold_ids)
-    present = {sentence.id: examples.Passage(sentence.id, page.title, sentence.text)
-               for page in dataset.read_pages() for sentence in page.sentences if sentence.id in wanted}
+    present = {
+        sentence.id: examples.Passage(sentence.id, page.title, sentence.text)
+        for page in dataset.read_pages()
+        for sentence in page.sentences
+        if sentence.id in wanted
+    }
     check_evidence(dataset, wanted - present.keys(), "a sentence of the corpus")
     # Gaps that the owner's corpus has are left out of the examples, and counted.
     passages = {unit: passage for unit, passage in present.items() if passage.text}
@@ -291,8 +312,17 @@ def _build_over_sentences(dataset: ClaimDataset, claims: Mapping[str, list[Claim
             raise DataError("none of its ids is a sentence of the corpus ({page}_{n})", path=path)
     counts: dict[str, dict[str, int]] = {}
     for split, of_split in claims.items():
-        written = files.write_all(out, split, of_split, candidates, reranked, passages.get, seed=dataset.seed,
-                                  training=split == "train", skipped=skipped)
+        written = files.write_all(
+            out,
+            split,
+            of_split,
+            candidates,
+            reranked,
+            passages.get,
+            seed=dataset.seed,
+            training=split == "train",
+            skipped=skipped,
+        )
         for variant, number in written.items():
             counts.setdefault(variant, {})[split] = number
     files.write_texts(out, dataset.read_pages(), DEV_PAGES)
@@ -314,8 +344,12 @@ def _candidates(dataset: ClaimDataset, claims: list[Claim]) -> dict[str, list[st
     if rest:
         from lisax.retrieval import bm25
 
-        sentences = ((sentence.id, f"{page.title} {sentence.text}") for page in dataset.read_pages()
-                     for sentence in page.sentences if sentence.text)
+        sentences = (
+            (sentence.id, f"{page.title} {sentence.text}")
+            for page in dataset.read_pages()
+            for sentence in page.sentences
+            if sentence.text
+        )
         index = bm25.build(sentences, dataset.out_folder / "sentences.bm25")
         hits = index.search([claim.text for claim in rest], CANDIDATES)
         found |= {claim.id: [unit for unit, _ in of_claim] for claim, of_claim in zip(rest, hits, strict=True)}

@@ -15,8 +15,7 @@ from lisax.sampling import examples, table_examples
 from tasks.claim_dataset import ClaimDataset, check_evidence
 
 
-def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]],
-          skipped: Counter) -> dict[str, dict[str, int]]:
+def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Counter) -> dict[str, dict[str, int]]:
     """Writes `{stem}.{split}.jsonl` for every stem of `table_examples.write_all`; returns {stem: {split: examples}}."""
     from lisax.retrieval import cells, linking, runs
 
@@ -38,8 +37,15 @@ def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]],
     counts: dict[str, dict[str, int]] = {}
     for split, of_split in claims.items():
         written = table_examples.write_all(
-            out, split, of_split, run, tables.get, lambda table, claim: index.columns(table, entities[claim.id]),
-            in_training=split == "train", skipped=skipped)
+            out,
+            split,
+            of_split,
+            run,
+            tables.get,
+            lambda table, claim: index.columns(table, entities[claim.id]),
+            in_training=split == "train",
+            skipped=skipped,
+        )
         for stem, number in written.items():
             counts.setdefault(stem, {})[split] = number
     return counts

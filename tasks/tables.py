@@ -44,28 +44,54 @@ def add_text(name: str, file_of: FileOf, **options) -> seqio.Task:
     """Registers the text-to-text task `name`, which ends in a key of `TEXT_TASKS`, over a file of table examples;
     options as in `families.add`."""
     tables = next(number for variant, number in TABLES_READ.items() if name.endswith(variant))
-    return families.add(name, Family.TABLES if tables else Family.CLAIM_ONLY, file_of, tables=tables,
-                        read=TableExample.from_row, **options)
+    return families.add(
+        name,
+        Family.TABLES if tables else Family.CLAIM_ONLY,
+        file_of,
+        tables=tables,
+        read=TableExample.from_row,
+        **options,
+    )
 
 
-def add_fusion(name: str, file_of: FileOf, *, splits: Sequence[str] = ("train", "dev"),
-               vocabulary: seqio.Vocabulary | None = None, preset: Preset | None = None) -> seqio.Task:
+def add_fusion(
+    name: str,
+    file_of: FileOf,
+    *,
+    splits: Sequence[str] = ("train", "dev"),
+    vocabulary: seqio.Vocabulary | None = None,
+    preset: Preset | None = None,
+) -> seqio.Task:
     """Registers a fusion task over a file of table examples; a vocabulary or preset as in `families.add`."""
     classes = seqio.PassThroughVocabulary(len(TableClass))
     task = seqio.TaskRegistry.add(
         name,
         source=families.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(encode_fusion, task=name, preset=preset)],
-        output_features={"inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
-                         "targets": seqio.Feature(classes, add_eos=False)},
+        output_features={
+            "inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
+            "targets": seqio.Feature(classes, add_eos=False),
+        },
         postprocess_fn=with_tables,
-        metric_fns=[metrics.fusion_accuracy, metrics.dropped_rows])
-    return families.described(task, Family.TABLE_FUSION, preset, lambda lengths: lengths["inputs"] // lengths["targets"],
-                              lambda lengths: lengths["targets"])
+        metric_fns=[metrics.fusion_accuracy, metrics.dropped_rows],
+    )
+    return families.described(
+        task,
+        Family.TABLE_FUSION,
+        preset,
+        lambda lengths: lengths["inputs"] // lengths["targets"],
+        lambda lengths: lengths["targets"],
+    )
 
 
-def encode_fusion(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
-                  sequence_length: Mapping[str, int] | None, *, task: str, preset: Preset | None) -> tf.data.Dataset:
+def encode_fusion(
+    dataset: tf.data.Dataset,
+    output_features: Mapping[str, seqio.Feature],
+    sequence_length: Mapping[str, int] | None,
+    *,
+    task: str,
+    preset: Preset | None,
+) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k], with ids and texts beside.
 
     The tables' tokens, each with its EOS and filled with 0 to L, stand end to end; a target is the table's
@@ -78,35 +104,62 @@ def encode_fusion(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.
     lengths = sequence_length or {}
     k, tokens = lengths.get("targets"), lengths.get("inputs")
     if not k or not tokens or tokens % k:
-        raise LisaxError(f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k}} for k tables "
-                         f"of L tokens, found {dict(lengths) or None}")
+        raise LisaxError(
+            f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k}} for k tables "
+            f"of L tokens, found {dict(lengths) or None}"
+        )
     wording, to_ids = families.wording_of(output_features, preset, Family.TABLE_FUSION)
     ids_of = families.remembering(to_ids)
 
     def one(line: bytes) -> tuple:
         example = families.parsed(line, TableExample.from_row, task)
         if len(example.tables) > k:
-            raise LisaxError(f"task '{task}': claim '{example.claim_id}' has {len(example.tables)} tables, "
-                             f"TASK_FEATURE_LENGTHS has room for {k}: give `targets` as many")
+            raise LisaxError(
+                f"task '{task}': claim '{example.claim_id}' has {len(example.tables)} tables, "
+                f"TASK_FEATURE_LENGTHS has room for {k}: give `targets` as many"
+            )
         inputs, targets, gold = np.zeros((k, tokens // k), np.int32), np.zeros(k, np.int32), np.zeros(k, bool)
-        texts = encode_each_table(example, preset=wording, max_tokens=tokens // k,
-                                  count_tokens=lambda text: len(ids_of(text)))
+        texts = encode_each_table(
+            example, preset=wording, max_tokens=tokens // k, count_tokens=lambda text: len(ids_of(text))
+        )
         for i, text in enumerate(texts):
             ids = [*ids_of(text.inputs), EOS_ID]
-            inputs[i, :len(ids)] = ids
+            inputs[i, : len(ids)] = ids
         classes = table_classes(example.label, example.gold)
-        targets[:len(classes)], gold[:len(classes)] = classes, example.gold
-        return (inputs.reshape(-1), targets, gold, sum(sum(text.dropped) for text in texts),
-                "\n".join(text.inputs for text in texts), " ".join(TableClass(c).name.lower() for c in classes),
-                example.claim_id, " ".join(example.unit_ids), example.label or "")
+        targets[: len(classes)], gold[: len(classes)] = classes, example.gold
+        return (
+            inputs.reshape(-1),
+            targets,
+            gold,
+            sum(sum(text.dropped) for text in texts),
+            "\n".join(text.inputs for text in texts),
+            " ".join(TableClass(c).name.lower() for c in classes),
+            example.claim_id,
+            " ".join(example.unit_ids),
+            example.label or "",
+        )
 
     def many(lines: np.ndarray) -> tuple:
         inputs, targets, gold, dropped, *texts = zip(*map(one, lines))
-        return (np.stack(inputs), np.stack(targets), np.stack(gold), np.array(dropped, np.int32),
-                *map(families.encoded, texts))
+        return (
+            np.stack(inputs),
+            np.stack(targets),
+            np.stack(gold),
+            np.array(dropped, np.int32),
+            *map(families.encoded, texts),
+        )
 
-    names = ("inputs", "targets", "gold", "dropped_rows", "inputs_pretokenized", "targets_pretokenized", "claim_id",
-             "table_ids", "label")
+    names = (
+        "inputs",
+        "targets",
+        "gold",
+        "dropped_rows",
+        "inputs_pretokenized",
+        "targets_pretokenized",
+        "claim_id",
+        "table_ids",
+        "label",
+    )
     shapes = [[None, tokens], [None, k], [None, k], *[[None]] * 6]
 
     def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
@@ -124,5 +177,10 @@ def with_tables(output, example: Mapping | None = None, is_target: bool = False)
     if not is_target or example is None:
         return output
     tables = example["table_ids"].decode().split()
-    return {"claim_id": example["claim_id"].decode(), "label": example["label"].decode(), "tables": tables,
-            "gold": example["gold"].tolist()[:len(tables)], "dropped_rows": int(example["dropped_rows"])}
+    return {
+        "claim_id": example["claim_id"].decode(),
+        "label": example["label"].decode(),
+        "tables": tables,
+        "gold": example["gold"].tolist()[: len(tables)],
+        "dropped_rows": int(example["dropped_rows"]),
+    }

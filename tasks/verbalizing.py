@@ -31,42 +31,63 @@ def add_all() -> None:
         add(stem, locations.in_data_folder("examples/" + stem + ".{split}.jsonl"))
 
 
-def add(name: str, file_of: locations.FileOf, *, splits: Sequence[str] = ("train", "dev"),
-        vocabulary: seqio.Vocabulary | None = None, preset: Preset | None = None) -> seqio.Task:
+def add(
+    name: str,
+    file_of: locations.FileOf,
+    *,
+    splits: Sequence[str] = ("train", "dev"),
+    vocabulary: seqio.Vocabulary | None = None,
+    preset: Preset | None = None,
+) -> seqio.Task:
     """Registers the task `name` over `file_of(split)`; a vocabulary or preset as in `families.add`."""
     task = seqio.TaskRegistry.add(
         name,
         source=families.LineSource(name, file_of, splits),
-        preprocessors=[seqio.CacheDatasetPlaceholder(),
-                       functools.partial(encode_records, task=name, preset=preset)],
+        preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(encode_records, task=name, preset=preset)],
         output_features=families.features(vocabulary or default_vocabulary()),
         postprocess_fn=with_references,
-        metric_fns=[bleu_of_outputs])
+        metric_fns=[bleu_of_outputs],
+    )
 
     def model_card(lengths: Mapping[str, int]) -> dict:
         pieces = task.output_features["inputs"].vocabulary
         if is_bytes(pieces):
             return {}  # inference reads with SentencePiece
-        return verbalizing_card((preset or families.chosen_preset()).name, lengths["inputs"], lengths["targets"],
-                                pieces.vocab_size)
+        return verbalizing_card(
+            (preset or families.chosen_preset()).name, lengths["inputs"], lengths["targets"], pieces.vocab_size
+        )
 
     task.model_card = model_card
     return task
 
 
-def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio.Feature],
-                   sequence_length: Mapping[str, int] | None, *, task: str, preset: Preset | None) -> tf.data.Dataset:
+def encode_records(
+    dataset: tf.data.Dataset,
+    output_features: Mapping[str, seqio.Feature],
+    sequence_length: Mapping[str, int] | None,
+    *,
+    task: str,
+    preset: Preset | None,
+) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs, targets (int32 with EOS) and their texts, `id`, and `references`, a line each."""
     vocabulary, lengths = output_features["inputs"].vocabulary, sequence_length or {}
-    encoder = Encoder(encoder_of(vocabulary), marker_ids(vocabulary.vocab_size), (preset or families.chosen_preset()).name)
+    encoder = Encoder(
+        encoder_of(vocabulary), marker_ids(vocabulary.vocab_size), (preset or families.chosen_preset()).name
+    )
 
     def one(line: bytes) -> tuple | None:
         example = families.parsed(line, VerbalExample.from_row, task)
         inputs, targets = encoder.inputs(example.triples), encoder.targets(example.text)
         if any(len(ids) >= lengths.get(name, len(ids) + 1) for name, ids in (("inputs", inputs), ("targets", targets))):
             return None
-        return ([*inputs, EOS_ID], [*targets, EOS_ID], encoder.text(example.triples), example.text,
-                example.triples.id, "\n".join(example.texts))
+        return (
+            [*inputs, EOS_ID],
+            [*targets, EOS_ID],
+            encoder.text(example.triples),
+            example.text,
+            example.triples.id,
+            "\n".join(example.texts),
+        )
 
     def many(lines: np.ndarray) -> tuple:
         rows = list(filter(None, map(one, lines)))
@@ -78,8 +99,11 @@ def encode_records(dataset: tf.data.Dataset, output_features: Mapping[str, seqio
         inputs, input_lengths, targets, target_lengths, *texts = tf.numpy_function(many, [batch["line"]], kinds)
         for column in texts:
             column.set_shape([None])
-        return {"inputs": families.ragged(inputs, input_lengths), "targets": families.ragged(targets, target_lengths),
-                **dict(zip(("inputs_pretokenized", "targets_pretokenized", "id", "references"), texts, strict=True))}
+        return {
+            "inputs": families.ragged(inputs, input_lengths),
+            "targets": families.ragged(targets, target_lengths),
+            **dict(zip(("inputs_pretokenized", "targets_pretokenized", "id", "references"), texts, strict=True)),
+        }
 
     return dataset.batch(families.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
 

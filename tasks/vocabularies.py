@@ -37,8 +37,11 @@ class SentencePieces(seqio.SentencePieceVocabulary):
         return _located(locations.vocabulary_path(), self.extra_ids)._model_context()
 
     def __eq__(self, other) -> bool:
-        return (isinstance(other, seqio.SentencePieceVocabulary) and self.extra_ids == other.extra_ids
-                and (self is other or self.sentencepiece_model_file == other.sentencepiece_model_file))
+        return (
+            isinstance(other, seqio.SentencePieceVocabulary)
+            and self.extra_ids == other.extra_ids
+            and (self is other or self.sentencepiece_model_file == other.sentencepiece_model_file)
+        )
 
     def __hash__(self) -> int:
         return hash(type(self))

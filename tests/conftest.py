@@ -13,13 +13,18 @@ from lisax.runtime.platforms import choose_platforms
 
 # What an example takes says nothing on a machine that does other things besides. The rest, the same examples where CI is
 # set among it, is hypothesis' own choice.
-hypothesis.settings.register_profile("lisax", hypothesis.settings.default, deadline=None,
-                                     suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile(
+    "lisax", hypothesis.settings.default, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("lisax")
 
 # A third of the default's time; the code is slower, which tiny models do not show. No digit of a comparison rests on it.
-QUICK_COMPILATION = ("--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true",
-                     "--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")
+QUICK_COMPILATION = (
+    "--xla_backend_optimization_level=0",
+    "--xla_llvm_disable_expensive_passes=true",
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -84,13 +84,19 @@ def _amended() -> Iterator[None]:
     def ls(request, response, storage, *args, **kwargs):
         first, end = (request.query.get(name, [""])[0] for name in ("startOffset", "endOffset"))
         send = response.json
-        response.json = lambda found: send(found | {"items": [
-            item for item in found["items"] if item["name"] >= first and (not end or item["name"] < end)]})
+        response.json = lambda found: send(
+            found
+            | {"items": [item for item in found["items"] if item["name"] >= first and (not end or item["name"] < end)]}
+        )
         list_all(request, response, storage, *args, **kwargs)
 
     read, list_all = objects.download, objects.ls
-    amended = {"download": download, "ls": ls, "insert": conditional(objects.insert),
-               "delete": conditional(objects.delete)}
+    amended = {
+        "download": download,
+        "ls": ls,
+        "insert": conditional(objects.insert),
+        "delete": conditional(objects.delete),
+    }
     from gcp_storage_emulator import server as emulator
 
     with contextlib.ExitStack() as stack:

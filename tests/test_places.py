@@ -26,8 +26,21 @@ def test_a_path_of_this_machine_is_as_pathlib_has_it(text):
         assert place(text) == local(text) == Path(text)
 
 
-@pytest.mark.parametrize("text", ["gs:/bucket/x", "gs://", "gs:///x", "gs://Bucket/x", "s3://bucket/x", "http://a/b", "GS://b/x",
-                                  "hf://a/b", "file:///x", Path("gs://bucket/x")])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gs:/bucket/x",
+        "gs://",
+        "gs:///x",
+        "gs://Bucket/x",
+        "s3://bucket/x",
+        "http://a/b",
+        "GS://b/x",
+        "hf://a/b",
+        "file:///x",
+        Path("gs://bucket/x"),
+    ],
+)
 def test_other_addresses_and_lost_slashes_are_refused(text):
     for function in (place, local):
         with pytest.raises(LisaxError, match="expected a path of this machine, or gs://BUCKET/FOLDER"):
@@ -67,14 +80,22 @@ def test_a_verb_takes_a_bucket_or_refuses_it(verb):
             assert action.type is local, (verb, words, action.dest)
 
 
-@pytest.mark.parametrize("arguments", [
-    ["index", "documents", "--corpus", "gs://bucket/x", "--out", "i"], ["index", "documents", "--corpus", "c", "--out", "gs://bucket/x"],
-    ["retrieve", "--index", "gs://bucket/x", "--claims", "c", "--out", "o"], ["data", "world", "--out", "gs://bucket/x"],
-    ["data", "check", "gs://bucket/x"], ["serve", "--index", "gs://bucket/x", "--bundle", "b"],
-    ["evaluate", "fever", "--gold", "gs://bucket/x", "--predictions", "p"], ["attack", "--claims", "gs://bucket/x", "--out", "o"],
-    ["verbalizer", "iterate", "--data", "d", "--tables", "t", "--out", "gs://bucket/x"],
-    ["train", "--gin_file=models/t5_1_1_tiny.gin", "--gin_search_paths=gs://bucket/x"],
-    ["run", "list5", "--data", "d", "--out", "s3://bucket/x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["index", "documents", "--corpus", "gs://bucket/x", "--out", "i"],
+        ["index", "documents", "--corpus", "c", "--out", "gs://bucket/x"],
+        ["retrieve", "--index", "gs://bucket/x", "--claims", "c", "--out", "o"],
+        ["data", "world", "--out", "gs://bucket/x"],
+        ["data", "check", "gs://bucket/x"],
+        ["serve", "--index", "gs://bucket/x", "--bundle", "b"],
+        ["evaluate", "fever", "--gold", "gs://bucket/x", "--predictions", "p"],
+        ["attack", "--claims", "gs://bucket/x", "--out", "o"],
+        ["verbalizer", "iterate", "--data", "d", "--tables", "t", "--out", "gs://bucket/x"],
+        ["train", "--gin_file=models/t5_1_1_tiny.gin", "--gin_search_paths=gs://bucket/x"],
+        ["run", "list5", "--data", "d", "--out", "s3://bucket/x"],
+    ],
+)
 def test_refusing_is_a_sentence_and_makes_nothing(arguments, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 1

@@ -23,8 +23,7 @@ def test_a_sentence_id_splits_at_its_last_underscore(page, number):
     assert records.split_sentence_id(records.sentence_id(page, number)) == (page, number)
 
 
-@pytest.mark.parametrize("unit", [
-    "Page", "Page_", "_3", "Page_x", "Page_-1", "Page_²", "", "P_" + "9" * 5000, "T#r1"])
+@pytest.mark.parametrize("unit", ["Page", "Page_", "_3", "Page_x", "Page_-1", "Page_²", "", "P_" + "9" * 5000, "T#r1"])
 def test_what_is_no_sentence_id_is_refused(unit):
     with pytest.raises(DataError, match="not a sentence id"):
         records.split_sentence_id(unit)
@@ -35,17 +34,20 @@ def test_lines_come_with_their_numbers_and_blank_ones_are_skipped(tmp_path):
     assert list(records.read_lines(path)) == [(1, "one"), (4, "two\u2028still two")]
 
 
-@pytest.mark.parametrize("data, said", [
-    (b"", r"a\.jsonl: the file is empty"),
-    (b"\n \n", r"a\.jsonl: the file is empty"),
-    (b"\xef\xbb\xbf{}\n", r"a\.jsonl:1: .*byte order mark"),
-    ('{"a": 1}\n{"a": "José"}\n'.encode("latin1"), r"a\.jsonl:2: byte 11 is not UTF-8 \(0xe9\).*Latin-1"),
-    (b'{"a": 1}\n{"a": \n', r"a\.jsonl:2: not valid JSON"),
-    (b'{"a": 1}\n[1]\n', r"a\.jsonl:2: expected a JSON object, found list"),
-    (b'{"a": "\\ud800"}\n', r"a\.jsonl:1: .*surrogate"),
-    (b'{"a": ' + b"1" * 5000 + b"}\n", r"a\.jsonl:1: not valid JSON"),
-    (b"[" * 100_000, r"a\.jsonl:1: not valid JSON"),
-])
+@pytest.mark.parametrize(
+    "data, said",
+    [
+        (b"", r"a\.jsonl: the file is empty"),
+        (b"\n \n", r"a\.jsonl: the file is empty"),
+        (b"\xef\xbb\xbf{}\n", r"a\.jsonl:1: .*byte order mark"),
+        ('{"a": 1}\n{"a": "José"}\n'.encode("latin1"), r"a\.jsonl:2: byte 11 is not UTF-8 \(0xe9\).*Latin-1"),
+        (b'{"a": 1}\n{"a": \n', r"a\.jsonl:2: not valid JSON"),
+        (b'{"a": 1}\n[1]\n', r"a\.jsonl:2: expected a JSON object, found list"),
+        (b'{"a": "\\ud800"}\n', r"a\.jsonl:1: .*surrogate"),
+        (b'{"a": ' + b"1" * 5000 + b"}\n", r"a\.jsonl:1: not valid JSON"),
+        (b"[" * 100_000, r"a\.jsonl:1: not valid JSON"),
+    ],
+)
 def test_bad_files_are_refused_with_their_place(tmp_path, data, said):
     with pytest.raises(DataError, match=said):
         list(records.read_json_lines(write(tmp_path / "a.jsonl", data)))
@@ -63,12 +65,15 @@ def test_a_surrogate_pair_is_a_character(tmp_path):
     assert list(records.read_json_lines(path)) == [(1, {"a": "😀"})]
 
 
-@pytest.mark.parametrize("row, kind, said", [
-    ({}, str, "field 'f': the field is missing"),
-    ({"f": 1}, str, "field 'f': expected str, found 1"),
-    ({"f": True}, int, "field 'f': expected int, found true"),
-    ({"f": None}, (str, int), "field 'f': expected str or int, found null"),
-])
+@pytest.mark.parametrize(
+    "row, kind, said",
+    [
+        ({}, str, "field 'f': the field is missing"),
+        ({"f": 1}, str, "field 'f': expected str, found 1"),
+        ({"f": True}, int, "field 'f': expected int, found true"),
+        ({"f": None}, (str, int), "field 'f': expected str or int, found null"),
+    ],
+)
 def test_a_wrong_field_is_named(row, kind, said):
     with pytest.raises(DataError, match=f"p:3: {said}"):
         records.get_field(row, "f", kind, path="p", line=3)

@@ -53,8 +53,11 @@ def test_the_default_installation_is_pinned_whole_and_alone():
     bounds = closure(PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"])
     assert bounds.keys() - pinned.keys() == set(), "these are installed and not pinned"
     assert pinned.keys() - bounds.keys() == set(), "nothing needs these"
-    misfit = {package: (pinned[package], str(bound)) for package, bound in bounds.items()
-              if not bound.contains(pinned[package], prereleases=True)}
+    misfit = {
+        package: (pinned[package], str(bound))
+        for package, bound in bounds.items()
+        if not bound.contains(pinned[package], prereleases=True)
+    }
     assert misfit == {}
 
 

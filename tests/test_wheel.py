@@ -40,8 +40,13 @@ def test_every_file_is_in_it(installed):
 
 def test_it_finds_its_gin_files_from_anywhere(installed, tmp_path):
     def lisax(*arguments: str) -> subprocess.CompletedProcess:
-        return subprocess.run([sys.executable, "-m", "lisax.cli", *arguments], cwd=tmp_path, capture_output=True,
-                              text=True, env=os.environ | {"PYTHONPATH": str(installed)})
+        return subprocess.run(
+            [sys.executable, "-m", "lisax", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(installed)},
+        )
 
     assert lisax("--help").returncode == 0
     done = lisax("train", "--gin_file=models/t5_1_1_micro.gin", "--gin_file=runs/finetune.gin")

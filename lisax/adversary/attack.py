@@ -30,9 +30,13 @@ class Kind(enum.StrEnum):
 
 # What the authors' FEVER 2.0 file calls each kind; we write these names there, and read any case of them.
 FEVER2_NAMES = {
-    Kind.CONJUNCTION: "conjunction", Kind.MULTI_HOP: "Multihop", Kind.UNVERIFIABLE: "Phrasal Additions",
-    Kind.DATE: "date manipulation", Kind.MULTI_HOP_TEMPORAL: "multi-hop temporal reasoning",
-    Kind.DISAMBIGUATION: "Entity Disambiguation", Kind.LEXICAL: "word replacement",
+    Kind.CONJUNCTION: "conjunction",
+    Kind.MULTI_HOP: "Multihop",
+    Kind.UNVERIFIABLE: "Phrasal Additions",
+    Kind.DATE: "date manipulation",
+    Kind.MULTI_HOP_TEMPORAL: "multi-hop temporal reasoning",
+    Kind.DISAMBIGUATION: "Entity Disambiguation",
+    Kind.LEXICAL: "word replacement",
 }
 _OF_NAME = {name.casefold(): str(kind) for kind, name in FEVER2_NAMES.items()}
 
@@ -65,8 +69,9 @@ def random_of(seed: int, kind: Kind, *ids: str) -> random.Random:
 
 def together(*parts: EvidenceSets) -> EvidenceSets:
     """What shows all parts at once: one set of each part, joined; repeated units once, repeated sets once."""
-    joined = (tuple(dict.fromkeys(unit for members in choice for unit in members))
-              for choice in itertools.product(*parts))
+    joined = (
+        tuple(dict.fromkeys(unit for members in choice for unit in members)) for choice in itertools.product(*parts)
+    )
     return distinct(itertools.islice(joined, MOST_SETS))
 
 
@@ -78,8 +83,9 @@ def distinct(sets: Iterable[Sequence[str]]) -> EvidenceSets:
 def both(first: Claim, second: Claim) -> tuple[Label, EvidenceSets]:
     """The label algebra of "and": refuted as soon as one part is, supported if both are, else undecided."""
     if Label.REFUTES in (first.label, second.label):
-        return Label.REFUTES, distinct(members for claim in (first, second) if claim.label is Label.REFUTES
-                                       for members in claim.evidence_sets)
+        return Label.REFUTES, distinct(
+            members for claim in (first, second) if claim.label is Label.REFUTES for members in claim.evidence_sets
+        )
     if first.label is second.label is Label.SUPPORTS:
         return Label.SUPPORTS, together(first.evidence_sets, second.evidence_sets)
     return Label.NOT_ENOUGH_INFO, ()

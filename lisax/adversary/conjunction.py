@@ -31,8 +31,12 @@ class Conjunction:
         self._of_page: dict[str, list[Claim]] = {}
         for claim in claims:
             subject = subject_of(claim.text, corpus)
-            if subject is not None and claim.label is not None and len(subject.predicate.split()) <= _MOST_WORDS \
-                    and not any(mark in subject.predicate for mark in (",", ";", ":", " and ", " or ", " but ")):
+            if (
+                subject is not None
+                and claim.label is not None
+                and len(subject.predicate.split()) <= _MOST_WORDS
+                and not any(mark in subject.predicate for mark in (",", ";", ":", " and ", " or ", " but "))
+            ):
                 self._subjects[claim.id] = subject
                 self._of_page.setdefault(subject.page, []).append(claim)
         self._places = {claim.id: i for of_page in self._of_page.values() for i, claim in enumerate(of_page)}
@@ -43,7 +47,7 @@ class Conjunction:
             return
         of_page, place = self._of_page[subject.page], self._places[claim.id]
         rng = random_of(self._seed, self.kind, claim.id)
-        others = [other for other in of_page[place + 1:] if _goes_with(subject, self._subjects[other.id])]
+        others = [other for other in of_page[place + 1 :] if _goes_with(subject, self._subjects[other.id])]
         if others:
             # Most pairs are refuted: each label that can be had is as likely as the others.
             wanted = rng.choice(sorted({both(claim, other)[0] for other in others}))
@@ -51,9 +55,15 @@ class Conjunction:
             second, (label, sets) = self._subjects[other.id], both(claim, other)
             connective = rng.choice(CONNECTIVES)
             text = sentence(f"{subject.written} {subject.predicate} {connective} {second.predicate}")
-            yield Attack(self.kind, (claim.id, other.id), text, label, sets,
-                         f"+ {connective} {second.predicate}",
-                         f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}')
+            yield Attack(
+                self.kind,
+                (claim.id, other.id),
+                text,
+                label,
+                sets,
+                f"+ {connective} {second.predicate}",
+                f'"{claim.text}" is {claim.label}, "{other.text}" is {other.label}',
+            )
 
 
 def _goes_with(first: Subject, second: Subject) -> bool:

@@ -82,8 +82,11 @@ class Corpus:
             return cls(store.page, map(store.page, store))
         documents = {document.id: document for document in open_folder(place).documents()}
         if not documents:
-            raise DataError("there are no pages: --corpus wants a folder of claims and pages, or an index made by "
-                            "`lisax index documents`", path=place)
+            raise DataError(
+                "there are no pages: --corpus wants a folder of claims and pages, or an index made by "
+                "`lisax index documents`",
+                path=place,
+            )
         return cls(documents.__getitem__, documents.values())
 
     def __contains__(self, page: str) -> bool:
@@ -102,8 +105,10 @@ class Corpus:
 
     def _read_lines(self, page: str) -> tuple[Line, ...]:
         texts = ((line.id, without_parentheses(readable(line.text))) for line in self.page(page).sentences if line.text)
-        return tuple(Line(unit, text, tuple((named, self.meant(text, named)) for named in self.names_in(text)))
-                     for unit, text in texts)
+        return tuple(
+            Line(unit, text, tuple((named, self.meant(text, named)) for named in self.names_in(text)))
+            for unit, text in texts
+        )
 
     def written(self, page: str) -> str | None:
         """A page's name in running text, such that it means that page alone; None where that cannot be had.
@@ -150,7 +155,7 @@ class Corpus:
             end = spans[at + length - 1][2]
             if text[start:end].endswith(("'s", "’s")):
                 end -= 2
-            elif text[end:end + 1] == ")" and "(" in text[start:end]:
+            elif text[end : end + 1] == ")" and "(" in text[start:end]:
                 end += 1
             found.append(Named(start, end, pages))
             at += length
@@ -158,9 +163,9 @@ class Corpus:
 
     def _name_at(self, text: str, spans: list, at: int, longest: int) -> tuple[int, tuple[str, ...]] | None:
         for length in range(longest, 0, -1):
-            folded = [word for word, _, _ in spans[at:at + length]]
+            folded = [word for word, _, _ in spans[at : at + length]]
             pages = self._names.get(" ".join(folded))
-            if pages is None or text[spans[at + length - 1][1]].islower() and length > 1 and folded[-1] in STOP_WORDS:
+            if pages is None or (text[spans[at + length - 1][1]].islower() and length > 1 and folded[-1] in STOP_WORDS):
                 continue
             if length == 1 and (folded[0] in COMMON_WORDS or folded[0] in DATE_WORDS or folded[0].isdigit()):
                 continue
@@ -174,9 +179,8 @@ class Corpus:
         """
         if len(named.pages) == 1:
             qualifier = words(unqualified(self.page(named.pages[0]).title)[1])
-            called = _CALLED.search(text[:named.start])
+            called = _CALLED.search(text[: named.start])
             return named.pages[0] if not qualifier or called is None or called[1] in qualifier else None
-        before = words(text[:named.start])[-1:]
+        before = words(text[: named.start])[-1:]
         fitting = [page for page in named.pages if before and before[0] in words(unqualified(self.page(page).title)[1])]
         return fitting[0] if len(fitting) == 1 else None
-

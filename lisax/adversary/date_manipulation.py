@@ -38,7 +38,8 @@ _ONE_OF_SEVERAL = re.compile(
     r"(?<!\b[Ii]s )(?<!\b[Ww]as )(?<!\bare )(?<!\bwere )\b(?:[Aa]n?|[Aa]nother|[Oo]ne|[Ss]ome\w*|[Aa]ny\w*)\b|"
     r"\b[Tt]here\b|\b(?:people|men|women|children)\b|"
     r"\b(?!(?:is|was|has|his|its|this|does|series|stars|features|includes)\b)(?:^[A-Z])?[a-z]*[a-rtv-z]s\b"
-    r"(?! (?:was|is)\b)")
+    r"(?! (?:was|is)\b)"
+)
 _AGAIN = re.compile(r"^(?: ?--?|,? (?:and|to|or|until|through|through to|but)\b.*\d|'|-|–|:|\w)")
 
 
@@ -65,9 +66,16 @@ class DateManipulation:
                 continue
             form, label = made
             phrase = capitalised(form.text) if place.start == 0 else form.text
-            text = sentence(claim.text[:place.start] + phrase + claim.text[place.end:])
-            yield Attack(self.kind, (claim.id,), text, label, self._sets(claim, known),
-                         f"{claim.text[place.start:place.end]} -> {form.text}", f"{why}; {form.meaning}")
+            text = sentence(claim.text[: place.start] + phrase + claim.text[place.end :])
+            yield Attack(
+                self.kind,
+                (claim.id,),
+                text,
+                label,
+                self._sets(claim, known),
+                f"{claim.text[place.start : place.end]} -> {form.text}",
+                f"{why}; {form.meaning}",
+            )
 
     def _sets(self, claim: Claim, known: Date) -> EvidenceSets:
         """Of a refuted claim those sets alone that tell the date: others may refute it by something else."""
@@ -79,14 +87,15 @@ class DateManipulation:
 
         return tuple(members for members in claim.evidence_sets if any(map(tells, members)))
 
-    def _variant(self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random, reach: int,
-                 told: Collection[Span]) -> tuple[Variant, Label] | None:
+    def _variant(
+        self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random, reach: int, told: Collection[Span]
+    ) -> tuple[Variant, Label] | None:
         """A form with a truth that `labels` (truth to label) allows; the other truth where the form cannot have the
         one that was drawn; none that what is `told` may decide."""
         for holds in rng.sample(sorted(labels), len(labels)):
             for _ in range(3):
                 form = dates.variant(name, date, holds, rng, reach)
-                if form is not None and not (told and form.wide or any(map(form.takes_in, told))):
+                if form is not None and not ((told and form.wide) or any(map(form.takes_in, told))):
                     return form, labels[holds]
         return None
 
@@ -110,10 +119,10 @@ class DateManipulation:
     def _is_of_one(self, claim: Claim, verb: str) -> bool:
         """Whether the dated verb is said of one thing that the claim names, and not of some or several of a kind."""
         place, _ = dated(claim.text)
-        said = claim.text[:place.start].rstrip() or claim.text[place.end:].lstrip(", ")
-        said = said[:said.rindex(verb)]
+        said = claim.text[: place.start].rstrip() or claim.text[place.end :].lstrip(", ")
+        said = said[: said.rindex(verb)]
         for named in reversed(self._corpus.names_in(said)):
-            said = said[:named.start] + "X" + said[named.end:]
+            said = said[: named.start] + "X" + said[named.end :]
         return _ONE_OF_SEVERAL.search(said) is None
 
     def _is_whole(self, claim: Claim) -> bool:
@@ -122,8 +131,11 @@ class DateManipulation:
         if subject is None:
             return False
         (found,) = dates.find(subject.predicate) or (None,)
-        return found is not None and found.end == len(subject.predicate) \
-            and _WHOLE.fullmatch(subject.predicate[:found.start]) is not None
+        return (
+            found is not None
+            and found.end == len(subject.predicate)
+            and _WHOLE.fullmatch(subject.predicate[: found.start]) is not None
+        )
 
     def _evidence_date(self, claim: Claim, verb: str) -> tuple[Date | None, bool]:
         """(the date that the evidence gives, whether for the same verb): one sentence with one date, or the birth or
@@ -140,35 +152,43 @@ class DateManipulation:
                 continue  # two dates stand in a life's brackets, and one of them may be missing
             text = readable(self._corpus.text(members[0]))
             found = dates.find(text)
-            if len(found) == 1 and (re.search(rf"\b{verb}\b", text) or not ONCE.search(text)
-                                    and self._is_of_subject(claim, verb)):
+            if len(found) == 1 and (
+                re.search(rf"\b{verb}\b", text) or (not ONCE.search(text) and self._is_of_subject(claim, verb))
+            ):
                 return found[0].date, False
         return None, False
 
     def _is_of_subject(self, claim: Claim, verb: str) -> bool:
         """Whether the claim's subject itself is what was `published`: not so in `is based on a book published in`."""
         place, _ = dated(claim.text)
-        subject = subject_of(claim.text[place.end:].lstrip(", ") if place.start == 0 else claim.text, self._corpus)
+        subject = subject_of(claim.text[place.end :].lstrip(", ") if place.start == 0 else claim.text, self._corpus)
         return subject is not None and re.match(rf"(?:(?:was|were) )?(?:\w+ )?{verb}\b", subject.predicate) is not None
 
     def _told(self, claim: Claim) -> set[Span]:
         """The dates on pages that may be meant by a name in the claim, and on those of its evidence."""
         pages = {page for named in self._corpus.names_in(claim.text) for page in named.pages}
         pages |= {page for unit in claim.gold_ids if (page := split_sentence_id(unit)[0]) in self._corpus}
-        return {span for page in pages for sentence in self._corpus.page(page).sentences
-                for span in dates.told(readable(sentence.text))}
+        return {
+            span
+            for page in pages
+            for sentence in self._corpus.page(page).sentences
+            for span in dates.told(readable(sentence.text))
+        }
 
     def _is_dated(self, claim: Claim) -> bool:
         """Whether the subject's page dates some event, from which another form of an undecided date might follow."""
         page = subject_page(claim, self._corpus)
-        return page is None or any(dates.find(readable(sentence.text)) for sentence in self._corpus.page(page).sentences
-                                   if ONCE.search(sentence.text))
+        return page is None or any(
+            dates.find(readable(sentence.text))
+            for sentence in self._corpus.page(page).sentences
+            if ONCE.search(sentence.text)
+        )
 
 
 def subject_page(claim: Claim, corpus: Corpus) -> str | None:
     """The page of the subject, also where the date stands before it."""
     place, _ = dated(claim.text)
-    text = claim.text[place.end:].lstrip(", ") if place.start == 0 else claim.text
+    text = claim.text[place.end :].lstrip(", ") if place.start == 0 else claim.text
     subject = subject_of(text, corpus)
     return None if subject is None else subject.page
 
@@ -178,10 +198,13 @@ def dated(claim: str) -> tuple[Found, Date] | None:
     found = dates.find(claim)
     if len(found) != 1:
         return None
-    before = _BEFORE.search(claim[:found[0].start])
-    if before is None or _AGAIN.match(claim[found[0].end:].rstrip(".") or ".") \
-            or (found[0].date.day is not None and before["word"].lower() != "on") \
-            or (found[0].date.day is None and before["the"] and not before["unit"]):
+    before = _BEFORE.search(claim[: found[0].start])
+    if (
+        before is None
+        or _AGAIN.match(claim[found[0].end :].rstrip(".") or ".")
+        or (found[0].date.day is not None and before["word"].lower() != "on")
+        or (found[0].date.day is None and before["the"] and not before["unit"])
+    ):
         return None  # also `in the 2001 election`, which is no date of its own
     return Found(before.start("word"), found[0].end, found[0].date), found[0].date
 
@@ -190,5 +213,5 @@ def _once(claim: str) -> str | None:
     """The verb of what happens once that the date is said of: just before it, or, where the date leads
     (`In 1951, Lalla Ward was born.`), at the end."""
     place, _ = dated(claim)
-    said = claim[:place.start].rstrip() or claim.rstrip(" .")
+    said = claim[: place.start].rstrip() or claim.rstrip(" .")
     return next((once["once"] for once in ONCE.finditer(said) if once.end() == len(said)), None)

@@ -25,15 +25,29 @@ def _pattern(text: str) -> re.Pattern:
 
 
 # The most exact first.
-_FORMS = tuple(map(_pattern, (r"\bMONTH DAY ?,? YEAR", r"\bDAY(?: of)? MONTH ?,? YEAR", r"\bMONTH(?: of|,)? YEAR",
-                              r"(?<![\w,.–-])YEAR")))
-_ORDINALS = ("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-             "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first").split()
+_FORMS = tuple(
+    map(
+        _pattern,
+        (r"\bMONTH DAY ?,? YEAR", r"\bDAY(?: of)? MONTH ?,? YEAR", r"\bMONTH(?: of|,)? YEAR", r"(?<![\w,.–-])YEAR"),
+    )
+)
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first"
+).split()
 # What pages say of dates besides: a year in a range (`1984–89`), a decade, a century.
 _LOOSE = re.compile(r"(?<![\d,.])(?P<year>1\d{3}|20\d\d)(?:(?P<decade>'?s)|[–/-](?P<to>\d\d)(?!\d))?(?!\d)")
 _CENTURY = re.compile(rf"\b(?:(\d\d?)(?:st|nd|rd|th)|({'|'.join(_ORDINALS)}))[ -]century\b(?! BC)", re.IGNORECASE)
-_DECADES = {20: "twenties", 30: "thirties", 40: "forties", 50: "fifties", 60: "sixties", 70: "seventies",
-            80: "eighties", 90: "nineties"}
+_DECADES = {
+    20: "twenties",
+    30: "thirties",
+    40: "forties",
+    50: "fifties",
+    60: "sixties",
+    70: "seventies",
+    80: "eighties",
+    90: "nineties",
+}
 
 
 Span = tuple[tuple[int, int, int], tuple[int, int, int]]  # a first and a last day
@@ -111,14 +125,14 @@ def find(text: str) -> list[Found]:
     taken, found = [False] * len(text), []
     for form in _FORMS:
         for match in form.finditer(text):
-            if any(taken[match.start():match.end()]):
+            if any(taken[match.start() : match.end()]):
                 continue
             parts = match.groupdict()
             year = int(parts["year"])
             month = MONTHS.index(parts["month"]) + 1 if parts.get("month") else None
             date = Date(-year if parts["bc"] else year, month, int(parts["day"]) if parts.get("day") else None)
             if date.year and _is_real(date):
-                taken[match.start():match.end()] = [True] * (match.end() - match.start())
+                taken[match.start() : match.end()] = [True] * (match.end() - match.start())
                 found.append(Found(match.start(), match.end(), date))
     return sorted(found, key=lambda one: one.start)
 
@@ -199,15 +213,20 @@ def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int =
         if first is None or last is None:
             return None
         inside = "lies" if holds else "does not lie"
-        return Variant(name, f"between {first.text()} and {last.text()}", holds,
-                       f"{date.text()} {inside} between {first.text()} and {last.text()}",
-                       (first.earliest, last.latest))
+        return Variant(
+            name,
+            f"between {first.text()} and {last.text()}",
+            holds,
+            f"{date.text()} {inside} between {first.text()} and {last.text()}",
+            (first.earliest, last.latest),
+        )
     bound = date.shifted(away if (name == "before") == holds else -away)
     if bound is None:
         return None
     span = ((-9999, 1, 1), bound.earliest) if name == "before" else (bound.latest, (9999, 12, 31))
-    return Variant(name, f"{name} {bound.text()}", holds,
-                   f"{date.text()} is {'' if holds else 'not '}{name} {bound.text()}", span)
+    return Variant(
+        name, f"{name} {bound.text()}", holds, f"{date.text()} is {'' if holds else 'not '}{name} {bound.text()}", span
+    )
 
 
 def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: int) -> Variant | None:
@@ -218,8 +237,13 @@ def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: i
     if anchor is None:
         return None
     phrase = f"{count} {date.unit}s {'before' if sign < 0 else 'after'} {anchor.text()}"
-    return Variant(name, phrase, holds, f"{phrase} is {named.text()}, "
-                   + ("the date itself" if holds else f"not {date.text()}"), (named.earliest, named.latest))
+    return Variant(
+        name,
+        phrase,
+        holds,
+        f"{phrase} is {named.text()}, " + ("the date itself" if holds else f"not {date.text()}"),
+        (named.earliest, named.latest),
+    )
 
 
 def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> Variant | None:
@@ -264,8 +288,11 @@ def _verbalised(year: int, asked: int) -> list[str]:
     either end: where one of the two years ends in 0, only forms on which all readers agree are used."""
     if year < 0:
         century = (-year - 1) // 100
-        return [f"in the {_ORDINALS[century]} century BC"] if century < len(_ORDINALS) and (
-            year == asked or century != (-asked - 1) // 100) else []
+        return (
+            [f"in the {_ORDINALS[century]} century BC"]
+            if century < len(_ORDINALS) and (year == asked or century != (-asked - 1) // 100)
+            else []
+        )
     century = year // 100
     round_year = not year % 10 or not asked % 10
     phrases = []

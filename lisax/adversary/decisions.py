@@ -44,8 +44,9 @@ def read_attacks(path: Path) -> dict[str, dict]:
 
 def _one_of(choices: tuple[str, ...], row: dict, field: str, path: Path, line: int) -> None:
     if row[field] not in choices:
-        raise DataError(f"expected one of {', '.join(choices)}, found {row[field]!r:.80}", path=path, line=line,
-                        field=field)
+        raise DataError(
+            f"expected one of {', '.join(choices)}, found {row[field]!r:.80}", path=path, line=line, field=field
+        )
 
 
 def read_decisions(path: Path, attacks: Container[str]) -> dict[str, Decision]:
@@ -60,8 +61,12 @@ def read_decisions(path: Path, attacks: Container[str]) -> dict[str, Decision]:
         fields = [get_field(row, field, str, path=path, line=line) for field in ("id", "decision", "claim", "label")]
         decision = Decision(*fields, get_field(row, "note", str, path=path, line=line, default=""))
         if decision.id not in attacks:
-            raise DataError(f"'{decision.id}' is none of the attacks: do the two files belong together?", path=path,
-                            line=line, field="id")
+            raise DataError(
+                f"'{decision.id}' is none of the attacks: do the two files belong together?",
+                path=path,
+                line=line,
+                field="id",
+            )
         _one_of(DECISIONS, row, "decision", path, line)
         _one_of(tuple(Label), row, "label", path, line)
         if not decision.claim.strip():
@@ -98,8 +103,9 @@ def reviewed(attacks: Path, decisions: Path | None) -> dict[str, bool] | None:
     if decisions is not None:
         _must_be(decisions)
         return {id: made.decision == "accept" for id, made in read_decisions(decisions, rows).items()}
-    return {id: row["annotation"].startswith("OK") for id, row in rows.items()
-            if isinstance(row.get("annotation"), str)} or None
+    return {
+        id: row["annotation"].startswith("OK") for id, row in rows.items() if isinstance(row.get("annotation"), str)
+    } or None
 
 
 def _must_be(decisions: Path) -> None:
@@ -121,6 +127,7 @@ def accept(attacks: Path, decisions: Path, out: Path) -> int:
                 if decision.label == Label.NOT_ENOUGH_INFO != row["label"]:
                     kept_row |= {"evidence": []} | ({"verifiable": "NOT VERIFIABLE"} if "verifiable" in row else {})
                 yield kept_row
+
     kept_rows = list(kept())
     if not kept_rows:
         raise DataError("none of the attacks was accepted or mended", path=decisions)

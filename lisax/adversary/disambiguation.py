@@ -28,16 +28,26 @@ class Disambiguation:
     def attack(self, claim: Claim) -> Iterator[Attack]:
         rng = random_of(self._seed, self.kind, claim.id)
         for page, name in self._subjects(claim):
-            namesakes = [other for other in self._corpus.pages_named(name) if other != page
-                         and unqualified(self._corpus.page(other).title)[0] == name]
+            namesakes = [
+                other
+                for other in self._corpus.pages_named(name)
+                if other != page and unqualified(self._corpus.page(other).title)[0] == name
+            ]
             for other in rng.sample(namesakes, len(namesakes)):
                 said = self._said(other, name, page)
                 fresh = [(unit, text) for unit, text in said if text not in self._used]
                 if fresh:
                     unit, text = rng.choice(fresh)
                     self._used.add(text)
-                    yield Attack(self.kind, (claim.id,), text, Label.SUPPORTS, ((unit,),), f"{page} -> {other}",
-                                 f'"{name}" is also the name of {other}, whose page says so')
+                    yield Attack(
+                        self.kind,
+                        (claim.id,),
+                        text,
+                        Label.SUPPORTS,
+                        ((unit,),),
+                        f"{page} -> {other}",
+                        f'"{name}" is also the name of {other}, whose page says so',
+                    )
                     return
 
     def _subjects(self, claim: Claim) -> list[tuple[str, str]]:
@@ -46,8 +56,12 @@ class Disambiguation:
         for named in self._corpus.names_in(claim.text)[:1]:
             meant = self._corpus.meant(claim.text, named)
             pages = [meant, *pages] if meant else [*(p for p in named.pages if p in pages)] or list(named.pages[:1])
-        return [(page, name) for page in dict.fromkeys(pages) if page in self._corpus
-                if (name := unqualified(self._corpus.page(page).title)[0]) in claim.text]
+        return [
+            (page, name)
+            for page in dict.fromkeys(pages)
+            if page in self._corpus
+            if (name := unqualified(self._corpus.page(page).title)[0]) in claim.text
+        ]
 
     def _said(self, page: str, name: str, instead: str) -> list[tuple[str, str]]:
         """Claims about `page` under the shared name, which its own sentences support."""

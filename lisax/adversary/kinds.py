@@ -17,8 +17,10 @@ from lisax.adversary.unverifiable import Unverifiable
 from lisax.records import Claim, Label
 
 # Lexical substitution has its own way in (`lexical.LexicalSearch`): it needs a vocabulary and asks a model.
-BY_RULE: dict[Kind, Callable] = {maker.kind: maker for maker in (
-    Conjunction, MultiHop, Unverifiable, DateManipulation, MultiHopTemporal, Disambiguation)}
+BY_RULE: dict[Kind, Callable] = {
+    maker.kind: maker
+    for maker in (Conjunction, MultiHop, Unverifiable, DateManipulation, MultiHopTemporal, Disambiguation)
+}
 
 
 def attackable(claims: Iterable[Claim], corpus: Corpus) -> tuple[list[Claim], int]:
@@ -26,8 +28,9 @@ def attackable(claims: Iterable[Claim], corpus: Corpus) -> tuple[list[Claim], in
     REFUTES by no page at hand has nothing to show for the label of its attack."""
     kept, left_out = [], 0
     for claim in claims:
-        sets = tuple(members for members in claim.evidence_sets
-                     if all(unit.rpartition("_")[0] in corpus for unit in members))
+        sets = tuple(
+            members for members in claim.evidence_sets if all(unit.rpartition("_")[0] in corpus for unit in members)
+        )
         if sets or claim.label in (None, Label.NOT_ENOUGH_INFO):
             kept.append(dataclasses.replace(claim, evidence_sets=sets))
         else:
@@ -41,8 +44,13 @@ class Maker(Protocol):
     def attack(self, claim: Claim) -> Iterator[Attack]: ...
 
 
-def attacks(claims: Sequence[Claim], corpus: Corpus, kinds: Sequence[Kind] = tuple(BY_RULE), seed: int = 0,
-            progress: Callable[[int], None] | None = None) -> Iterator[tuple[str, Attack]]:
+def attacks(
+    claims: Sequence[Claim],
+    corpus: Corpus,
+    kinds: Sequence[Kind] = tuple(BY_RULE),
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[tuple[str, Attack]]:
     """(id, attack) claim by claim, kind by kind; an id is `{source}-{kind}-{n}`. A claim without a label gives none.
 
     A text that has been made before, or is a claim of the set, is left out.

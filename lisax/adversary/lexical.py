@@ -7,6 +7,7 @@ are sometimes none, so this kind is for a person to review, as the authors did.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,14 +34,19 @@ class Fluency:
         for text in texts:
             spoken = ["<s>", *words(text)]
             self._words.update(spoken)
-            self._pairs.update(zip(spoken, spoken[1:]))
+            self._pairs.update(itertools.pairwise(spoken))
         self._total = sum(self._words.values()) or 1
 
     def score(self, text: str) -> float:
         spoken = ["<s>", *words(text)]
-        scores = [math.log10(self._pairs[pair] / self._words[pair[0]] if self._pairs[pair] else
-                             self.BACKOFF * (self._words[pair[1]] + 0.1) / self._total)
-                  for pair in zip(spoken, spoken[1:])]
+        scores = [
+            math.log10(
+                self._pairs[pair] / self._words[pair[0]]
+                if self._pairs[pair]
+                else self.BACKOFF * (self._words[pair[1]] + 0.1) / self._total
+            )
+            for pair in itertools.pairwise(spoken)
+        ]
         return sum(scores) / max(1, len(scores))
 
 
@@ -52,33 +58,50 @@ class LexicalSearch:
 
     kind = Kind.LEXICAL
 
-    def __init__(self, corpus: Corpus, lexicon: Lexicon, fluency: Fluency, model: Model | None = None, *,
-                 fluency_bound: float = 0.5, edits: int = 3):
+    def __init__(
+        self,
+        corpus: Corpus,
+        lexicon: Lexicon,
+        fluency: Fluency,
+        model: Model | None = None,
+        *,
+        fluency_bound: float = 0.5,
+        edits: int = 3,
+    ):
         self._corpus, self._lexicon, self._fluency, self._model = corpus, lexicon, fluency, model
         self._bound, self._edits = fluency_bound, edits
         # Under a model: claims that it gets right, those of them with words to exchange, and those that were broken.
         self.right = self.changeable = self.broken = 0
 
-    def attacks(self, claims: Sequence[Claim], progress: Callable[[int], None] | None = None
-                ) -> Iterator[tuple[str, Attack]]:
+    def attacks(
+        self, claims: Sequence[Claim], progress: Callable[[int], None] | None = None
+    ) -> Iterator[tuple[str, Attack]]:
         """(id, attack) of the claims that could be changed so that the model errs (or, without one, changed)."""
         for start in range(0, len(claims), CLAIMS_AT_A_TIME):
-            group = [claim for claim in claims[start:start + CLAIMS_AT_A_TIME] if claim.label is not None]
-            for claim, text, edits in (self._unguided(group) if self._model is None else self._guided(group)):
+            group = [claim for claim in claims[start : start + CLAIMS_AT_A_TIME] if claim.label is not None]
+            for claim, text, edits in self._unguided(group) if self._model is None else self._guided(group):
                 sets = () if claim.label is Label.NOT_ENOUGH_INFO else claim.evidence_sets
-                yield f"{claim.id}-{self.kind}-0", Attack(
-                    self.kind, (claim.id,), sentence(text), claim.label, sets,
-                    "; ".join(f"{old} -> {edit.new} ({edit.relation})" for old, edit in edits),
-                    "; ".join(edit.reason for _, edit in edits))
+                yield (
+                    f"{claim.id}-{self.kind}-0",
+                    Attack(
+                        self.kind,
+                        (claim.id,),
+                        sentence(text),
+                        claim.label,
+                        sets,
+                        "; ".join(f"{old} -> {edit.new} ({edit.relation})" for old, edit in edits),
+                        "; ".join(edit.reason for _, edit in edits),
+                    ),
+                )
             if progress is not None:
-                progress(len(claims[start:start + CLAIMS_AT_A_TIME]))
+                progress(len(claims[start : start + CLAIMS_AT_A_TIME]))
 
     def _unguided(self, claims: Sequence[Claim]) -> Iterator[tuple[Claim, str, list]]:
         for claim in claims:
             choices = self._choices(claim, claim.text, set())
             if choices:
                 text, edit = max(choices, key=lambda choice: (self._fluency.score(choice[0]), choice[0]))
-                yield claim, text, [(claim.text[edit.start:edit.end], edit)]
+                yield claim, text, [(claim.text[edit.start : edit.end], edit)]
 
     def _guided(self, claims: Sequence[Claim]) -> Iterator[tuple[Claim, str, list]]:
         first = self._gold_shares(claims) if claims else []
@@ -94,12 +117,14 @@ class LexicalSearch:
             judged = iter(self._gold_shares(flat))
             left = []
             for (claim, text, edits, share), options in zip(state, choices):
-                rows = [(new, changed, edit, right) for (changed, edit), (new, right) in
-                        zip(options, [next(judged) for _ in options])]
+                rows = [
+                    (new, changed, edit, right)
+                    for (changed, edit), (new, right) in zip(options, [next(judged) for _ in options])
+                ]
                 if not rows:
                     continue
                 new, changed, edit, right = min(rows, key=lambda row: (row[3], row[0], row[1]))
-                done = [*edits, (text[edit.start:edit.end], edit)]
+                done = [*edits, (text[edit.start : edit.end], edit)]
                 if not right:
                     self.broken += 1
                     yield claim, changed, done
@@ -121,10 +146,13 @@ class LexicalSearch:
         floor = self._fluency.score(claim.text) - self._bound
         found = []
         for edit in self._lexicon.substitutes(text):
-            if not survives(claim.label, edit.relation, is_negated(text)) or text[edit.start:edit.end] in done \
-                    or any(edit.start < end and start < edit.end for start, end in names):
+            if (
+                not survives(claim.label, edit.relation, is_negated(text))
+                or text[edit.start : edit.end] in done
+                or any(edit.start < end and start < edit.end for start, end in names)
+            ):
                 continue
-            changed = text[:edit.start] + edit.new + text[edit.end:]
+            changed = text[: edit.start] + edit.new + text[edit.end :]
             if self._fluency.score(changed) >= floor:
                 found.append((changed, edit))
         return found
@@ -146,7 +174,7 @@ def evidence_model(checkpoint, corpus: Corpus) -> Model:
     import numpy as np
 
     from lisax.formats.families import Family
-    from lisax.pipelines.text_model import TextModel
+    from lisax.predict.text_model import TextModel
     from lisax.records import LisaxError
     from lisax.sampling.examples import Example, Passage
 
@@ -155,8 +183,11 @@ def evidence_model(checkpoint, corpus: Corpus) -> Model:
         raise LisaxError(f"{checkpoint} is of '{model.family}'; an attack on words needs a model that labels sentences")
 
     def passages(claim: Claim) -> tuple[Passage, ...]:
-        return tuple(Passage(unit, corpus.page(unit.rpartition("_")[0]).title, text)
-                     for unit in (claim.evidence_sets[0] if claim.evidence_sets else ()) if (text := corpus.text(unit)))
+        return tuple(
+            Passage(unit, corpus.page(unit.rpartition("_")[0]).title, text)
+            for unit in (claim.evidence_sets[0] if claim.evidence_sets else ())
+            if (text := corpus.text(unit))
+        )
 
     def probabilities(claims: Sequence[Claim]) -> Sequence[Sequence[float]]:
         rows = np.tile(np.array([0.0, 0.0, 1.0]), (len(claims), 1))
@@ -164,7 +195,7 @@ def evidence_model(checkpoint, corpus: Corpus) -> Model:
         pointwise = model.family is Family.LABEL_POINTWISE
         examples, owner = [], []
         for i, read in with_evidence:
-            for part in ([(one,) for one in read] if pointwise else [read]):
+            for part in [(one,) for one in read] if pointwise else [read]:
                 examples.append(Example(claims[i].id, claims[i].text, part))
                 owner.append(i)
         if examples:

@@ -52,14 +52,19 @@ class Lexicon(Protocol):
 # Agreement on the object, over at least so many subjects, that makes two phrases synonyms.
 AGREEMENT, SUBJECTS = 0.95, 3
 MOST_HYPONYMS = 5  # of a word, the first
-_OBJECT = re.compile(r"(?P<object>(?:the )?(?:[a-z]+ )?[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*|"
-                     r"\d[\d,]*(?P<unit>(?: [a-z]+)?))\.?$")
-_MODIFIED = re.compile(r"\ban? (?:(?:19|20)\d\d|[A-Z][a-z-]+(?:an|ese|ish)(?= [a-z])(?! language)|"
-                       r"(?P<lower>[a-z-]+(?:al|ic|ful|ive|ous))) "
-                       r"(?P<rest>(?:[A-Za-z-]+ )*[a-z]+)(?=\.?$| (?:of|by|in|from|directed|written|starring)\b)")
+_OBJECT = re.compile(
+    r"(?P<object>(?:the )?(?:[a-z]+ )?[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*|"
+    r"\d[\d,]*(?P<unit>(?: [a-z]+)?))\.?$"
+)
+_MODIFIED = re.compile(
+    r"\ban? (?:(?:19|20)\d\d|[A-Z][a-z-]+(?:an|ese|ish)(?= [a-z])(?! language)|"
+    r"(?P<lower>[a-z-]+(?:al|ic|ful|ive|ous))) "
+    r"(?P<rest>(?:[A-Za-z-]+ )*[a-z]+)(?=\.?$| (?:of|by|in|from|directed|written|starring)\b)"
+)
 # Without these a thing is another: a fictional person is no person, a critical success may have been none.
-_DECISIVE = frozenset("artificial comic commercial critical executive fictional mythical partial potential "
-                      "virtual".split())
+_DECISIVE = frozenset(
+    "artificial comic commercial critical executive fictional mythical partial potential virtual".split()
+)
 _NO_NOUNS = STOP_WORDS | {"who", "which", "from", "about"}  # `a total of`, `an executive who`
 
 
@@ -77,25 +82,45 @@ class CorpusLexicon:
         subject = subject_of(text, self._corpus)
         for said in _split(self._corpus, subject.page, subject.predicate) if subject else ():
             start = len(subject.written) + 1
-            found += [Substitute(start, start + len(said.phrase), new, Relation.SYNONYM,
-                                 f'"{said.phrase}" and "{new}" agree in the corpus on {count} of {of} subjects')
-                      for new, count, of in self._synonyms.get(said.key, ())]
+            found += [
+                Substitute(
+                    start,
+                    start + len(said.phrase),
+                    new,
+                    Relation.SYNONYM,
+                    f'"{said.phrase}" and "{new}" agree in the corpus on {count} of {of} subjects',
+                )
+                for new, count, of in self._synonyms.get(said.key, ())
+            ]
         for match in re.finditer(r"\b(an?) ([a-z]+)\b(?! [a-z]+(?<!\bwho)(?<!\bin)(?<!\bof)(?<!\bby))", text):
             if (hypernym := self._hypernyms.get(match[2])) is not None:
                 new = f"{article(hypernym[0])} {hypernym[0]}"
-                found.append(Substitute(match.start(), match.end(), new, Relation.HYPERNYM,
-                                        f"the page {hypernym[1]} says that it is {new}"))
+                found.append(
+                    Substitute(
+                        match.start(),
+                        match.end(),
+                        new,
+                        Relation.HYPERNYM,
+                        f"the page {hypernym[1]} says that it is {new}",
+                    )
+                )
             for title, page in self._hyponyms.get(match[2], ())[:MOST_HYPONYMS]:
                 new = f"{article(title)} {title}"
-                found.append(Substitute(match.start(), match.end(), new, Relation.HYPONYM,
-                                        f"the page {page} says that {new} is {match[0]}"))
+                found.append(
+                    Substitute(
+                        match.start(),
+                        match.end(),
+                        new,
+                        Relation.HYPONYM,
+                        f"the page {page} says that {new} is {match[0]}",
+                    )
+                )
         for match in _MODIFIED.finditer(text):
             nouns = match["rest"].split()
-            if nouns[0] in _NO_NOUNS or match["lower"] in _DECISIVE and "character" not in nouns:
+            if nouns[0] in _NO_NOUNS or (match["lower"] in _DECISIVE and "character" not in nouns):
                 continue
             new = f"{article(match['rest'])} {match['rest']}"
-            found.append(Substitute(match.start(), match.end(), new, Relation.HYPERNYM,
-                                    f'"{match[0]}" is "{new}"'))
+            found.append(Substitute(match.start(), match.end(), new, Relation.HYPERNYM, f'"{match[0]}" is "{new}"'))
         return found
 
 
@@ -128,7 +153,7 @@ def _said(corpus: Corpus, claims: Iterable[Claim]) -> Iterator[Said]:
 def _split(corpus: Corpus, page: str, predicate: str) -> Iterator[Said]:
     match = _OBJECT.search(predicate)
     if match and " and " not in predicate:
-        phrase = predicate[:match.start()].strip()
+        phrase = predicate[: match.start()].strip()
         if 0 < len(phrase.split()) <= 5 and phrase.islower():
             unit = "name" if match["unit"] is None else f"number{match['unit']}"
             yield Said(page, corpus.about(page).noun, phrase, match["object"], unit)
@@ -189,16 +214,26 @@ class WordNetLexicon:
             for lemma, ending in _lemmas(word):
                 for pos in "nva" if not ending else "nv":
                     for sense in self._wordnet.synsets(lemma, pos=pos)[:2]:
-                        for relation, near in ((Relation.SYNONYM, [sense]), (Relation.HYPERNYM, sense.hypernyms()),
-                                               (Relation.HYPONYM, sense.hyponyms()[:MOST_HYPONYMS])):
+                        for relation, near in (
+                            (Relation.SYNONYM, [sense]),
+                            (Relation.HYPERNYM, sense.hypernyms()),
+                            (Relation.HYPONYM, sense.hyponyms()[:MOST_HYPONYMS]),
+                        ):
                             for other in near:
                                 for name in other.lemma_names():
                                     if name != lemma and name.isalpha() and name.islower():
                                         new = _inflected(name, ending)
                                         new = f"{article(new)} {new}" if match["article"] else new
-                                        found.setdefault((match.start(), new), Substitute(
-                                            match.start(), match.end(), new, relation,
-                                            f'"{name}" is a {relation} of "{lemma}" in WordNet ({other.name()})'))
+                                        found.setdefault(
+                                            (match.start(), new),
+                                            Substitute(
+                                                match.start(),
+                                                match.end(),
+                                                new,
+                                                relation,
+                                                f'"{name}" is a {relation} of "{lemma}" in WordNet ({other.name()})',
+                                            ),
+                                        )
         return list(found.values())
 
 

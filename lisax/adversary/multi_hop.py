@@ -25,17 +25,31 @@ from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
 from lisax.retrieval.tokens import words
 
-_BEFORE_NAME = re.compile(r"\b(?:by|with|in|of|from|to|for|stars|starred|starring|features|featured|featuring|"
-                          r"married|at|under|as|has|had|on)(?: the)?(?: [a-z]+)? $")
+_BEFORE_NAME = re.compile(
+    r"\b(?:by|with|in|of|from|to|for|stars|starred|starring|features|featured|featuring|"
+    r"married|at|under|as|has|had|on)(?: the)?(?: [a-z]+)? $"
+)
 _IN_NAME = re.compile(r"[A-Z][\w.'-]* (?:of|for|in|and)(?: the)? $")  # `National Stock Exchange of India`
 # `The first song by X` is not the first song by a band.
 _UNIQUE = re.compile(r"\b(?:first|second|third|last|only|best|most|every|all|same|\w+est|\w+th)\b")
-ROLES = {"directed": "director", "written": "writer", "authored": "author", "produced": "producer",
-         "founded": "founder", "created": "creator", "composed": "composer", "designed": "designer",
-         "taught": "teacher", "coached": "coach", "managed": "manager"}
+ROLES = {
+    "directed": "director",
+    "written": "writer",
+    "authored": "author",
+    "produced": "producer",
+    "founded": "founder",
+    "created": "creator",
+    "composed": "composer",
+    "designed": "designer",
+    "taught": "teacher",
+    "coached": "coach",
+    "managed": "manager",
+}
 _BY = re.compile(rf"\b({'|'.join(ROLES)}) by (?:the )?(?:[a-z]+ )?$")
-_WORK_IS = re.compile(r"(?:is|was) an? (?P<noun>[^,;:\"]*?\b(?:film|movie|album|song|novel|book|series|show|sitcom|"
-                      r"play|musical|band|company|organization|magazine|game|soundtrack|single|town|river|mountain))")
+_WORK_IS = re.compile(
+    r"(?:is|was) an? (?P<noun>[^,;:\"]*?\b(?:film|movie|album|song|novel|book|series|show|sitcom|"
+    r"play|musical|band|company|organization|magazine|game|soundtrack|single|town|river|mountain))"
+)
 _AFTER_ONE = re.compile(r"^\s*(?:,|and\b|or\b|&|/|who\b|with\b|\()")
 _GOES_ON = re.compile(r" and (?:star|also|is|was|[a-z]+s )")
 _NOT_OF_SUBJECT = re.compile(r"\b(?:and|or|sequel|based|sister|brother)\b")
@@ -65,13 +79,18 @@ class MultiHop:
         """The name at the end of the claim, its page new to the claim's evidence."""
         text = body(claim.text)
         names = self._corpus.names_in(text)
-        if len(names) < 2 or text[names[-1].end:] not in ("", ".") or names[0].pages == names[-1].pages:
+        if len(names) < 2 or text[names[-1].end :] not in ("", ".") or names[0].pages == names[-1].pages:
             return None
         page = self._corpus.meant(text, names[-1])
         known = {split_sentence_id(unit)[0] for unit in claim.gold_ids}
-        before = text[:names[-1].start]
-        if page is None or page in known or not _BEFORE_NAME.search(before) or _IN_NAME.search(before) \
-                or not self._surely_means(claim, names[-1], page):
+        before = text[: names[-1].start]
+        if (
+            page is None
+            or page in known
+            or not _BEFORE_NAME.search(before)
+            or _IN_NAME.search(before)
+            or not self._surely_means(claim, names[-1], page)
+        ):
             return None
         return names[-1], page
 
@@ -79,26 +98,29 @@ class MultiHop:
         """A page with a qualifier has namesakes, in this corpus or beyond: its bare name means it where the evidence
         has the name too. What is written small (`DC comics`) is no name at all."""
         name, qualifier = unqualified(self._corpus.page(page).title)
-        written = claim.text[named.start:named.end]
+        written = claim.text[named.start : named.end]
         if written.split()[-1][0].islower() and name.split()[-1][0].isupper():
             return False
-        return not qualifier or qualifier in claim.text or any(
-            written in readable(self._corpus.text(unit)) for unit in claim.gold_ids)
+        return (
+            not qualifier
+            or qualifier in claim.text
+            or any(written in readable(self._corpus.text(unit)) for unit in claim.gold_ids)
+        )
 
     def _first_name(self, claim: Claim) -> str:
         named = self._corpus.names_in(claim.text)[0]
-        return claim.text[named.start:named.end]
+        return claim.text[named.start : named.end]
 
     def _appositive(self, claim: Claim, rng: random.Random) -> Attack | None:
         if (ending := self._ending_name(claim)) is None:
             return None
         about = self._corpus.about(ending[1])
-        if words(claim.text[:ending[0].start])[-1:] == [about.noun]:
+        if words(claim.text[: ending[0].start])[-1:] == [about.noun]:
             return None  # `the climber Zolia Kresen, a climber` says it twice
         if (described := _described(about, rng, self._first_name(claim))) is None:
             return None
         phrase, units = described
-        return self._appended(claim, f", {phrase}", units, f'{about.name} is {phrase}, says its page')
+        return self._appended(claim, f", {phrase}", units, f"{about.name} is {phrase}, says its page")
 
     def _wrong_birth(self, claim: Claim, rng: random.Random) -> Attack | None:
         if claim.label is not Label.SUPPORTS or is_negated(claim.text) or (ending := self._ending_name(claim)) is None:
@@ -108,9 +130,15 @@ class MultiHop:
         if born is None:
             return None
         wrong = born.date.year + rng.choice((-1, 1)) * rng.randint(3, 15)
-        return Attack(self.kind, (claim.id,), sentence(f"{body(claim.text)}, who was born in {wrong}"), Label.REFUTES,
-                      ((born.unit,),), f"+ , who was born in {wrong}",
-                      f"{about.name} was born in {born.date.year}, not {wrong}")
+        return Attack(
+            self.kind,
+            (claim.id,),
+            sentence(f"{body(claim.text)}, who was born in {wrong}"),
+            Label.REFUTES,
+            ((born.unit,),),
+            f"+ , who was born in {wrong}",
+            f"{about.name} was born in {born.date.year}, not {wrong}",
+        )
 
     def _description(self, claim: Claim, rng: random.Random) -> Attack | None:
         if claim.label is not Label.SUPPORTS or is_negated(claim.text) or (ending := self._ending_name(claim)) is None:
@@ -118,16 +146,25 @@ class MultiHop:
         named, page = ending
         about = self._corpus.about(page)
         text = body(claim.text)
-        lead = text[:named.start]
+        lead = text[: named.start]
         # `the novelist Faba Sulin` goes as a whole, and `the` must not be left.
         lead = re.sub(r" the(?: [a-z]+)? $", " ", lead)
-        if (described := _described(about, rng, self._first_name(claim))) is None or lead.split()[-1] == "as" \
-                or _UNIQUE.search(lead):
+        if (
+            (described := _described(about, rng, self._first_name(claim))) is None
+            or lead.split()[-1] == "as"
+            or _UNIQUE.search(lead)
+        ):
             return None
         phrase, units = described
-        return Attack(self.kind, (claim.id,), sentence(lead + phrase), claim.label,
-                      together(claim.evidence_sets, (units,)), f"{text[named.start:]} -> {phrase}",
-                      f"{about.name} is {phrase}, says its page")
+        return Attack(
+            self.kind,
+            (claim.id,),
+            sentence(lead + phrase),
+            claim.label,
+            together(claim.evidence_sets, (units,)),
+            f"{text[named.start :]} -> {phrase}",
+            f"{about.name} is {phrase}, says its page",
+        )
 
     # --- An entity of the evidence, added ---------------------------------------------------------
 
@@ -142,8 +179,9 @@ class MultiHop:
                 continue
             phrase, units = described
             verb = next(verb for verb, noun in ROLES.items() if noun == role)
-            return self._appended(claim, f" {verb} by {phrase}", (unit, *units),
-                                  f"it was {verb} by {about.name}, {phrase}")
+            return self._appended(
+                claim, f" {verb} by {phrase}", (unit, *units), f"it was {verb} by {about.name}, {phrase}"
+            )
         return None
 
     def _role(self, claim: Claim, rng: random.Random) -> Attack | None:
@@ -159,9 +197,15 @@ class MultiHop:
             for role, unit, maker in made_by(self._corpus, work):
                 if maker == subject.page and role not in claim.text:
                     the = f"The {role} of {name}"
-                    return Attack(self.kind, (claim.id,), sentence(f"{the} {subject.predicate}"), claim.label,
-                                  together(claim.evidence_sets, ((unit,),)), f"{subject.written} -> {the}",
-                                  f"{subject.written} is t{the[1:]}")
+                    return Attack(
+                        self.kind,
+                        (claim.id,),
+                        sentence(f"{the} {subject.predicate}"),
+                        claim.label,
+                        together(claim.evidence_sets, ((unit,),)),
+                        f"{subject.written} -> {the}",
+                        f"{subject.written} is t{the[1:]}",
+                    )
         return None
 
     def _works_of(self, page: str) -> list[str]:
@@ -172,8 +216,15 @@ class MultiHop:
         """What is appended is true: a refuted claim stays refuted by its own evidence alone."""
         refuted = claim.label is Label.REFUTES
         sets = claim.evidence_sets if refuted else together(claim.evidence_sets, (units,))
-        return Attack(self.kind, (claim.id,), sentence(body(claim.text) + phrase), claim.label, sets,
-                      f"+ {phrase.strip()}", reason)
+        return Attack(
+            self.kind,
+            (claim.id,),
+            sentence(body(claim.text) + phrase),
+            claim.label,
+            sets,
+            f"+ {phrase.strip()}",
+            reason,
+        )
 
 
 def made_by(corpus: Corpus, page: str) -> Iterator[tuple[str, str, str]]:
@@ -184,10 +235,10 @@ def made_by(corpus: Corpus, page: str) -> Iterator[tuple[str, str, str]]:
         if not line.text.startswith(subjects):
             continue
         for named, maker in line.names:
-            by, rest = _BY.search(line.text[:named.start]), line.text[named.end:]
-            if by is None or maker in (None, page) or _AFTER_ONE.match(rest) and not _GOES_ON.match(rest):
+            by, rest = _BY.search(line.text[: named.start]), line.text[named.end :]
+            if by is None or maker in (None, page) or (_AFTER_ONE.match(rest) and not _GOES_ON.match(rest)):
                 continue
-            if not _NOT_OF_SUBJECT.search(line.text[len(about.name):by.start()]):
+            if not _NOT_OF_SUBJECT.search(line.text[len(about.name) : by.start()]):
                 yield ROLES[by[1]], line.unit, maker
 
 
@@ -196,8 +247,9 @@ def _described(about: Statements, rng: random.Random, subject: str) -> tuple[str
     the claim, about which it would say more than the claim does."""
     if about.description is None or subject in about.description.text:
         return None
-    predicates: list[Phrase] = [p for p in about.predicates
-                                if subject not in p.text and not _repeats(p.text, about.description.text)]
+    predicates: list[Phrase] = [
+        p for p in about.predicates if subject not in p.text and not _repeats(p.text, about.description.text)
+    ]
     if predicates and rng.random() < 0.7:
         said = rng.choice(predicates)
         units = tuple(dict.fromkeys((about.description.unit, said.unit)))
@@ -209,4 +261,3 @@ def _described(about: Statements, rng: random.Random, subject: str) -> tuple[str
 
 def _repeats(predicate: str, description: str) -> bool:
     return bool(re.match(r"(?:is|was) (?:an?|the) ", predicate)) or set(words(predicate)) <= set(words(description))
-

@@ -59,10 +59,23 @@ class MultiHopTemporal:
                 if other not in (None, page):
                     yield line.unit, other, None
 
-    def _compare(self, claim: Claim, about: Statements, told: Statements, page: str, other: str, unit: str,
-                 role: str | None, rng: random.Random) -> Attack | None:
-        pairs = [(mine, theirs) for mine in about.events for theirs in told.events
-                 if mine.date.before(theirs.date) or theirs.date.before(mine.date)]
+    def _compare(
+        self,
+        claim: Claim,
+        about: Statements,
+        told: Statements,
+        page: str,
+        other: str,
+        unit: str,
+        role: str | None,
+        rng: random.Random,
+    ) -> Attack | None:
+        pairs = [
+            (mine, theirs)
+            for mine in about.events
+            for theirs in told.events
+            if mine.date.before(theirs.date) or theirs.date.before(mine.date)
+        ]
         names = [self._corpus.written(place) for place in (page, other)]
         if not pairs or None in names:
             return None
@@ -73,12 +86,22 @@ class MultiHopTemporal:
         text = f"{names[0]} {mine.text} {said} {f'its {role}' if by_role else names[1]} {_again(mine, theirs)}"
         if theirs.once in NOUN_OF and not by_role and rng.random() < 0.4:
             event = f"{NOUN_OF[theirs.once]} {names[1]}"
-            lived = mine.once == "died" and said == "after" and any(
-                one.once == "born" and one.date.before(theirs.date) for one in about.events)
+            lived = (
+                mine.once == "died"
+                and said == "after"
+                and any(one.once == "born" and one.date.before(theirs.date) for one in about.events)
+            )
             text = f"{names[0]} lived to see {event}" if lived else f"{names[0]} {mine.text} {said} {event}"
         units = dict.fromkeys((*((unit,) if by_role else ()), mine.unit, theirs.unit))
-        return Attack(self.kind, (claim.id,), sentence(text), Label.SUPPORTS if true else Label.REFUTES,
-                      (tuple(units),), f"events of {page} and {other}", _reason(names, mine, theirs))
+        return Attack(
+            self.kind,
+            (claim.id,),
+            sentence(text),
+            Label.SUPPORTS if true else Label.REFUTES,
+            (tuple(units),),
+            f"events of {page} and {other}",
+            _reason(names, mine, theirs),
+        )
 
 
 def _again(mine: Event, theirs: Event) -> str:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 
 # Vowels that sound as consonants and the reverse, which is what the article goes by: `Utah`, but `unidentified`.
-_AN = re.compile(r"hour|honest|honou?r|heir|"
-                 r"(?!eu|ew|one\b|once\b|uni(?!n|mp|ma|de|ss|gn|ll)|unanim|u[fgrst][aeiou]|ubi|uk[reu])[aeiou]|"
-                 r"8|1[18](?:\d\d)?(?!\d)", re.IGNORECASE)
+_AN = re.compile(
+    r"hour|honest|honou?r|heir|"
+    r"(?!eu|ew|one\b|once\b|uni(?!n|mp|ma|de|ss|gn|ll)|unanim|u[fgrst][aeiou]|ubi|uk[reu])[aeiou]|"
+    r"8|1[18](?:\d\d)?(?!\d)",
+    re.IGNORECASE,
+)
 # Letters said one by one (`NBA`, `X-ray`), but for capitals that make a syllable (`NATO`).
 _SPELLED = re.compile(r"(?![B-DF-HJ-NP-TV-Z][AEIOU][B-DF-HJ-NP-TV-Z][A-Z])[A-Z](?![a-z]|['’][A-Z])|[a-z]-")
 
@@ -22,9 +25,11 @@ _ARTICLE = re.compile(r"(?:the|an?) ")
 _PARENTHESES = re.compile(r" ?\([^()]*\)")
 _ABBREVIATED = re.compile(r"(?:\b(?:Jr|Sr|Inc|Ltd|Co|Corp|Bros)|(?<!\w)(?:[A-Z]\.)+[A-Z])$")
 
-NEGATIONS = frozenset("""not no never none nobody nothing neither nor only without failed fails cannot unable incapable
+NEGATIONS = frozenset(
+    """not no never none nobody nothing neither nor only without failed fails cannot unable incapable
 refused refuses avoided rejected lacks lacked zero few hardly barely solely exclusively just except least unless
-either almost nearly""".split())
+either almost nearly""".split()
+)
 
 
 def article(phrase: str) -> str:

@@ -6,6 +6,7 @@ command goes on at the first undecided one.
 
 from __future__ import annotations
 
+import contextlib
 import html
 import http.server
 import re
@@ -49,17 +50,22 @@ class Review:
         if id is None:
             return _PAGE.format(body=f"<h1>All decided</h1>{progress}")
         row, before = self.rows[id], self.decided.get(id)
-        told = "".join(f"<dt>{name}</dt><dd>{html.escape(shown)}</dd>" for name in
-                       ("kind", "attack", "source", "edit", "reason", "evidence") if (shown := _shown(row.get(name))))
+        told = "".join(
+            f"<dt>{name}</dt><dd>{html.escape(shown)}</dd>"
+            for name in ("kind", "attack", "source", "edit", "reason", "evidence")
+            if (shown := _shown(row.get(name)))
+        )
         label = before.label if before else row["label"]
         options = "".join(f"<option{' selected' if one == label else ''}>{one}</option>" for one in LABELS)
         buttons = "".join(f'<button name="decision" value="{one}">{one.capitalize()}</button>' for one in DECISIONS)
-        return _PAGE.format(body=f"""{progress}<h1>{html.escape(id)}</h1><form method="post">
+        return _PAGE.format(
+            body=f"""{progress}<h1>{html.escape(id)}</h1><form method="post">
 <input type="hidden" name="token" value="{self.token}"><input type="hidden" name="id" value="{html.escape(id)}">
 <label>Claim<textarea name="claim" rows="3">{html.escape(before.claim if before else row["claim"])}</textarea></label>
 <label>Label<select name="label">{options}</select></label><dl>{told}</dl>
-<label>Note<input name="note" value="{html.escape(before.note if before else '')}"></label>{buttons}</form>
-<p>Mend keeps the claim as it stands in the box; accept takes it as it was made.</p>""")
+<label>Note<input name="note" value="{html.escape(before.note if before else "")}"></label>{buttons}</form>
+<p>Mend keeps the claim as it stands in the box; accept takes it as it was made.</p>"""
+        )
 
     def decide(self, form: dict[str, str]) -> str | None:
         """Writes a decision; what is wrong with the form, or None. Accepting leaves text and label as they were."""
@@ -75,8 +81,13 @@ class Review:
             return "a mended claim must say something"
         if mended and row["label"] == Label.NOT_ENOUGH_INFO != form["label"]:
             return "this attack has no evidence: keep NOT ENOUGH INFO, or reject it"
-        made = Decision(id, decision, text if mended else row["claim"], form["label"] if mended else row["label"],
-                        form.get("note", "").strip())
+        made = Decision(
+            id,
+            decision,
+            text if mended else row["claim"],
+            form["label"] if mended else row["label"],
+            form.get("note", "").strip(),
+        )
         write_decision(self._path, made)
         self.decided[id] = made
         return None
@@ -144,10 +155,11 @@ def serve(attacks: Path, decisions: Path, port: int) -> int:
     """Serves until Ctrl-C; nothing is lost then."""
     review = Review(attacks, decisions)
     with make_server(review, port) as server:
-        print(f"http://127.0.0.1:{server.server_address[1]}/   {len(review.rows) - len(review.decided)} to decide; "
-              f"Ctrl-C ends, {decisions} keeps what was decided", flush=True)
-        try:
+        print(
+            f"http://127.0.0.1:{server.server_address[1]}/   {len(review.rows) - len(review.decided)} to decide; "
+            f"Ctrl-C ends, {decisions} keeps what was decided",
+            flush=True,
+        )
+        with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()
-        except KeyboardInterrupt:
-            pass
     return 0

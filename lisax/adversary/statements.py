@@ -21,7 +21,8 @@ from lisax.retrieval.titles import unqualified
 from lisax.retrieval.tokens import words
 
 # Heads of descriptions that are people, whom `who` and `he` mean.
-PERSON_NOUNS = frozenset("""
+PERSON_NOUNS = frozenset(
+    """
 academic activist actor actress admiral advocate anthropologist architect artist astronaut astronomer athlete attorney
 author ballerina baron baseballer basketballer biologist bishop boxer broadcaster businessman businessperson
 businesswoman cardinal cartoonist celebrity chef chemist choreographer climber coach columnist comedian comedienne
@@ -36,33 +37,44 @@ producer professor programmer psychologist publisher quarterback queen racer rap
 saint scholar scientist screenwriter sculptor senator singer skater skier sniper socialite sociologist soldier
 songwriter spy statesman stateswoman strategist superhero superheroine surfer surgeon swimmer teacher theologian
 traveler traveller trumpeter veteran vocalist voice-over wrestler writer youtuber zoologist
-""".split())
+""".split()
+)
 # Words after a name with which no verb phrase begins.
-NO_VERBS = frozenset("""
+NO_VERBS = frozenset(
+    """
 a an the and or but nor of in on at by for from with to as who whom whose which that where when while if than then
 also known called named born best series film album song band novel book season games years members fans others this
 these those its his her their pictures studios awards species times sports
-""".split())
-IRREGULAR_VERBS = frozenset("""
+""".split()
+)
+IRREGULAR_VERBS = frozenset(
+    """
 is was were are has had have does did do can could will would may might must should became began begun bore bought
 broke brought built came caught chose cost cut dealt did drew drove fell felt fought found fled flew gave got grew
 goes held hit kept knew laid led left lent let lost made meant met paid put ran rang read rose said sang sank saw sat
 sent set shot shut sold spent spoke spread stood stuck sung swam swept swore taught thought threw told took went
 withdrew woke won wore wrote co-wrote began starring overcame overtook rewrote underwent undertook understood
-""".split())
-ADVERBS = frozenset("""also always originally officially currently formerly eventually later first once previously often
+""".split()
+)
+ADVERBS = frozenset(
+    """also always originally officially currently formerly eventually later first once previously often
 usually initially subsequently never only still mainly largely primarily reportedly rarely recently soon
-then""".split())
+then""".split()
+)
 _DESCRIPTION = re.compile(r"\b(?:is|was) (?P<phrase>(?:an?) [^,;:.()\"]+)")
 _YEAR_OF_WORK = re.compile(r"an? ([12]\d{3}) [^,]*?\b(?:film|album|song|novel|book|single|movie|ep)\b")
-_RELATIVE = re.compile(r"\s+(?:who|which|that|whose|where|when|best|known|born|and (?:is|was|has|had|the)|considered|"
-                       r"currently|most|formerly|because|although|while|since)\b.*")
-_END_OF_NOUNS = re.compile(r"\s(?:of|in|from|for|at|by|with|on|to|about|based|located|set|directed|written|produced|"
-                           r"created|made|released|starring|founded|developed|formed|headquartered|established|owned|"
-                           r"operated|published|distributed|broadcast|launched|recorded|hosted|held|composed|"
-                           r"consisting|and|near|between|under|through|as|into|within|an?|the|appearing|comprising|"
-                           r"containing|distinguishing|encompassing|featuring|having|including|involving|making|"
-                           r"occupying|providing|specializing)\b.*")
+_RELATIVE = re.compile(
+    r"\s+(?:who|which|that|whose|where|when|best|known|born|and (?:is|was|has|had|the)|considered|"
+    r"currently|most|formerly|because|although|while|since)\b.*"
+)
+_END_OF_NOUNS = re.compile(
+    r"\s(?:of|in|from|for|at|by|with|on|to|about|based|located|set|directed|written|produced|"
+    r"created|made|released|starring|founded|developed|formed|headquartered|established|owned|"
+    r"operated|published|distributed|broadcast|launched|recorded|hosted|held|composed|"
+    r"consisting|and|near|between|under|through|as|into|within|an?|the|appearing|comprising|"
+    r"containing|distinguishing|encompassing|featuring|having|including|involving|making|"
+    r"occupying|providing|specializing)\b.*"
+)
 _ENDS_AS_VERB = re.compile(r"(?<=\w) (?:\w+ed|found|known|made|given|seen|spoken|sung|worn)$")
 _GOES_ON = re.compile(r"(?:, (?!written\b|\w+ed\b)[\w-]+)+,? and ")
 _INITIAL = re.compile(r" [A-Z]$")
@@ -79,9 +91,17 @@ ONCE = re.compile(
     r"(?:first )?(?:climbed|scaled|topped|published|shown|sold|aired|broadcast|performed|released)|came into the world|"
     r"entered life|reached (?:the shops|cinemas)|(?:took|taken) place|occurred|happened|broke out|had its premiere|"
     r"opened its doors|started business|got started|came together|had a first ascent|saw its first ascent|"
-    r"put on sale)\b")
-NOUN_OF = {"born": "the birth of", "died": "the death of", "founded": "the founding of", "released": "the release of",
-           "published": "the publication of", "established": "the establishment of", "formed": "the formation of"}
+    r"put on sale)\b"
+)
+NOUN_OF = {
+    "born": "the birth of",
+    "died": "the death of",
+    "founded": "the founding of",
+    "released": "the release of",
+    "published": "the publication of",
+    "established": "the establishment of",
+    "formed": "the formation of",
+}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -125,7 +145,7 @@ def statements(page: Document) -> Statements:
     description = noun = None
     if texts and page.sentences[0].text and _is_of(name, texts[0][1]):
         description, noun = _description(*texts[0])
-    person = noun in PERSON_NOUNS or noun is not None and _BORN.search(texts[0][1]) is not None
+    person = noun in PERSON_NOUNS or (noun is not None and _BORN.search(texts[0][1]) is not None)
     predicates, events = [], []
     if person:
         events += _life(texts[0])
@@ -163,9 +183,9 @@ def _description(unit: str, text: str) -> tuple[Phrase | None, str | None]:
     head = words(nouns)[-1:]
     if not head or len(nouns.split()) < 2 or len(phrase.split()) > _MOST_WORDS or head[0] in ("of", "one", "type"):
         return None, None
-    following = match.string[match.end():]
+    following = match.string[match.end() :]
     cut = following.startswith(",") and not re.match(r", (?:who|which|and|best|known|born)\b|, [a-z]+ed by", following)
-    goes_on = _GOES_ON.match(following) if phrase == nouns else _MODIFIER_AND.match(phrase[len(nouns):])
+    goes_on = _GOES_ON.match(following) if phrase == nouns else _MODIFIER_AND.match(phrase[len(nouns) :])
     if cut and goes_on and head[0] not in PERSON_NOUNS:
         return None, None  # `a legal, medical and crime drama`, `a screen and stage actor, …`: no noun yet
     if cut or _INITIAL.search(phrase) or following.lstrip().startswith('"'):
@@ -193,20 +213,25 @@ def verb_phrase(rest: str) -> str | None:
         return None
     if first in IRREGULAR_VERBS or first.endswith("n't"):
         return rest.strip()
-    looks = len(first) > 3 and (first.endswith("ed") or first.endswith("s") and not first.endswith(("ss", "'s", "us")))
+    looks = len(first) > 3 and (
+        first.endswith("ed") or (first.endswith("s") and not first.endswith(("ss", "'s", "us")))
+    )
     # Two of them in a row: the first is a noun (`X fans are`).
-    return rest.strip() if looks and not (len(parts) > 1 and parts[1] in ("is", "was", "are", "were", "has", "had")) \
+    return (
+        rest.strip()
+        if looks and not (len(parts) > 1 and parts[1] in ("is", "was", "are", "were", "has", "had"))
         else None
+    )
 
 
 def _predicate(name: str, noun: str, person: bool, text: str) -> str | None:
     for subject in (name, f"The {name}", f"The {noun}" if noun else None):
         if subject and text.startswith(subject + " "):
-            phrase = verb_phrase(text[len(subject) + 1:])
+            phrase = verb_phrase(text[len(subject) + 1 :])
             return None if phrase is None else phrase.rstrip(" .")
     match = _PRONOUN.match(text)
     if match and ((match[0] in ("She", "He")) if person else match[0] == "It") and noun:
-        phrase = verb_phrase(text[match.end() + 1:])
+        phrase = verb_phrase(text[match.end() + 1 :])
         return None if phrase is None else phrase.rstrip(" .")
     return None
 
@@ -214,10 +239,16 @@ def _predicate(name: str, noun: str, person: bool, text: str) -> str | None:
 def _stands_alone(predicate: str) -> bool:
     """Short, one clause, with nothing that points outside it."""
     parts = predicate.split()
-    return (2 < len(parts) <= _MOST_WORDS and not re.search(r"[;:\"()\[\]–]|,", predicate)
-            and not re.search(r"\b(?:this|these|those|that|which|who|also|it|they|there|however|such|another|other|"
-                              r"former|latter|same|the (?:film|album|song|novel|book|series|band|show))\b", predicate)
-            and parts[-1] not in _PREPOSITIONS)
+    return (
+        2 < len(parts) <= _MOST_WORDS
+        and not re.search(r"[;:\"()\[\]–]|,", predicate)
+        and not re.search(
+            r"\b(?:this|these|those|that|which|who|also|it|they|there|however|such|another|other|"
+            r"former|latter|same|the (?:film|album|song|novel|book|series|band|show))\b",
+            predicate,
+        )
+        and parts[-1] not in _PREPOSITIONS
+    )
 
 
 def _life(first: tuple[str, str]) -> list[Event]:
@@ -227,7 +258,7 @@ def _life(first: tuple[str, str]) -> list[Event]:
     if brackets is None:
         return []
     found = dates.find(brackets[1])
-    if len(found) == 2 and "–" in brackets[1] or len(found) == 2 and " - " in brackets[1]:
+    if (len(found) == 2 and "–" in brackets[1]) or (len(found) == 2 and " - " in brackets[1]):
         born, died = (one.date for one in found)
         return [Event(unit, "was born", born, "born"), Event(unit, "died", died, "died")] if born.before(died) else []
     if len(found) == 1 and re.search(r"\bborn\b", brackets[1]) and "–" not in brackets[1]:
@@ -244,6 +275,6 @@ def _event(unit: str, predicate: str) -> Event | None:
     found = dates.find(predicate)
     if len(found) != 1:
         return None
-    match = _EVENT.fullmatch(predicate[:found[0].start])
+    match = _EVENT.fullmatch(predicate[: found[0].start])
     happened = match and _HAPPENED.fullmatch(match["phrase"])
     return Event(unit, match["phrase"], found[0].date, happened["once"].removeprefix("first ")) if happened else None

@@ -30,13 +30,14 @@ class Subject:
 def subject_of(claim: str, corpus: Corpus) -> Subject | None:
     """The subject, if one page alone bears its name and a verb follows it."""
     for named in corpus.names_in(claim):
-        before = claim[:named.start].split()
+        before = claim[: named.start].split()
         if named.start and (len(before) > 2 or before[0] != "The" or any(not w.islower() for w in before[1:])):
             return None
         page = corpus.meant(claim, named)
-        predicate = verb_phrase(body(claim)[named.end:].removeprefix(" ")) if claim[named.end:named.end + 1] == " " \
-            else None
+        predicate = (
+            verb_phrase(body(claim)[named.end :].removeprefix(" ")) if claim[named.end : named.end + 1] == " " else None
+        )
         if page is None or predicate is None:
             return None
-        return Subject(claim[:named.end], page, predicate)
+        return Subject(claim[: named.end], page, predicate)
     return None

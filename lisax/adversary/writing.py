@@ -29,8 +29,15 @@ class NoAttacks(LisaxError):
     """Not one attack could be made."""
 
 
-def write_folder(out: Path, attacks: Mapping[str, Iterable[tuple[str, Attack]]], corpus: Corpus, *,
-                 layout: str = "plain", pages: bool = True, settings: Mapping | None = None) -> dict:
+def write_folder(
+    out: Path,
+    attacks: Mapping[str, Iterable[tuple[str, Attack]]],
+    corpus: Corpus,
+    *,
+    layout: str = "plain",
+    pages: bool = True,
+    settings: Mapping | None = None,
+) -> dict:
     """Writes (id, attack) by split and, with `pages`, the corpus beside them; returns what `attacks.json` holds:
     counts by split, kind and label, and the files. No attack at all is an error, and nothing is written then.
 
@@ -77,8 +84,10 @@ def _files_before(out: Path) -> set[str]:
         names = summary.get("files") or [claims.format(split=split) for split in summary["counts"]]
         return {Path(name).name for name in names}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise DataError("expected what `lisax attack` writes beside its claims: choose another folder, or remove the "
-                        "file", path=path) from None
+        raise DataError(
+            "expected what `lisax attack` writes beside its claims: choose another folder, or remove the file",
+            path=path,
+        ) from None
 
 
 def _about(attack: Attack) -> dict:
@@ -86,17 +95,31 @@ def _about(attack: Attack) -> dict:
 
 
 def _plain_row(id: str, attack: Attack) -> dict:
-    return {"id": id, "claim": attack.text, "label": str(attack.label),
-            "evidence": [list(members) for members in attack.evidence_sets], "kind": str(attack.kind)} | _about(attack)
+    return {
+        "id": id,
+        "claim": attack.text,
+        "label": str(attack.label),
+        "evidence": [list(members) for members in attack.evidence_sets],
+        "kind": str(attack.kind),
+    } | _about(attack)
 
 
 def _fever_row(number: int, id: str, attack: Attack, corpus: Corpus) -> dict:
     undecided = attack.label is Label.NOT_ENOUGH_INFO
-    evidence = [[[None, None, None, None]]] if undecided else \
-        [[_fever_unit(unit, corpus) for unit in members] for members in attack.evidence_sets]
-    return {"id": number, "verifiable": "NOT VERIFIABLE" if undecided else "VERIFIABLE", "label": str(attack.label),
-            "claim": attack.text, "evidence": evidence, "attack": FEVER2_NAMES[attack.kind], "original_id": id} \
-        | _about(attack)
+    evidence = (
+        [[[None, None, None, None]]]
+        if undecided
+        else [[_fever_unit(unit, corpus) for unit in members] for members in attack.evidence_sets]
+    )
+    return {
+        "id": number,
+        "verifiable": "NOT VERIFIABLE" if undecided else "VERIFIABLE",
+        "label": str(attack.label),
+        "claim": attack.text,
+        "evidence": evidence,
+        "attack": FEVER2_NAMES[attack.kind],
+        "original_id": id,
+    } | _about(attack)
 
 
 def _fever_unit(unit: str, corpus: Corpus) -> list:
@@ -107,13 +130,17 @@ def _fever_unit(unit: str, corpus: Corpus) -> list:
 def _page_row(document: Document) -> dict:
     """With our id, as the evidence in the claims has it; FEVER's own may be decomposed (NFD) or hold white space."""
     return {"id": document.id, "title": document.title, "sentences": _texts(document)} | (
-        {"redirects": list(document.redirects)} if document.redirects else {})
+        {"redirects": list(document.redirects)} if document.redirects else {}
+    )
 
 
 def _wiki_row(document: Document) -> dict:
     texts = _texts(document)
-    return {"id": document.original_id or document.id, "text": " ".join(filter(None, texts)),
-            "lines": "\n".join(f"{number}\t{text}" for number, text in enumerate(texts))}
+    return {
+        "id": document.original_id or document.id,
+        "text": " ".join(filter(None, texts)),
+        "lines": "\n".join(f"{number}\t{text}" for number, text in enumerate(texts)),
+    }
 
 
 def _texts(document: Document) -> list[str]:

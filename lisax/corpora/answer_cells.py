@@ -32,12 +32,16 @@ _ASKS_NUMBER = re.compile(r"\b(how many|how much|numbers? of|total|amount|differ
 _MARKS = re.compile(r"(\[[^\[\]]{1,12}\]|[*†‡§¶^])+\s*$")
 _DETAILS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 # A sign stands before or behind the currency, a currency before or behind the number.
-_NUMBER = re.compile(r"(?:([-+−–‐‑]?)\s?[$€£¥]?|[$€£¥]\s?([-+−–‐‑]))\s?"
-                     r"((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?[%$€£¥]?")
+_NUMBER = re.compile(
+    r"(?:([-+−–‐‑]?)\s?[$€£¥]?|[$€£¥]\s?([-+−–‐‑]))\s?"
+    r"((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?[%$€£¥]?"
+)
 _ISO = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
-_WRITTEN = (re.compile(r"(?P<month>[a-z]+)\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{4}))?"),
-            re.compile(r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]+)\.?(?:,? (?P<year>[0-9]{4}))?"),
-            re.compile(r"(?P<month>[a-z]+)\.?,? (?P<year>[0-9]{4})"))
+_WRITTEN = (
+    re.compile(r"(?P<month>[a-z]+)\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{4}))?"),
+    re.compile(r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]+)\.?(?:,? (?P<year>[0-9]{4}))?"),
+    re.compile(r"(?P<month>[a-z]+)\.?,? (?P<year>[0-9]{4})"),
+)
 _NO_WORD = re.compile(r"[\W_]+")
 
 
@@ -107,8 +111,12 @@ def _equal_without_details(answer: str, cell: str) -> bool:
 def _close(answer: str, cell: str) -> bool:
     kind, words = value_of(answer)[:2]
     other, within = value_of(cell)[:2]
-    return (kind == other == "text" and bool(words) and f" {words} " in f" {within} "
-            and len(words) >= CLOSENESS * len(within))
+    return (
+        kind == other == "text"
+        and bool(words)
+        and f" {words} " in f" {within} "
+        and len(words) >= CLOSENESS * len(within)
+    )
 
 
 def find_cells(table: Table, answers: Sequence[str]) -> list[Place]:
@@ -139,12 +147,17 @@ def may_be_count(question: str, table: Table, answers: Sequence[str]) -> bool:
     """Whether the answer may be a number of rows rather than a cell: the question asks for a number, and it is a whole
     one that the rows suffice for. In a table whose rows are numbered, each such number is a cell as well."""
     numbers = [number_of(answer) for answer in answers]
-    return (_ASKS_NUMBER.search(question) is not None and len(numbers) == 1 and numbers[0] is not None
-            and numbers[0] in range(len(table.rows) + 1))
+    return (
+        _ASKS_NUMBER.search(question) is not None
+        and len(numbers) == 1
+        and numbers[0] is not None
+        and numbers[0] in range(len(table.rows) + 1)
+    )
 
 
-def evidence_of(question: str, table: Table, answers: Sequence[str], *, warn: Callable[[str], None],
-                known: bool = False) -> tuple[str, ...]:
+def evidence_of(
+    question: str, table: Table, answers: Sequence[str], *, warn: Callable[[str], None], known: bool = False
+) -> tuple[str, ...]:
     """The ids of the cells that hold the answers; where they are not found, the table's id alone, and `warn` is told.
 
     An answer that stands in several columns does not say which of them was asked for, and one that `may_be_count` not
@@ -152,8 +165,13 @@ def evidence_of(question: str, table: Table, answers: Sequence[str], *, warn: Ca
     """
     places = find_cells(table, answers)
     columns = len({column for _, column in places})
-    reason = NO_CELL if not places else None if known else (
-        SEVERAL_COLUMNS if columns > 1 else COUNT if may_be_count(question, table, answers) else None)
+    reason = (
+        NO_CELL
+        if not places
+        else None
+        if known
+        else (SEVERAL_COLUMNS if columns > 1 else COUNT if may_be_count(question, table, answers) else None)
+    )
     if reason is None:
         return tuple(cell_id(table.id, *place) for place in places)
     warn(reason)

@@ -29,8 +29,21 @@ LARGEST_READ = 1 << 20  # bytes of a header of a tar, or of a part of a member
 LONGEST_NAME, LONGEST_PART = 1_024, 255  # bytes, as file systems have them
 CHUNK_BYTES = 1 << 14  # compressed bytes that a zip's LZMA is given at once, which knows no bound of its own
 COMPRESSED_TARS = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
-BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, EOFError,
-          NotImplementedError, RuntimeError, ValueError, IndexError, KeyError, OverflowError, MemoryError)
+BROKEN = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    MemoryError,
+)
 
 
 def unpack(archive, folder, *, inside: str = "") -> list[Path]:
@@ -67,8 +80,9 @@ def unpack(archive, folder, *, inside: str = "") -> list[Path]:
     return [folder / name for name in made]
 
 
-def read_files(archive, *, suffix: str = "", largest_bytes: int = LARGEST_MEMBER
-               ) -> Iterator[tuple[PurePosixPath, bytes]]:
+def read_files(
+    archive, *, suffix: str = "", largest_bytes: int = LARGEST_MEMBER
+) -> Iterator[tuple[PurePosixPath, bytes]]:
     """(name, content) of each file of a .zip or .tar(.gz|.bz2|.xz) whose name ends in `suffix`, one in memory at a time
     and none on disk.
 
@@ -85,8 +99,9 @@ def read_files(archive, *, suffix: str = "", largest_bytes: int = LARGEST_MEMBER
                 if not name.name.endswith(suffix):
                     continue
                 if size > largest_bytes:
-                    raise DataError(f"the archive holds {str(name)!r} of more than {largest_bytes:,} bytes",
-                                    path=archive)
+                    raise DataError(
+                        f"the archive holds {str(name)!r} of more than {largest_bytes:,} bytes", path=archive
+                    )
                 yield name, b"".join(iter(lambda: source.read(CHUNK_BYTES), b""))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror or error}", path=archive) from None
@@ -129,14 +144,16 @@ def _members(archive: Path, free_bytes: int) -> Iterator[tuple[PurePosixPath, Bi
 
 def _zipped(archive: Path, room: _Room) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
     with zipfile.ZipFile(archive) as file:
-        infos = [info for info in file.infolist()
-                 if not (info.filename.endswith("/") or _of_a_mac(info.filename))]
+        infos = [info for info in file.infolist() if not (info.filename.endswith("/") or _of_a_mac(info.filename))]
         for info in infos:
             if (info.external_attr >> 16) & 0o170000 == 0o120000:
                 raise DataError(f"the archive holds a link, {info.filename!r:.80}", path=archive)
             if info.compress_type == zipfile.ZIP_BZIP2:  # 16 kB of which may be gigabytes, and come at once
-                raise DataError(f"{info.filename!r:.80} is compressed with bzip2, which is not read in a zip: pack it "
-                                "anew, as zip does by itself", path=archive)
+                raise DataError(
+                    f"{info.filename!r:.80} is compressed with bzip2, which is not read in a zip: pack it "
+                    "anew, as zip does by itself",
+                    path=archive,
+                )
         room.check(sum(info.file_size for info in infos))
         for info in infos:
             name = _safe(archive, info.filename)
@@ -146,7 +163,7 @@ def _zipped(archive: Path, room: _Room) -> Iterator[tuple[PurePosixPath, BinaryI
 
 def _tarred(archive: Path, stream: _Stream, room: _Room) -> Iterator[tuple[PurePosixPath, BinaryIO, int]]:
     try:
-        file = tarfile.open(fileobj=stream, mode="r:")
+        file = tarfile.open(fileobj=stream, mode="r:")  # noqa: SIM115, streams have nothing to close
     except tarfile.ReadError:
         raise DataError("neither a zip nor a tar archive that can be read", path=archive) from None
     unpacked_bytes = 0
@@ -174,11 +191,16 @@ class _Room:
 
     def check(self, unpacked_bytes: int) -> None:
         if unpacked_bytes > self.most_bytes:
-            raise DataError(f"unpacked it has {unpacked_bytes:,} bytes or more, over {LARGEST_RATIO} times its own: it "
-                            "was made to fill a memory or a disk", path=self.archive)
+            raise DataError(
+                f"unpacked it has {unpacked_bytes:,} bytes or more, over {LARGEST_RATIO} times its own: it "
+                "was made to fill a memory or a disk",
+                path=self.archive,
+            )
         if unpacked_bytes > self.free_bytes:
-            raise DataError(f"unpacked it has {unpacked_bytes:,} bytes, and the disk has {self.free_bytes:,} left",
-                            path=self.archive)
+            raise DataError(
+                f"unpacked it has {unpacked_bytes:,} bytes, and the disk has {self.free_bytes:,} left",
+                path=self.archive,
+            )
 
 
 class _Stream:

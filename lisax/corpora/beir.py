@@ -23,8 +23,9 @@ def parse_document(row: Row) -> Document:
     original = row.get("_id", str)
     document = check_id(titles.page_id(original), path=row.path, line=row.line, field="_id")
     text = titles.one_line(row.get("text", str))
-    return Document(document, titles.one_line(row.get("title", str, "")), (Sentence(document, 0, text),),
-                    original_id=original)
+    return Document(
+        document, titles.one_line(row.get("title", str, "")), (Sentence(document, 0, text),), original_id=original
+    )
 
 
 def read_queries(path, watch: Watch | None = None) -> Iterator[Claim]:
@@ -34,8 +35,11 @@ def read_queries(path, watch: Watch | None = None) -> Iterator[Claim]:
 
 def parse_query(row: Row) -> Claim:
     original = row.get("_id", str)
-    return Claim(check_id(titles.page_id(original), path=row.path, line=row.line, field="_id"), row.text("text"),
-                 original_id=original)
+    return Claim(
+        check_id(titles.page_id(original), path=row.path, line=row.line, field="_id"),
+        row.text("text"),
+        original_id=original,
+    )
 
 
 def read_qrels(path) -> dict[str, dict[str, int]]:
@@ -45,26 +49,35 @@ def read_qrels(path) -> dict[str, dict[str, int]]:
     for line, text in read_lines(path):
         columns = text.split("\t")
         if len(columns) != 3:
-            raise DataError(f"expected query-id, corpus-id and score between tabs, found {len(columns)} columns",
-                            path=path, line=line)
+            raise DataError(
+                f"expected query-id, corpus-id and score between tabs, found {len(columns)} columns",
+                path=path,
+                line=line,
+            )
         try:
             score = int(columns[2])
         except ValueError:
             if line == 1:
                 continue
-            raise DataError(f"expected an integer, found {columns[2]!r}", path=path, line=line,
-                            field="score") from None
-        query, document = (check_id(titles.page_id(column), path=path, line=line, field=field)
-                           for column, field in zip(columns, ("query-id", "corpus-id")))
+            raise DataError(f"expected an integer, found {columns[2]!r}", path=path, line=line, field="score") from None
+        query, document = (
+            check_id(titles.page_id(column), path=path, line=line, field=field)
+            for column, field in zip(columns, ("query-id", "corpus-id"))
+        )
         judged = qrels.setdefault(query, {})
         if judged.setdefault(document, score) != score:
-            raise DataError(f"query {query!r} judges document {document!r} twice, as {judged[document]} and "
-                            f"{score}", path=path, line=line, field="score")
+            raise DataError(
+                f"query {query!r} judges document {document!r} twice, as {judged[document]} and {score}",
+                path=path,
+                line=line,
+                field="score",
+            )
     return qrels
 
 
 def read_claims(folder, split: str, watch: Watch | None = None) -> Iterator[Claim]:
     """The queries that `qrels/{split}.tsv` judges; a judged query that is not in queries.jsonl is a problem."""
+
     def stream(w: Watch) -> Iterator[Claim]:
         path = Path(folder) / "qrels" / f"{split}.tsv"
         try:
@@ -79,4 +92,5 @@ def read_claims(folder, split: str, watch: Watch | None = None) -> Iterator[Clai
                 yield Claim(query.id, query.text, None, sets, original_id=query.original_id)
         for query_id in qrels:
             w.problem(DataError(f"query {query_id!r} is not in queries.jsonl", path=path, field="query-id"))
+
     return told(stream, watch)

@@ -37,8 +37,10 @@ class Summary:
         """The summary for a reader, a line each."""
         lines = [f"{self.folder}: {self.layout} layout"]
         lines += [f"  {name}: {count:,}" for name, count in self.counts.items()]
-        lines += [f"  {name}: " + ", ".join(f"{label} {count:,}" for label, count in labels.items())
-                  for name, labels in self.labels.items()]
+        lines += [
+            f"  {name}: " + ", ".join(f"{label} {count:,}" for label, count in labels.items())
+            for name, labels in self.labels.items()
+        ]
         lines += [f"  warning: {warning}" for warning in self.warnings]
         lines += [f"  problem: {problem}" for problem in self.problems]
         plural = "" if self.problem_count == 1 else "s"
@@ -57,8 +59,15 @@ def check(folder) -> Summary:
     counts |= _corpus(dataset, watch, wanted)
     for unit, (path, line, owner, field) in wanted.items():
         watch.problem(DataError(f"{field} {unit!r} of {owner} is not in the corpus", path=path, line=line, field=field))
-    return Summary(printable(str(folder)), dataset.layout, counts, labels, tuple(watch.warnings), tuple(watch.problems),
-                   watch.problem_count)
+    return Summary(
+        printable(str(folder)),
+        dataset.layout,
+        counts,
+        labels,
+        tuple(watch.warnings),
+        tuple(watch.problems),
+        watch.problem_count,
+    )
 
 
 Wanted = dict[str, tuple[Path, int, str, str]]
@@ -81,14 +90,19 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
         for claim in read(split, watch):
             path, line = watch.where
             tally["no label" if claim.label is None else str(claim.label)] += 1
-            for field, units in (("evidence", (*claim.gold_ids, *claim.candidates)),
-                                 ("mixed_evidence", itertools.chain(*claim.mixed_sets))):
+            for field, units in (
+                ("evidence", (*claim.gold_ids, *claim.candidates)),
+                ("mixed_evidence", itertools.chain(*claim.mixed_sets)),
+            ):
                 for unit in units:
                     wanted.setdefault(unit, (path, line, f"claim {claim.id!r}", field))
             # BEIR judges a query in several splits; elsewhere it would leak from training.
             if stream_of.setdefault(claim.id, name) != name and dataset.layout != "beir":
-                watch.problem(DataError(f"claim {claim.id!r} is among the {stream_of[claim.id]} too", path=path,
-                                        line=line, field="id"))
+                watch.problem(
+                    DataError(
+                        f"claim {claim.id!r} is among the {stream_of[claim.id]} too", path=path, line=line, field="id"
+                    )
+                )
         counts[name] = tally.total()
         labels[name.replace("claims in ", "labels in ")] = dict(sorted(tally.items()))
     split_of = {}
@@ -100,8 +114,14 @@ def _claims(dataset: Dataset, watch: Watch) -> tuple[dict[str, int], dict[str, d
             # WikiTableQuestions has sets of retrieval from questions of its splits.
             if split_of.setdefault(question.id, split) != split and dataset.layout != "wikitablequestions":
                 path, line = watch.where
-                watch.problem(DataError(f"question {question.id!r} is in split {split_of[question.id]} too", path=path,
-                                        line=line, field="id"))
+                watch.problem(
+                    DataError(
+                        f"question {question.id!r} is in split {split_of[question.id]} too",
+                        path=path,
+                        line=line,
+                        field="id",
+                    )
+                )
             for field in ("evidence", "operands"):
                 for unit in getattr(question, field):
                     wanted.setdefault(unit, (*watch.where, f"question {question.id!r}", field))
@@ -144,5 +164,9 @@ def _corpus(dataset: Dataset, watch: Watch, wanted: Wanted) -> dict[str, int]:
 def _table_units(table) -> list[str]:
     """The table, its rows, its columns and its cells, by id."""
     rows, columns = range(len(table.rows)), range(len(table.header))
-    return [table.id, *(f"{table.id}#r{i}" for i in rows), *(f"{table.id}#c{j}" for j in columns),
-            *(f"{table.id}#r{i}c{j}" for i in rows for j in columns)]
+    return [
+        table.id,
+        *(f"{table.id}#r{i}" for i in rows),
+        *(f"{table.id}#c{j}" for j in columns),
+        *(f"{table.id}#r{i}c{j}" for i in rows for j in columns),
+    ]

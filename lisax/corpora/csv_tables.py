@@ -52,8 +52,11 @@ def read_table(name: str, place: Place) -> Table:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
     except UnicodeError as error:
-        raise DataError(f"not {encoding.removesuffix('-sig').upper()} ({error.reason}); if the file is Latin-1, "
-                        "convert it with `iconv -f latin1 -t utf-8`", path=path) from None
+        raise DataError(
+            f"not {encoding.removesuffix('-sig').upper()} ({error.reason}); if the file is Latin-1, "
+            "convert it with `iconv -f latin1 -t utf-8`",
+            path=path,
+        ) from None
     return make_table(name, Path(name).stem.replace("_", " "), header, kept, place, rows_left_out=left_out)
 
 
@@ -71,7 +74,7 @@ def separator(sample: str) -> str:
         except csv.Error:
             continue
         header = rows[0] if rows else []
-        if candidate in IN_TEXT and len(header) < 2 or candidate == "#" and not all(map(str.strip, header)):
+        if (candidate in IN_TEXT and len(header) < 2) or (candidate == "#" and not all(map(str.strip, header))):
             continue
         widths = collections.Counter(map(len, rows))
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
@@ -89,7 +92,7 @@ def _rows(lines: Iterable[str], delimiter: str, path: Path, line: int) -> Iterat
         if row and row[-1].endswith(END):
             raise DataError("not separated values: a quote of this row is never closed", path=path, line=line)
         line = before + number + 1
-        if any(cell.strip() for cell in row) or is_first and len(row) > 1:
+        if any(cell.strip() for cell in row) or (is_first and len(row) > 1):
             is_first = False
             yield row
 
@@ -105,8 +108,11 @@ def rows_of(lines: Iterable[str], path: Path, first_line: int = 1, **dialect) ->
         for text in lines:
             taken += len(text)
             if taken > LONGEST_ROW:
-                raise DataError(f"not separated values: the row has more than {LONGEST_ROW:,} characters", path=path,
-                                line=first_line + reader.line_num)
+                raise DataError(
+                    f"not separated values: the row has more than {LONGEST_ROW:,} characters",
+                    path=path,
+                    line=first_line + reader.line_num,
+                )
             yield text
 
     reader = csv.reader(counted(), **dialect)
@@ -115,5 +121,4 @@ def rows_of(lines: Iterable[str], path: Path, first_line: int = 1, **dialect) ->
             taken = 0
             yield reader.line_num, row
     except csv.Error as error:
-        raise DataError(f"not separated values: {error}", path=path,
-                        line=first_line - 1 + reader.line_num) from None
+        raise DataError(f"not separated values: {error}", path=path, line=first_line - 1 + reader.line_num) from None

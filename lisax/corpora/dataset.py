@@ -45,8 +45,9 @@ class Dataset(ABC):
 
     def claim_file(self, split: str) -> Path:
         if split not in self.files:
-            raise DataError(f"no claims for split {split!r}; there are {', '.join(self.splits) or 'none'}",
-                            path=self.folder)
+            raise DataError(
+                f"no claims for split {split!r}; there are {', '.join(self.splits) or 'none'}", path=self.folder
+            )
         return self.files[split]
 
     @abstractmethod
@@ -60,8 +61,10 @@ class Dataset(ABC):
 
     def table_claims(self, split: str, watch: Watch | None = None) -> Iterator[Claim]:
         """The claims of a split that one table decides; their only evidence set names it."""
-        raise DataError(f"no claims over tables for split {split!r}; there are "
-                        f"{', '.join(self.table_claim_splits) or 'none'}", path=self.folder)
+        raise DataError(
+            f"no claims over tables for split {split!r}; there are {', '.join(self.table_claim_splits) or 'none'}",
+            path=self.folder,
+        )
 
     @abstractmethod
     def documents(self, watch: Watch | None = None) -> Iterator[Document]:
@@ -87,8 +90,11 @@ class Dataset(ABC):
 
     @functools.cached_property
     def _original_pages(self) -> dict[str, str]:
-        return {document.id: document.original_id for document in self.documents(Watch(keep_going=True))
-                if document.original_id not in (None, document.id)}
+        return {
+            document.id: document.original_id
+            for document in self.documents(Watch(keep_going=True))
+            if document.original_id not in (None, document.id)
+        }
 
     def original_page(self, page: str) -> str:
         """The owner's id of a page. The first call reads the documents once and keeps the ids that differ."""

@@ -36,8 +36,14 @@ class Patience:
     first_wait_seconds: float = 1.0
 
 
-def download(url: str, destination, *, checksum: str | None = None, patience: Patience = Patience(),
-             progress: Callable[[int, int | None], None] = lambda received, total: None) -> Path:
+def download(
+    url: str,
+    destination,
+    *,
+    checksum: str | None = None,
+    patience: Patience = Patience(),
+    progress: Callable[[int, int | None], None] = lambda received, total: None,
+) -> Path:
     """Fetches `url` into `destination`, which appears only when it is whole and its checksum is right.
 
     What was received before an interruption lies in `{destination}.partial` and is resumed if the server still
@@ -57,8 +63,9 @@ def download(url: str, destination, *, checksum: str | None = None, patience: Pa
             if failures > patience.retries:
                 raise DownloadError(
                     f"{url}: {error}; check the connection and run the same command again, which resumes after "
-                    f"{_size(partial):,} bytes, or download it by other means into {destination}") from None
-            wait_seconds = min(patience.first_wait_seconds * 2 ** failures, 60.0)
+                    f"{_size(partial):,} bytes, or download it by other means into {destination}"
+                ) from None
+            wait_seconds = min(patience.first_wait_seconds * 2**failures, 60.0)
             log.warning("%s: %s; trying again in %g s", url, error, wait_seconds)
             time.sleep(wait_seconds)
         except OSError as error:
@@ -68,8 +75,10 @@ def download(url: str, destination, *, checksum: str | None = None, patience: Pa
     if checksum is not None and (found := _digest(partial, checksum.partition(":")[0])) != checksum:
         partial.unlink()
         _notes(partial).unlink(missing_ok=True)
-        raise DownloadError(f"{url}: the checksum is wrong: expected {checksum}, found {found}; "
-                            "what was received is deleted, run the same command again")
+        raise DownloadError(
+            f"{url}: the checksum is wrong: expected {checksum}, found {found}; "
+            "what was received is deleted, run the same command again"
+        )
     os.replace(partial, destination)
     _notes(partial).unlink(missing_ok=True)
     return destination
@@ -81,6 +90,7 @@ def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progres
     Safe is a file that the server says is the same, or one whose checksum is looked at afterwards.
     """
     import requests  # a tenth of a second that `lisax --help` need not pay
+
     received = _size(partial)
     validator = _read_notes(partial).get(url) if received else None
     headers = {"Accept-Encoding": "identity", "User-Agent": "lisax"}
@@ -98,10 +108,13 @@ def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progres
             if response.status_code in (408, 429) or response.status_code >= 500:
                 raise _TryAgain(f"the server answers {response.status_code} {response.reason}")
             if response.status_code not in (200, 206):
-                raise DownloadError(f"{url}: the server answers {response.status_code} {response.reason}; "
-                                    "the file may have moved: see the dataset's homepage")
-            resumed = (response.status_code == 206
-                       and response.headers.get("Content-Range", "").startswith(f"bytes {received}-"))
+                raise DownloadError(
+                    f"{url}: the server answers {response.status_code} {response.reason}; "
+                    "the file may have moved: see the dataset's homepage"
+                )
+            resumed = response.status_code == 206 and response.headers.get("Content-Range", "").startswith(
+                f"bytes {received}-"
+            )
             if response.status_code == 206 and not resumed:
                 partial.unlink()
                 raise _TryAgain("the server sends another range than was asked for")
@@ -119,8 +132,11 @@ def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progres
                 os.fsync(file.fileno())
             if total is not None and received != total:
                 raise _TryAgain(f"the connection ended after {received:,} of {total:,} bytes")
-    except (requests.exceptions.InvalidURL, requests.exceptions.MissingSchema,
-            requests.exceptions.InvalidSchema) as error:
+    except (
+        requests.exceptions.InvalidURL,
+        requests.exceptions.MissingSchema,
+        requests.exceptions.InvalidSchema,
+    ) as error:
         raise DownloadError(f"{url}: not an address that can be fetched: {error}") from None
     except requests.exceptions.ConnectionError:
         raise _TryAgain("the server cannot be reached") from None
@@ -135,6 +151,7 @@ def _attempt(url: str, partial: Path, checked: bool, patience: Patience, progres
 def _urllib3_error() -> type[Exception]:
     # Reading `response.raw` passes urllib3's own errors through.
     from urllib3.exceptions import HTTPError
+
     return HTTPError
 
 

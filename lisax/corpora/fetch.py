@@ -13,8 +13,7 @@ from lisax.records import LisaxError, write_json
 Progress = Callable[[str, int, int | None], None]
 
 
-def fetch(entry: Entry, folder, *, patience: Patience = Patience(),
-          progress: Progress | None = None) -> Iterator[str]:
+def fetch(entry: Entry, folder, *, patience: Patience = Patience(), progress: Progress | None = None) -> Iterator[str]:
     """Fetches what is missing of `entry` into `folder`; yields a line for each file. Raises `LisaxError`."""
     folder = Path(folder)
     if not entry.files:
@@ -29,8 +28,7 @@ def fetch(entry: Entry, folder, *, patience: Patience = Patience(),
         tell = (lambda received, total, name=file.name: progress(name, received, total)) if progress else None
         path = folder / file.name
         if not path.is_file():
-            download(file.url, path, checksum=file.checksum, patience=patience,
-                     **({"progress": tell} if tell else {}))
+            download(file.url, path, checksum=file.checksum, patience=patience, **({"progress": tell} if tell else {}))
         if file.unpack:
             made = archives.unpack(path, folder, inside=file.inside)
             write_json(done, {"url": file.url, "files": len(made)})

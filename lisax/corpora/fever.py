@@ -15,8 +15,18 @@ from pathlib import Path
 
 from lisax.corpora import titles
 from lisax.corpora.reading import LABEL_NAMES, Row, Watch, read_records, told, unique_documents
-from lisax.records import (LABELS, Claim, DataError, Document, Label, Sentence, Verdict, sentence_id,
-                           split_sentence_id, write_json_lines)
+from lisax.records import (
+    LABELS,
+    Claim,
+    DataError,
+    Document,
+    Label,
+    Sentence,
+    Verdict,
+    sentence_id,
+    split_sentence_id,
+    write_json_lines,
+)
 
 CLAIM_FILES = {
     "train": ("train.jsonl",),
@@ -42,16 +52,23 @@ class FeverFolder:
 def find_layout(folder) -> FeverFolder:
     """Finds claims and pages under the names that the owners and their tools give them."""
     folder = Path(folder)
-    pages = [folder / name for name in PAGE_PLACES
-             if (folder / name).is_file() or any((folder / name).glob("wiki-*.jsonl"))]
+    pages = [
+        folder / name for name in PAGE_PLACES if (folder / name).is_file() or any((folder / name).glob("wiki-*.jsonl"))
+    ]
     if not pages:
-        raise DataError("expected FEVER's pages as wiki-pages.jsonl or wiki-pages/wiki-*.jsonl; "
-                        "`lisax data get fever` downloads them", path=folder)
-    splits = {split: next((folder / name for name in names if (folder / name).is_file()), None)
-              for split, names in CLAIM_FILES.items()}
+        raise DataError(
+            "expected FEVER's pages as wiki-pages.jsonl or wiki-pages/wiki-*.jsonl; "
+            "`lisax data get fever` downloads them",
+            path=folder,
+        )
+    splits = {
+        split: next((folder / name for name in names if (folder / name).is_file()), None)
+        for split, names in CLAIM_FILES.items()
+    }
     if not any(splits.values()):
-        raise DataError("expected FEVER's claims as train.jsonl and one of " + ", ".join(CLAIM_FILES["dev"]),
-                        path=folder)
+        raise DataError(
+            "expected FEVER's claims as train.jsonl and one of " + ", ".join(CLAIM_FILES["dev"]), path=folder
+        )
     return FeverFolder(pages=pages[0], **splits)
 
 
@@ -125,9 +142,11 @@ def page_files(path) -> list[Path]:
 
 def read_pages(path, watch: Watch | None = None) -> Iterator[Document]:
     """The pages of a dump (a folder or one file), streamed; ids that occur twice are told at the end."""
+
     def stream(w: Watch) -> Iterator[Document]:
         for file in page_files(path):
             yield from read_records(file, parse_page, w)
+
     return told(lambda w: unique_documents(stream, w), watch)
 
 
@@ -169,16 +188,17 @@ def _sentence_texts(row: Row, lines: str) -> list[str]:
 # --- Submissions ----------------------------------------------------------------------------
 
 
-def write_predictions(path, verdicts: Iterable[Verdict], claims: dict[str, Claim],
-                      original_page: Callable[[str], str]) -> int:
+def write_predictions(
+    path, verdicts: Iterable[Verdict], claims: dict[str, Claim], original_page: Callable[[str], str]
+) -> int:
     """Writes a FEVER submission with our fields beside; ids and pages are the owners'. Returns its length.
 
     Evidence that is no sentence (a row, an edge) is none to FEVER: `evidence_units` then has the ids of all of it."""
+
     def rows() -> Iterator[dict]:
         for verdict in verdicts:
             if verdict.claim_id not in claims:
-                raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims",
-                                path=path)
+                raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims", path=path)
             claim = claims[verdict.claim_id]
             units = {unit: place for unit in verdict.evidence if (place := _sentence_of(unit)) is not None}
             row = {
@@ -193,6 +213,7 @@ def write_predictions(path, verdicts: Iterable[Verdict], claims: dict[str, Claim
             if len(units) < len(verdict.evidence):
                 row["evidence_units"] = list(verdict.evidence)
             yield row if verdict.temporal is None else row | {"temporal": verdict.temporal}
+
     return write_json_lines(path, rows())
 
 
@@ -228,10 +249,15 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Ver
         probabilities = tuple(row.each("label_probabilities", map(by_label.get, map(str, LABELS)), float))
     scores = tuple(row.each("evidence_scores", row.get("evidence_scores", list, []), float))
     if scores and len(scores) != len(evidence):
-        raise row.error("evidence_scores",
-                        f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
+        raise row.error("evidence_scores", f"expected {len(evidence)} scores, as many as evidence, found {len(scores)}")
     name = row.get("predicted_label", str)
     if name not in LABEL_NAMES:
         raise row.error("predicted_label", f"unknown label {name!r:.80}; expected {', '.join(map(repr, LABEL_NAMES))}")
-    return Verdict(claim_id, LABEL_NAMES[name], tuple(map(float, probabilities)),
-                   evidence, tuple(map(float, scores)), row.get("temporal", dict, None))
+    return Verdict(
+        claim_id,
+        LABEL_NAMES[name],
+        tuple(map(float, probabilities)),
+        evidence,
+        tuple(map(float, scores)),
+        row.get("temporal", dict, None),
+    )

@@ -33,10 +33,15 @@ class Pages:
         return sentence_id(page, numbers.setdefault(text, len(numbers)))
 
     def documents(self) -> list[Document]:
-        return [Document(page, titles.one_line(self._titles[page]),
-                         tuple(Sentence(page, number, text) for text, number in numbers.items()),
-                         original_id=self._titles[page])
-                for page, numbers in self._numbers.items()]
+        return [
+            Document(
+                page,
+                titles.one_line(self._titles[page]),
+                tuple(Sentence(page, number, text) for text, number in numbers.items()),
+                original_id=self._titles[page],
+            )
+            for page, numbers in self._numbers.items()
+        ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,12 +79,20 @@ def parse_claim(row: Row, pages: Pages) -> Claim:
                 raise row.error(f"{field}[{i}].text", f"expected a sentence, found {sentence!r:.80}")
             sentences[field].append(titles.one_line(sentence))
     # Only a line that is right as a whole gives the page its sentences.
-    candidates, gold = ([pages.sentence_id(title, sentence) for sentence in sentences[field]]
-                        for field in ("retrieved_evidence", "gold_evidence"))
+    candidates, gold = (
+        [pages.sentence_id(title, sentence) for sentence in sentences[field]]
+        for field in ("retrieved_evidence", "gold_evidence")
+    )
     if not gold:
         row.warn("verifiable claims without any evidence")
     if not set(gold) <= set(candidates):
         row.warn("claims whose gold evidence is not among the candidates")
     evidence_set = tuple(dict.fromkeys(gold))
-    return Claim(claim_id, text, label, (evidence_set,) if evidence_set else (), tuple(dict.fromkeys(candidates)),
-                 original_id=original)
+    return Claim(
+        claim_id,
+        text,
+        label,
+        (evidence_set,) if evidence_set else (),
+        tuple(dict.fromkeys(candidates)),
+        original_id=original,
+    )

@@ -38,8 +38,9 @@ class Place:
             self.watch.warn(kind, self.path, self.line, count)
 
 
-def within_limits(header: Sequence[str], rows: Iterable[Sequence[str]], place: Place
-                  ) -> tuple[Sequence[str], list[Sequence[str]], int]:
+def within_limits(
+    header: Sequence[str], rows: Iterable[Sequence[str]], place: Place
+) -> tuple[Sequence[str], list[Sequence[str]], int]:
     """(header, rows, rows left out) for `make_table`: of rows that come one by one, no more is kept than it would take,
     so that what lies beyond is counted and never in memory."""
     limits = place.limits
@@ -48,16 +49,24 @@ def within_limits(header: Sequence[str], rows: Iterable[Sequence[str]], place: P
     for row in rows:
         width = max(width, len(row))
         if len(kept) < limits.rows and cells <= limits.cells:
-            kept.append(row[:limits.columns])
+            kept.append(row[: limits.columns])
             cells += len(kept[-1])
         else:
             left_out += 1
     place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", max(0, width - limits.columns))
-    return header[:limits.columns], kept, left_out
+    return header[: limits.columns], kept, left_out
 
 
-def make_table(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], place: Place,
-               caption: str = "", page: str | None = None, rows_left_out: int = 0) -> Table:
+def make_table(
+    name: str,
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    place: Place,
+    caption: str = "",
+    page: str | None = None,
+    rows_left_out: int = 0,
+) -> Table:
     """A rectangular table. Nothing is lost but what is beyond the limits: short rows are padded with empty cells, and
     a header that is narrower than the widest row gets nameless columns. All of it is counted and told, also the
     `rows_left_out` that the caller did not even read.
@@ -67,8 +76,10 @@ def make_table(name: str, title: str, header: Sequence[str], rows: Sequence[Sequ
     place.warn(f"columns beyond the {limits.columns:,} of a table (left out)", max(0, width - limits.columns))
     width = min(width, limits.columns)
     height = min(limits.rows, limits.cells // max(1, width))
-    place.warn(f"rows beyond the {limits.rows:,} or the {limits.cells:,} cells of a table (left out)",
-               rows_left_out + max(0, len(rows) - height))
+    place.warn(
+        f"rows beyond the {limits.rows:,} or the {limits.cells:,} cells of a table (left out)",
+        rows_left_out + max(0, len(rows) - height),
+    )
     rows = rows[:height]
     place.warn("columns without a name, past the end of the header", max(0, width - len(header)))
     place.warn("rows that are shorter than the others (padded)", sum(len(row) < width for row in rows))
@@ -82,21 +93,22 @@ def make_table(name: str, title: str, header: Sequence[str], rows: Sequence[Sequ
             if (text := texts.get(cell)) is None:
                 text = titles.one_line(cell)
                 long_cells += len(text) > limits.characters
-                text = texts[cell] = text[:limits.characters]
+                text = texts[cell] = text[: limits.characters]
             cells.append(text)
         return (*cells, *[""] * (width - len(cells)))
 
     def line(text: str) -> str:
         # Cut first: all tables of a page have its title.
-        return titles.one_line(text[:limits.characters])
+        return titles.one_line(text[: limits.characters])
 
-    place.warn(f"titles and captions with more than {limits.characters:,} characters (cut)",
-               sum(len(text) > limits.characters for text in (title, caption)))
+    place.warn(
+        f"titles and captions with more than {limits.characters:,} characters (cut)",
+        sum(len(text) > limits.characters for text in (title, caption)),
+    )
     fitted_header, fitted = fit(header), tuple(map(fit, rows))
     place.warn(f"texts of cells with more than {limits.characters:,} characters (cut)", long_cells)
     table_id = check_id(titles.page_id(name), path=place.path, line=place.line)
-    return Table(table_id, line(title), fitted_header, fitted, line(caption), page,
-                 None if name == table_id else name)
+    return Table(table_id, line(title), fitted_header, fitted, line(caption), page, None if name == table_id else name)
 
 
 def join_names(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -89,8 +89,9 @@ def read_tables(name: str, place: Place) -> Iterator[Table]:
         spanned += sum(map(len, grid)) - sum(map(len, found.rows))
         header, rows = split_header(grid, headings)
         caption = "".join(found.caption) or found.section
-        yield make_table(f"{name}:{number}", page.title or name, header, rows, where, caption,
-                         rows_left_out=found.rows_left_out)
+        yield make_table(
+            f"{name}:{number}", page.title or name, header, rows, where, caption, rows_left_out=found.rows_left_out
+        )
 
 
 def decode(content: bytes, place: Place) -> str:
@@ -224,8 +225,11 @@ class _Parser(HTMLParser):
             if table.in_hidden_row or _is_hidden(attributes):
                 table.open_to = None
                 return
-            cell = Cell(tag == "th", _span(attributes.get("rowspan"), LARGEST_ROWSPAN),
-                        _span(attributes.get("colspan"), LARGEST_COLSPAN))
+            cell = Cell(
+                tag == "th",
+                _span(attributes.get("rowspan"), LARGEST_ROWSPAN),
+                _span(attributes.get("colspan"), LARGEST_COLSPAN),
+            )
             if not table.rows_left_out:
                 table.rows[-1].append(cell)
                 self.kept += 1

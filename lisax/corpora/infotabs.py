@@ -32,11 +32,13 @@ class InfoTabs(TableDataset):
 
     def __init__(self, folder: Path):
         super().__init__(folder, claim_files(folder))
-        places = [folder / name for name in TABLE_PLACES if (folder / name).is_file() or
-                  any((folder / name).glob("*.json"))]
+        places = [
+            folder / name for name in TABLE_PLACES if (folder / name).is_file() or any((folder / name).glob("*.json"))
+        ]
         if not places:
-            raise DataError("expected InfoTabs' info-boxes as tables.tar.gz, tables/json/*.json or json/*.json",
-                            path=folder)
+            raise DataError(
+                "expected InfoTabs' info-boxes as tables.tar.gz, tables/json/*.json or json/*.json", path=folder
+            )
         self.tables_path = places[0]
 
     def claims(self, split, watch=None):
@@ -48,8 +50,9 @@ class InfoTabs(TableDataset):
 
 def claim_files(folder: Path) -> dict[str, Path]:
     """Split -> its file; train and dev first, the owners' test sets by name."""
-    files = {_split(path): path for place in (folder / "maindata", folder)
-             for path in sorted(place.glob("infotabs_*.tsv"))}
+    files = {
+        _split(path): path for place in (folder / "maindata", folder) for path in sorted(place.glob("infotabs_*.tsv"))
+    }
     return {split: files[split] for split in sorted(files, key=lambda s: (s != "train", s != "dev", s))}
 
 
@@ -69,8 +72,9 @@ def _claims(path: Path, watch: Watch) -> Iterator[Claim]:
         _, first = next(lines)
         names = first.split("\t")
         if missing := set(COLUMNS) - set(names):
-            raise DataError(f"expected the columns {', '.join(COLUMNS)}; {', '.join(sorted(missing))} is missing",
-                            path=path, line=1)
+            raise DataError(
+                f"expected the columns {', '.join(COLUMNS)}; {', '.join(sorted(missing))} is missing", path=path, line=1
+            )
         for number, line in lines:
             try:
                 table, text, name = parse_claim(names, _fields(line, path, number), path, number)
@@ -106,8 +110,13 @@ def parse_claim(names: list[str], fields: list[str], path: Path, line: int) -> t
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
     """The info-boxes of a folder by name, or of an archive in its order."""
-    return parsed_files(((file, functools.partial(parse_table, file.stem, content, Place(file, None, watch)))
-                         for file, content in archives.read_folder(path, ".json")), watch)
+    return parsed_files(
+        (
+            (file, functools.partial(parse_table, file.stem, content, Place(file, None, watch)))
+            for file, content in archives.read_folder(path, ".json")
+        ),
+        watch,
+    )
 
 
 def parse_table(name: str, content: bytes, place: Place) -> Table:

@@ -68,8 +68,9 @@ def parse_kelm(text: str, split: str, path: Path, line: int, watch: Watch) -> Da
     if not text.startswith("{"):
         parts = [titles.one_line(part) for part in text.split("\t")]
         if len(parts) != 2 or not all(parts):
-            raise DataError(f"expected `triples TAB sentence` or a JSON object, found {len(parts)} columns",
-                            path=path, line=line)
+            raise DataError(
+                f"expected `triples TAB sentence` or a JSON object, found {len(parts)} columns", path=path, line=line
+            )
         return DataText(key, "", (("", parts[0]),), (parts[1],), "kelm")
     row = Row(parse_json_object(text, path=path, line=line), path, line, watch)
     triples = []
@@ -82,4 +83,6 @@ def parse_kelm(text: str, split: str, path: Path, line: int, watch: Watch) -> Da
     if not triples:
         raise row.error("triples", "the list is empty")
     title, pairs = to_pairs(triples)
-    return DataText(key, title, pairs, (row.text("gen_sentence" if "gen_sentence" in row.value else "sentence"),), "kelm")
+    return DataText(
+        key, title, pairs, (row.text("gen_sentence" if "gen_sentence" in row.value else "sentence"),), "kelm"
+    )

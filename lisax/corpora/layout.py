@@ -7,8 +7,22 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.corpora import (beir, fever, fm2, infotabs, nq_tables, open_questions, plain, structures, tabfact,
-                           table_files, tabmcq, wice, wikisql, wtq)
+from lisax.corpora import (
+    beir,
+    fever,
+    fm2,
+    infotabs,
+    nq_tables,
+    open_questions,
+    plain,
+    structures,
+    tabfact,
+    table_files,
+    tabmcq,
+    wice,
+    wikisql,
+    wtq,
+)
 from lisax.corpora.dataset import SPLITS, Dataset, check_splits
 from lisax.corpora.reading import Watch, told
 from lisax.records import Claim, DataError, Question, read_json_lines
@@ -145,7 +159,8 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
     if tabfact.is_tabfact(folder):
         return tabfact.TabFact(folder, wording)
     if (folder / "pages.jsonl").is_file() or any(
-            _by_split(folder, stem) for stem in ("claims", "table_claims", "questions")):
+        _by_split(folder, stem) for stem in ("claims", "table_claims", "questions")
+    ):
         return Plain(folder)
     if wtq.is_wtq(folder):
         return wtq.WikiTableQuestions(folder)
@@ -176,14 +191,17 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         return table_files.TableFolder(folder)
     if any((folder / name).is_file() for name in ("tables.jsonl", "graphs.jsonl")):
         return Plain(folder)
-    raise DataError("expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
-                    "(claims.train.jsonl, pages.jsonl, questions.train.jsonl, tables.jsonl, graphs.jsonl), BEIR "
-                    "(corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), "
-                    "TabFact (data/all_csv/, tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), "
-                    "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
-                    "NQ-tables (interactions/, tables/tables.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
-                    "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of tables (*.csv, *.html, "
-                    "WikiTables' *.jsonl)", path=folder)
+    raise DataError(
+        "expected one of: FEVER (train.jsonl, shared_task_dev.jsonl, wiki-pages/), LisaX's own layout "
+        "(claims.train.jsonl, pages.jsonl, questions.train.jsonl, tables.jsonl, graphs.jsonl), BEIR "
+        "(corpus.jsonl, queries.jsonl, qrels/), FoolMeTwice or WiCE (train.jsonl, dev.jsonl, test.jsonl), "
+        "TabFact (data/all_csv/, tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), "
+        "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
+        "NQ-tables (interactions/, tables/tables.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
+        "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of tables (*.csv, *.html, "
+        "WikiTables' *.jsonl)",
+        path=folder,
+    )
 
 
 def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
@@ -224,8 +242,10 @@ def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
     fields of its first line."""
     path = Path(path)
     split = open_questions.split_of(path)
-    if split is None and (path.suffix == ".json" or any(
-            "id" not in row and "answer" in row for _, row in itertools.islice(read_json_lines(path), 1))):
+    if split is None and (
+        path.suffix == ".json"
+        or any("id" not in row and "answer" in row for _, row in itertools.islice(read_json_lines(path), 1))
+    ):
         split = path.stem
     if split is None:
         return plain.read_questions(path, watch)
@@ -237,13 +257,16 @@ def _split_files(folder: Path) -> dict[str, Path]:
 
 
 def _by_split(folder: Path, stem: str) -> dict[str, Path]:
-    return _in_order({path.name.split(".")[1]: path for path in folder.glob(f"{stem}.*.jsonl")
-                      if path.name.count(".") == 2})
+    return _in_order(
+        {path.name.split(".")[1]: path for path in folder.glob(f"{stem}.*.jsonl") if path.name.count(".") == 2}
+    )
 
 
 def _in_order(files: dict[str, Path]) -> dict[str, Path]:
     """Train, dev, test, then any other split by name."""
     if files:
         check_splits(next(iter(files.values())).parent, files)
-    return {split: files[split] for split in sorted(
-        files, key=lambda split: (SPLITS.index(split) if split in SPLITS else len(SPLITS), split))}
+    return {
+        split: files[split]
+        for split in sorted(files, key=lambda split: (SPLITS.index(split) if split in SPLITS else len(SPLITS), split))
+    }

@@ -29,6 +29,7 @@ class Triple:
 
 def read_triples(path, watch: Watch | None = None) -> Iterator[Triple]:
     """Triples of texts, streamed; a triple with an empty text is left out and counted."""
+
     def stream(w: Watch) -> Iterator[Triple]:
         for line, columns in _columns(path, ("query", "positive passage", "negative passage"), w):
             triple = Triple(*map(titles.one_line, columns))
@@ -36,19 +37,26 @@ def read_triples(path, watch: Watch | None = None) -> Iterator[Triple]:
                 yield triple
             else:
                 w.warn("triples with an empty text (left out)", path, line)
+
     return told(stream, watch)
 
 
-def read_id_triples(path, queries: "Texts", collection: "Texts", watch: Watch | None = None) -> Iterator[Triple]:
+def read_id_triples(path, queries: Texts, collection: Texts, watch: Watch | None = None) -> Iterator[Triple]:
     """Triples of ids with their texts. An id that is not in its file is a problem."""
+
     def stream(w: Watch) -> Iterator[Triple]:
         fields = ("query id", "positive passage id", "negative passage id")
         for line, columns in _columns(path, fields, w):
             try:
-                yield Triple(*(texts.get(column, path=path, line=line, field=field) for texts, column, field in
-                               zip((queries, collection, collection), columns, fields)))
+                yield Triple(
+                    *(
+                        texts.get(column, path=path, line=line, field=field)
+                        for texts, column, field in zip((queries, collection, collection), columns, fields)
+                    )
+                )
             except DataError as error:
                 w.problem(error)
+
     return told(stream, watch)
 
 
@@ -59,8 +67,11 @@ def _columns(path, names: tuple[str, ...], watch: Watch) -> Iterator[tuple[int, 
             watch.where = (Path(path), line)
             yield line, columns
         else:
-            watch.problem(DataError(f"expected {', '.join(names)} between tabs, found {len(columns)} columns",
-                                    path=path, line=line))
+            watch.problem(
+                DataError(
+                    f"expected {', '.join(names)} between tabs, found {len(columns)} columns", path=path, line=line
+                )
+            )
 
 
 class Texts:
@@ -68,6 +79,7 @@ class Texts:
 
     def __init__(self, path):
         import numpy as np
+
         self.path = Path(path)
         ids, starts = array("q"), array("q")
         if not self.path.is_file():
@@ -80,8 +92,12 @@ class Texts:
             for line, raw in enumerate(file, start=1):
                 head, separator, _ = raw.partition(b"\t")
                 if not separator or not head.isdigit() or len(head) > 18:
-                    raise DataError(f"expected an integer id, a tab and a text, found {raw[:40]!r}", path=path,
-                                    line=line, field="id")
+                    raise DataError(
+                        f"expected an integer id, a tab and a text, found {raw[:40]!r}",
+                        path=path,
+                        line=line,
+                        field="id",
+                    )
                 ids.append(int(head))
                 starts.append(position + len(head) + 1)
                 position += len(raw)
@@ -90,8 +106,9 @@ class Texts:
         self._starts = np.frombuffer(starts, np.int64)[order]
         repeated = np.flatnonzero(self._ids[1:] == self._ids[:-1])
         if len(repeated):
-            raise DataError(f"duplicate id {self._ids[repeated[0]]}", path=path,
-                            line=int(order[repeated[0] + 1]) + 1, field="id")
+            raise DataError(
+                f"duplicate id {self._ids[repeated[0]]}", path=path, line=int(order[repeated[0] + 1]) + 1, field="id"
+            )
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -99,17 +116,17 @@ class Texts:
     def get(self, text_id: str | int, *, path=None, line=None, field="id") -> str:
         """The text with this id; the place given is the one that asked for it."""
         import numpy as np
+
         try:
             number = int(text_id)
         except ValueError:
-            raise DataError(f"expected an integer, found {text_id!r:.80}", path=path, line=line,
-                            field=field) from None
+            raise DataError(f"expected an integer, found {text_id!r:.80}", path=path, line=line, field=field) from None
         at = int(np.searchsorted(self._ids, number)) if abs(number) < 2**63 else len(self._ids)
         if at == len(self._ids) or self._ids[at] != number:
             raise DataError(f"id {number} is not in {self.path}", path=path, line=line, field=field)
         start = int(self._starts[at])
         end = self._bytes.find(b"\n", start)
-        raw = self._bytes[start:end if end >= 0 else len(self._bytes)]
+        raw = self._bytes[start : end if end >= 0 else len(self._bytes)]
         try:
             return titles.one_line(raw.decode("utf-8"))
         except UnicodeDecodeError:
@@ -119,6 +136,7 @@ class Texts:
 def write_triples(path, triples: Iterable[Triple]) -> int:
     """Writes triples of texts in the owners' layout, atomically; returns their number."""
     from lisax.records import atomic_write
+
     count = 0
     with atomic_write(path) as file:
         for triple in triples:

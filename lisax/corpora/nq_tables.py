@@ -55,17 +55,27 @@ def parse_table(row: Row) -> Table:
 def _table(row: Row, value: dict) -> Table:
     inner = Row(value, row.path, row.line, row.watch)
     header = _texts(inner, "columns")
-    rows = [_texts(Row(cells, row.path, row.line, row.watch), "cells")
-            for cells in inner.each("rows", inner.get("rows", list, []), dict)]
+    rows = [
+        _texts(Row(cells, row.path, row.line, row.watch), "cells")
+        for cells in inner.each("rows", inner.get("rows", list, []), dict)
+    ]
     _table_id(inner)  # told with the name of its field where it is none
-    return make_table(value["tableId"], inner.get("documentTitle", str, ""), header, rows,
-                      Place(row.path, row.line, row.watch), inner.get("caption", str, ""))
+    return make_table(
+        value["tableId"],
+        inner.get("documentTitle", str, ""),
+        header,
+        rows,
+        Place(row.path, row.line, row.watch),
+        inner.get("caption", str, ""),
+    )
 
 
 def _texts(row: Row, field: str) -> list[str]:
     """The texts of a list of cells; an empty cell has none."""
-    return [Row(cell, row.path, row.line, row.watch).get("text", str, "")
-            for cell in row.each(field, row.get(field, list, []), dict)]
+    return [
+        Row(cell, row.path, row.line, row.watch).get("text", str, "")
+        for cell in row.each(field, row.get(field, list, []), dict)
+    ]
 
 
 def _table_id(row: Row) -> str:
@@ -113,11 +123,17 @@ def _question(row: Row, table: Table) -> Question:
         inner = Row(answer, row.path, row.line, row.watch)
         wanted = inner.strings("answerTexts", [])
         texts += map(titles.one_line, wanted)
-        coordinates = [(place.get("rowIndex", 0), place.get("columnIndex", 0)) for place in
-                       inner.each("answerCoordinates", inner.get("answerCoordinates", list, []), dict)]
+        coordinates = [
+            (place.get("rowIndex", 0), place.get("columnIndex", 0))
+            for place in inner.each("answerCoordinates", inner.get("answerCoordinates", list, []), dict)
+        ]
         for i, j in coordinates:
-            if type(i) is not int or type(j) is not int or i not in range(len(table.rows)) or j not in range(
-                    len(table.header)):
+            if (
+                type(i) is not int
+                or type(j) is not int
+                or i not in range(len(table.rows))
+                or j not in range(len(table.header))
+            ):
                 raise row.error("answerCoordinates", f"the table has no cell ({i}, {j})")
         held = [(i, j) for i, j in coordinates if table.rows[i][j].strip()]  # an empty cell answers nothing
         cells += (cell_id(table.id, *place) for place in held or answer_cells.find_cells(table, wanted))
@@ -126,5 +142,10 @@ def _question(row: Row, table: Table) -> Question:
         cells = [table.id]
     question, original = row.id()
     field = "originalText" if "originalText" in row.value else "text"
-    return Question(question, row.text(field), tuple(dict.fromkeys(texts)), tuple(dict.fromkeys(cells)),
-                    None if original == question else original)
+    return Question(
+        question,
+        row.text(field),
+        tuple(dict.fromkeys(texts)),
+        tuple(dict.fromkeys(cells)),
+        None if original == question else original,
+    )

@@ -45,8 +45,11 @@ class OpenQuestions(StructureDataset):
 def question_files(folder: Path) -> dict[str, Path]:
     """Split -> its file; the name of the set comes first where there are both."""
     order = list(NAMES)
-    found = [(SETS[match[1].lower()], order.index(match[2].lower()), path) for path in folder.iterdir()
-             if (match := _FILE.fullmatch(path.name))]
+    found = [
+        (SETS[match[1].lower()], order.index(match[2].lower()), path)
+        for path in folder.iterdir()
+        if (match := _FILE.fullmatch(path.name))
+    ]
     both = len({name for name, _, _ in found}) > 1
     files: dict[str, Path] = {}
     for name, i, path in sorted(found):

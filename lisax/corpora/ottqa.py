@@ -20,8 +20,16 @@ from typing import Any
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import SPLITS, StructureDataset
 from lisax.corpora.grid import Place, make_table
-from lisax.corpora.reading import (Row, Watch, parse_json, parsed_files, read_entries, read_json_members,
-                                   told, unique_documents)
+from lisax.corpora.reading import (
+    Row,
+    Watch,
+    parse_json,
+    parsed_files,
+    read_entries,
+    read_json_members,
+    told,
+    unique_documents,
+)
 from lisax.records import DataError, Question, Table, check_id
 
 TABLES = ("traindev_tables_tok.tar.gz", "traindev_tables_tok", "all_plain_tables.json")
@@ -33,8 +41,12 @@ class OttQa(StructureDataset):
 
     def __init__(self, folder: Path):
         super().__init__(folder)
-        self.question_files = {split: path for split in SPLITS for place in ("released_data", "")
-                               if (path := folder / place / f"{split}.json").is_file()}
+        self.question_files = {
+            split: path
+            for split in SPLITS
+            for place in ("released_data", "")
+            if (path := folder / place / f"{split}.json").is_file()
+        }
         self.tables_path = tables_path(folder)
 
     @property
@@ -56,6 +68,7 @@ def tables_path(folder: Path) -> Path | None:
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
     """The tables of a folder by name, or of an archive in its order; a table that cannot be read is a problem."""
+
     def members() -> Iterator[tuple[str, Path, Any]]:
         if path.name.endswith("tables.json"):
             yield from ((name, path, value) for name, value in read_json_members(path))
@@ -71,7 +84,9 @@ def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
 
 def parse_table(name: str, value: Any, place: Place) -> Table:
     def wrong(field: str, found: Any) -> DataError:
-        return DataError(f"expected a cell as [text, links] or a text, found {found!r:.80}", path=place.path, field=field)
+        return DataError(
+            f"expected a cell as [text, links] or a text, found {found!r:.80}", path=place.path, field=field
+        )
 
     def text(cell: Any, field: str) -> str:
         cell = cell[0] if isinstance(cell, list) and cell else cell
@@ -88,8 +103,15 @@ def parse_table(name: str, value: Any, place: Place) -> Table:
     if not isinstance(title, str) or not isinstance(section, str):
         raise DataError("expected `title` and `section_title` as texts", path=place.path)
     rows = [[text(cell, f"data[{i}][{j}]") for j, cell in enumerate(row)] for i, row in enumerate(data)]
-    return make_table(name, title, [text(cell, f"header[{j}]") for j, cell in enumerate(header)], rows, place,
-                      untokenised(section), titles.title_to_id(title) or None)
+    return make_table(
+        name,
+        title,
+        [text(cell, f"header[{j}]") for j, cell in enumerate(header)],
+        rows,
+        place,
+        untokenised(section),
+        titles.title_to_id(title) or None,
+    )
 
 
 def untokenised(text: str) -> str:
@@ -107,5 +129,10 @@ def parse_question(row: Row) -> Question:
     answer = titles.one_line(row.get("answer-text", str, ""))
     table = row.get("table_id", str, "")
     evidence = (check_id(titles.page_id(table), path=row.path, line=row.line, field="table_id"),) if table else ()
-    return Question(key, untokenised(row.text("question")), (answer,) if answer else (), evidence,
-                    None if original == key else original)
+    return Question(
+        key,
+        untokenised(row.text("question")),
+        (answer,) if answer else (),
+        evidence,
+        None if original == key else original,
+    )

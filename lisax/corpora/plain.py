@@ -57,14 +57,22 @@ def parse_claim(row: Row) -> Claim:
     claim_id, original = row.id()
     text = row.text("claim")
     label = None if row.value.get("label") is None else row.label(LABEL_NAMES)
-    return Claim(claim_id, text, label, _sets(row, "evidence"),
-                 row.ids("candidates", row.get("candidates", list, [])), row.get("kind", str, None),
-                 _own(claim_id, original), _sets(row, "mixed_evidence"))
+    return Claim(
+        claim_id,
+        text,
+        label,
+        _sets(row, "evidence"),
+        row.ids("candidates", row.get("candidates", list, [])),
+        row.get("kind", str, None),
+        _own(claim_id, original),
+        _sets(row, "mixed_evidence"),
+    )
 
 
 def _sets(row: Row, field: str) -> tuple[tuple[str, ...], ...]:
-    sets = tuple(row.ids(f"{field}[{i}]", members)
-                 for i, members in enumerate(row.each(field, row.get(field, list, []), list)))
+    sets = tuple(
+        row.ids(f"{field}[{i}]", members) for i, members in enumerate(row.each(field, row.get(field, list, []), list))
+    )
     for i, members in enumerate(sets):
         if not members:
             raise row.error(f"{field}[{i}]", "an evidence set is empty")
@@ -73,8 +81,9 @@ def _sets(row: Row, field: str) -> tuple[tuple[str, ...], ...]:
 
 def parse_page(row: Row) -> Document:
     page, original = row.id()
-    sentences = tuple(Sentence(page, number, titles.one_line(text))
-                      for number, text in enumerate(row.strings("sentences")))
+    sentences = tuple(
+        Sentence(page, number, titles.one_line(text)) for number, text in enumerate(row.strings("sentences"))
+    )
     redirects = tuple(map(titles.one_line, row.strings("redirects", [])))
     title = titles.one_line(row.get("title", str))
     return Document(page, title, sentences, redirects, _text(_own(page, original)))
@@ -110,11 +119,18 @@ def parse_question(row: Row) -> Question:
     operands = row.ids("operands", row.get("operands", list, []))
     for i, cell in enumerate(operands):
         if not is_cell(cell):
-            raise row.error(f"operands[{i}]", f"{cell!r:.80} is not the id of a cell: expected "
-                            "{table}#r{row}c{column}")
-    return Question(question, row.text("question"), row.strings("answers", []),
-                    row.ids("evidence", row.get("evidence", list, [])), _own(question, original),
-                    None if operation is None else Operation(operation), operands)
+            raise row.error(
+                f"operands[{i}]", f"{cell!r:.80} is not the id of a cell: expected {{table}}#r{{row}}c{{column}}"
+            )
+    return Question(
+        question,
+        row.text("question"),
+        row.strings("answers", []),
+        row.ids("evidence", row.get("evidence", list, [])),
+        _own(question, original),
+        None if operation is None else Operation(operation),
+        operands,
+    )
 
 
 def _page(row: Row) -> str | None:
@@ -129,39 +145,96 @@ def _text(original: int | str | None) -> str | None:
 
 
 def write_claims(path, claims: Iterable[Claim]) -> int:
-    return write_json_lines(path, (_present({
-        "id": _original(claim), "claim": claim.text, "label": None if claim.label is None else str(claim.label),
-        "evidence": claim.evidence_sets, "kind": claim.kind, "candidates": claim.candidates or None,
-        "mixed_evidence": claim.mixed_sets or None,
-    }) for claim in claims))
+    return write_json_lines(
+        path,
+        (
+            _present(
+                {
+                    "id": _original(claim),
+                    "claim": claim.text,
+                    "label": None if claim.label is None else str(claim.label),
+                    "evidence": claim.evidence_sets,
+                    "kind": claim.kind,
+                    "candidates": claim.candidates or None,
+                    "mixed_evidence": claim.mixed_sets or None,
+                }
+            )
+            for claim in claims
+        ),
+    )
 
 
 def write_pages(path, documents: Iterable[Document]) -> int:
     """Writes pages; each sentence stands at its own number, and gaps become empty sentences."""
-    return write_json_lines(path, (_present({
-        "id": _original(document), "title": document.title, "sentences": _texts(document),
-        "redirects": document.redirects or None,
-    }) for document in documents))
+    return write_json_lines(
+        path,
+        (
+            _present(
+                {
+                    "id": _original(document),
+                    "title": document.title,
+                    "sentences": _texts(document),
+                    "redirects": document.redirects or None,
+                }
+            )
+            for document in documents
+        ),
+    )
 
 
 def write_tables(path, tables: Iterable[Table]) -> int:
-    return write_json_lines(path, (_present({
-        "id": _original(table), "title": table.title, "header": table.header, "rows": table.rows,
-        "caption": table.caption or None, "page": table.page,
-    }) for table in tables))
+    return write_json_lines(
+        path,
+        (
+            _present(
+                {
+                    "id": _original(table),
+                    "title": table.title,
+                    "header": table.header,
+                    "rows": table.rows,
+                    "caption": table.caption or None,
+                    "page": table.page,
+                }
+            )
+            for table in tables
+        ),
+    )
 
 
 def write_graphs(path, graphs: Iterable[Graph]) -> int:
-    return write_json_lines(path, (_present({
-        "id": graph.id, "subject": graph.subject, "edges": graph.edges, "page": graph.page,
-    }) for graph in graphs))
+    return write_json_lines(
+        path,
+        (
+            _present(
+                {
+                    "id": graph.id,
+                    "subject": graph.subject,
+                    "edges": graph.edges,
+                    "page": graph.page,
+                }
+            )
+            for graph in graphs
+        ),
+    )
 
 
 def write_questions(path, questions: Iterable[Question]) -> int:
-    return write_json_lines(path, (_present({
-        "id": _original(question), "question": question.text, "answers": question.answers,
-        "evidence": question.evidence or None, "operation": question.operation, "operands": question.operands or None,
-    }) for question in questions))
+    return write_json_lines(
+        path,
+        (
+            _present(
+                {
+                    "id": _original(question),
+                    "question": question.text,
+                    "answers": question.answers,
+                    "evidence": question.evidence or None,
+                    "operation": question.operation,
+                    "operands": question.operands or None,
+                }
+            )
+            for question in questions
+        ),
+    )
 
 
 def _texts(document: Document) -> list[str]:

@@ -22,8 +22,7 @@ from typing import Any, TypeVar
 
 from lisax import records
 from lisax.corpora import titles
-from lisax.records import (DataError, Label, check_id, get_field, parse_json_object, printable, read_file,
-                           read_lines)
+from lisax.records import DataError, Label, check_id, get_field, parse_json_object, printable, read_file, read_lines
 
 log = logging.getLogger(__name__)
 Record = TypeVar("Record")
@@ -91,8 +90,11 @@ class Watch:
             raise error
         self.problem_count += 1
         path = str(error.path)
-        kind = (os.path.dirname(path) if error.line is None else path, _without_values(error.field or ""),
-                _without_values(error.message))
+        kind = (
+            os.path.dirname(path) if error.line is None else path,
+            _without_values(error.field or ""),
+            _without_values(error.message),
+        )
         if kind in self._kinds or len(self._kinds) < KEPT_KINDS:
             self._kinds.setdefault(kind, _Kind(path)).add(error)
 
@@ -130,14 +132,18 @@ def label_of(name: str, names: Mapping[str, Label], watch: Watch, **where: Any) 
     if name in watch.labels and label is None:
         raise LeftOut(f"claims labelled {name!r:.80} (left out, as was asked for)")
     if label is None:
-        raise DataError(f"unknown label {name!r:.80}; expected {', '.join(map(repr, {**names, **watch.labels}))}"
-                        f"{label_hint(name)}", **where)
+        raise DataError(
+            f"unknown label {name!r:.80}; expected {', '.join(map(repr, {**names, **watch.labels}))}{label_hint(name)}",
+            **where,
+        )
     return label
 
 
 def label_hint(name: str) -> str:
-    return (f"; data with other labels are registered with what they stand for, labels={{{name!r:.80}: 'REFUTES'}}, or "
-            "None to leave such claims out")
+    return (
+        f"; data with other labels are registered with what they stand for, labels={{{name!r:.80}: 'REFUTES'}}, or "
+        "None to leave such claims out"
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -161,8 +167,12 @@ class Row:
     def id(self, field: str = "id") -> tuple[str, int | str]:
         """(our id, the owner's own) of a field that holds a string or an integer."""
         original = self.get(field, (str, int))
-        return check_id(titles.normal_form(original) if isinstance(original, str) else original,
-                        path=self.path, line=self.line, field=field), original
+        return check_id(
+            titles.normal_form(original) if isinstance(original, str) else original,
+            path=self.path,
+            line=self.line,
+            field=field,
+        ), original
 
     def text(self, field: str) -> str:
         """A string that must say something, on one line and in NFC."""
@@ -186,8 +196,10 @@ class Row:
 
     def ids(self, field: str, values: Iterable) -> tuple[str, ...]:
         """A list of evidence ids, in NFC."""
-        return tuple(check_id(value, path=self.path, line=self.line, field=f"{field}[{i}]")
-                     for i, value in enumerate(self.each(field, values, str)))
+        return tuple(
+            check_id(value, path=self.path, line=self.line, field=f"{field}[{i}]")
+            for i, value in enumerate(self.each(field, values, str))
+        )
 
     def label(self, names: Mapping[str, Label]) -> Label:
         """The label of a claim, see `label_of`."""
@@ -197,8 +209,10 @@ class Row:
 def one_file(files: dict[str, Path], split: str, path: Path) -> None:
     """Notes the file of a split, of which there may be one."""
     if split in files:
-        raise DataError(f"{files[split].name} and {path.name} are both of the split '{split}': leave one of them in "
-                        "the folder", path=path.parent)
+        raise DataError(
+            f"{files[split].name} and {path.name} are both of the split '{split}': leave one of them in the folder",
+            path=path.parent,
+        )
     files[split] = path
 
 
@@ -209,6 +223,7 @@ def parse_json(content: bytes, kind: type, path) -> Any:
     """The content of a file of one JSON value: an object as a `dict`, or, keys and all repeats, as a `tuple` of pairs;
     or a `list`. A key that is there twice makes no `dict`, so that nothing is lost.
     """
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) != len(pairs):
@@ -247,15 +262,20 @@ def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterato
                         break
                     if end == len(window):  # a number may go on
                         break
-                    yield (records.parse_json(found[2], path=path),
-                           records.parse_json(window[found.end():end], path=path))
+                    yield (
+                        records.parse_json(found[2], path=path),
+                        records.parse_json(window[found.end() : end], path=path),
+                    )
                     at, mark = end, ","
                 window, rest = window[at:], file.read(largest)
                 if not rest and "".join(window.split()) == ("}" if mark == "," else "{}"):
                     return
                 if not rest or not at:
-                    raise DataError("not valid JSON: expected an object whose members have at most "
-                                    f"{largest:,} characters, found {window!r:.80}", path=path)
+                    raise DataError(
+                        "not valid JSON: expected an object whose members have at most "
+                        f"{largest:,} characters, found {window!r:.80}",
+                        path=path,
+                    )
                 window += rest
     except UnicodeDecodeError as error:
         raise DataError(f"not valid JSON: not UTF-8 ({error.reason})", path=path) from None
@@ -263,8 +283,9 @@ def read_json_members(path: Path, largest: int = LARGEST_JSON_MEMBER) -> Iterato
         raise DataError(f"cannot be read: {error.strerror}", path=path) from None
 
 
-def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,
-                 unique: Callable[[Record], str] | None = None) -> Iterator[Record]:
+def read_records(
+    path, parse: Callable[[Row], Record | None], watch: Watch, *, unique: Callable[[Record], str] | None = None
+) -> Iterator[Record]:
     """The records of a JSON Lines file, one a line; lines that `parse` turns into None are left out.
 
     With `unique`, a record whose id was met before in this file is a problem (all ids stay in memory).
@@ -278,8 +299,9 @@ def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,
                 if record is not None and unique is not None:
                     first = seen.setdefault(unique(record), line)
                     if first != line:
-                        raise DataError(f"duplicate id {unique(record)!r}, first on line {first}",
-                                        path=path, line=line, field="id")
+                        raise DataError(
+                            f"duplicate id {unique(record)!r}, first on line {first}", path=path, line=line, field="id"
+                        )
             except DataError as error:
                 watch.problem(error)
                 continue
@@ -294,8 +316,9 @@ def read_records(path, parse: Callable[[Row], Record | None], watch: Watch, *,
         watch.problem(error)
 
 
-def read_entries(path: Path, parse: Callable[[Row], Record], watch: Watch, *,
-                 unique: Callable[[Record], str] | None = None) -> Iterator[Record]:
+def read_entries(
+    path: Path, parse: Callable[[Row], Record], watch: Watch, *, unique: Callable[[Record], str] | None = None
+) -> Iterator[Record]:
     """What `parse` makes of each object of a JSON array; what is wrong in one is told and the object left out.
 
     With `unique`, a record whose id was met before in this file is a problem.
@@ -312,8 +335,9 @@ def read_entries(path: Path, parse: Callable[[Row], Record], watch: Watch, *,
                 raise DataError(f"expected an object, found {entry!r:.80}", path=path, field=f"[{number - 1}]")
             record = parse(Row(entry, path, number, watch))
             if unique is not None and (first := seen.setdefault(unique(record), number)) != number:
-                raise DataError(f"duplicate id {unique(record)!r}, first in entry {first}", path=path, line=number,
-                                field="id")
+                raise DataError(
+                    f"duplicate id {unique(record)!r}, first in entry {first}", path=path, line=number, field="id"
+                )
         except DataError as error:
             watch.problem(error)
             continue
@@ -321,8 +345,9 @@ def read_entries(path: Path, parse: Callable[[Row], Record], watch: Watch, *,
         yield record
 
 
-def parsed_files(members: Iterable[tuple[Path, Callable[[], Record]]], watch: Watch, *,
-                 nothing: DataError | None = None) -> Iterator[Record]:
+def parsed_files(
+    members: Iterable[tuple[Path, Callable[[], Record]]], watch: Watch, *, nothing: DataError | None = None
+) -> Iterator[Record]:
     """What is made of each file; a file that is wrong is told and left out, as are `members` that end in an error.
 
     `nothing` is told where there is no file at all."""
@@ -369,6 +394,7 @@ class Ledger:
     def report(self, again: Callable[[Watch], Iterator[str]], watch: Watch) -> None:
         """Tells `watch` each duplicate. `again(quiet_watch)` yields the same ids a second time."""
         import numpy as np
+
         hashes = np.sort(np.frombuffer(self._hashes, dtype=np.int64)) if self._hashes else np.zeros(0, np.int64)
         repeated = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
         if not repeated:
@@ -380,8 +406,9 @@ class Ledger:
                 path, line = quiet.where
                 first = places.setdefault(record_id, f"{path}:{line}")
                 if first != f"{path}:{line}":
-                    watch.problem(DataError(f"duplicate id {record_id!r}, first at {first}",
-                                            path=path, line=line, field="id"))
+                    watch.problem(
+                        DataError(f"duplicate id {record_id!r}, first at {first}", path=path, line=line, field="id")
+                    )
 
 
 def unique_documents(stream: Callable[[Watch], Iterator[Any]], watch: Watch) -> Iterator[Any]:

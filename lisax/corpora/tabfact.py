@@ -27,8 +27,18 @@ from urllib.parse import unquote
 from lisax.corpora import archives, titles
 from lisax.corpora.dataset import TableDataset
 from lisax.corpora.grid import LIMITS
-from lisax.corpora.reading import (LeftOut, Row, Watch, label_hint, label_of, parsed_files, read_json, read_records,
-                                   told, unique_documents)
+from lisax.corpora.reading import (
+    LeftOut,
+    Row,
+    Watch,
+    label_hint,
+    label_of,
+    parsed_files,
+    read_json,
+    read_records,
+    told,
+    unique_documents,
+)
 from lisax.records import Claim, DataError, Label, LisaxError, Table, check_id
 
 WORDINGS = ("lemmatised", "written")
@@ -95,8 +105,8 @@ class TabFact(TableDataset):
         for claim in self._worded_claims(split, watch):
             found.update(claim.gold_ids)
             yield claim
-        name = OWNERS_NAMES[split]
-        for name in (name, f"small_{name}", f"simple_{name}", f"complex_{name}"):
+        owners = OWNERS_NAMES[split]
+        for name in (owners, f"small_{owners}", f"simple_{owners}", f"complex_{owners}"):
             if found and (path := self._found(f"{name}_id.json")):
                 try:
                     absent = set(map(titles.normal_form, self._ids(name))) - found
@@ -198,15 +208,25 @@ def parse_core_claim(row: Row) -> Claim:
     """A line of `train_core.jsonl`."""
     claim_id, original = row.id()
     label = _label(row.get("label", int), row.watch, row.path, row.line, "label")
-    return Claim(claim_id, row.text("claim"), label, ((row.id("table")[0],),),
-                 kind=row.get("subset", str, None), original_id=original)
+    return Claim(
+        claim_id,
+        row.text("claim"),
+        label,
+        ((row.id("table")[0],),),
+        kind=row.get("subset", str, None),
+        original_id=original,
+    )
 
 
 def _label(label: Any, watch: Watch, path: Path, line: int | None, field: str) -> Label:
     name = str(label) if type(label) is int else ""
     if name not in NAMES and name not in watch.labels:
-        raise DataError(f"expected a label 0 or 1, found {label!r:.80}{label_hint(name) if name else ''}", path=path,
-                        line=line, field=field)
+        raise DataError(
+            f"expected a label 0 or 1, found {label!r:.80}{label_hint(name) if name else ''}",
+            path=path,
+            line=line,
+            field=field,
+        )
     return label_of(name, NAMES, watch)
 
 
@@ -232,6 +252,7 @@ def parse_entry(path: Path, table: str, entry: Any, watch: Watch) -> tuple[list[
 
 def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
     """The claims of one JSON file, of unknown kind, every table's."""
+
     def read(w: Watch) -> Iterator[Claim]:
         try:
             entries = read_json(path, dict)
@@ -240,6 +261,7 @@ def read_claims(path: Path, watch: Watch | None = None) -> Iterator[Claim]:
             return
         for table, entry in entries.items():
             yield from _told_claims(path, table, entry, None, w)
+
     return told(read, watch)
 
 
@@ -261,8 +283,10 @@ def _told_claims(path: Path, table: str, entry: Any, kind: str | None, watch: Wa
 
 def read_tables(path: Path, captions: dict[str, str], pages: dict[str, Any], watch: Watch) -> Iterator[Table]:
     """The tables of `all_csv/` by name, or of `all_csv.tar.gz` in its order, one in memory at a time."""
-    members = ((file, functools.partial(parse_table, file, content, captions.get(file.name, ""), pages.get(file.name), watch))
-               for file, content in archives.read_folder(path, ".csv"))
+    members = (
+        (file, functools.partial(parse_table, file, content, captions.get(file.name, ""), pages.get(file.name), watch))
+        for file, content in archives.read_folder(path, ".csv")
+    )
     return parsed_files(members, watch, nothing=DataError("no table: expected files *.csv", path=path))
 
 
@@ -279,7 +303,7 @@ def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watc
     header, rows = _cells(next(lines), LIMITS.columns), []
     if len(header) > LIMITS.columns:
         watch.warn(f"headers of more than {LIMITS.columns:,} columns (cut)", file)
-        del header[LIMITS.columns:]
+        del header[LIMITS.columns :]
     for number, line in enumerate(itertools.islice(lines, min(LIMITS.rows, LIMITS.cells // len(header))), start=2):
         row = _cells(line, len(header))
         if len(row) < len(header):
@@ -287,15 +311,23 @@ def parse_table(file: Path, content: bytes, caption: str, page: Any, watch: Watc
             row += [""] * (len(header) - len(row))
         elif len(row) > len(header):
             watch.warn("rows with more cells than the header (cut)", file, number)
-            del row[len(header):]
+            del row[len(header) :]
         rows.append(row)
     if left_out := sum(1 for _ in lines):
-        watch.warn(f"rows beyond the {LIMITS.rows:,} or the {LIMITS.cells:,} cells of a table (left out)", file,
-                   count=left_out)
+        watch.warn(
+            f"rows beyond the {LIMITS.rows:,} or the {LIMITS.cells:,} cells of a table (left out)", file, count=left_out
+        )
     title, address = page if isinstance(page, list) and len(page) == 2 else ("", "")
     title = titles.one_line(str(title))
-    return Table(table_id, title, tuple(header), tuple(map(tuple, rows)), caption or title, _page(address),
-                 None if file.name == table_id else file.name)
+    return Table(
+        table_id,
+        title,
+        tuple(header),
+        tuple(map(tuple, rows)),
+        caption or title,
+        _page(address),
+        None if file.name == table_id else file.name,
+    )
 
 
 def _cells(line: str, most: int) -> list[str]:

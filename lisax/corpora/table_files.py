@@ -47,6 +47,7 @@ def table_files(folder: Path) -> Iterator[Path]:
 
 def has_tables(folder: Path) -> bool:
     """Whether a folder has tables; its JSON is looked into, as it may be anything."""
+
     def is_table(path: Path) -> bool:
         try:
             return path.suffix.lower() not in JSON or _is_wikitables(path)
@@ -58,9 +59,11 @@ def has_tables(folder: Path) -> bool:
 
 def read_tables(folder: Path, watch: Watch | None = None, limits: Limits = LIMITS) -> Iterator[Table]:
     """All tables below a folder, streamed; ids that occur twice are told at the end."""
+
     def stream(w: Watch) -> Iterator[Table]:
         for path in table_files(folder):
             yield from _read_file(path, path.relative_to(folder).as_posix(), w, limits)
+
     return told(lambda w: unique_documents(stream, w), watch)
 
 

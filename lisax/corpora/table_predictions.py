@@ -27,13 +27,17 @@ class TableVerdict(NamedTuple):
 
 def write_predictions(path: str | os.PathLike, verdicts: Iterable[TableVerdict], claims: Mapping[str, Claim]) -> int:
     """Writes verdicts atomically, claims under their owner's ids; returns their number."""
+
     def rows() -> Iterator[dict]:
         for verdict, sufficiency in verdicts:
             if verdict.claim_id not in claims:
                 raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims", path=path)
             claim = claims[verdict.claim_id]
-            row = {"id": claim.id if claim.original_id is None else claim.original_id,
-                   "predicted_label": str(verdict.label), "predicted_evidence": list(verdict.evidence)}
+            row = {
+                "id": claim.id if claim.original_id is None else claim.original_id,
+                "predicted_label": str(verdict.label),
+                "predicted_evidence": list(verdict.evidence),
+            }
             if not any(map(math.isnan, verdict.probabilities)):
                 row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
             if verdict.evidence_scores:

@@ -24,8 +24,14 @@ from lisax.records import DataError, Question, Table, cell_id, check_id, read_fi
 
 QUESTIONS = "MCQs.tsv"
 FOLDERS = ("auto", "monarch", "regents")
-COLUMNS = ("QUESTION", *(f"CHOICE {i}" for i in range(1, 5)), "CORRECT CHOICE", "RELEVANT TABLE", "RELEVANT ROW",
-           "RELEVANT COL")
+COLUMNS = (
+    "QUESTION",
+    *(f"CHOICE {i}" for i in range(1, 5)),
+    "CORRECT CHOICE",
+    "RELEVANT TABLE",
+    "RELEVANT ROW",
+    "RELEVANT COL",
+)
 SEVERAL_TABLES = "questions over several tables (left out)"
 
 
@@ -79,14 +85,17 @@ def read_questions(path: Path, split: str, tables: dict[str, Table], watch: Watc
         watch.problem(error)
 
 
-def parse_question(row: dict[str, str], number: int, tables: dict[str, Table], path: Path,
-                   line: int) -> Question | None:
+def parse_question(
+    row: dict[str, str], number: int, tables: dict[str, Table], path: Path, line: int
+) -> Question | None:
     """The question of a line, None for one over several tables."""
+
     def whole(field: str, size: int, lowest: int = 0) -> int:
         text = row[field]
         if not (text.isascii() and text.isdigit() and len(text) < 10 and lowest <= int(text) < lowest + size):
-            raise DataError(f"expected {lowest} to {lowest + size - 1}, found {text!r:.80}", path=path, line=line,
-                            field=field)
+            raise DataError(
+                f"expected {lowest} to {lowest + size - 1}, found {text!r:.80}", path=path, line=line, field=field
+            )
         return int(text)
 
     if missing := [name for name in COLUMNS if not row.get(name)]:
@@ -95,22 +104,28 @@ def parse_question(row: dict[str, str], number: int, tables: dict[str, Table], p
         return None
     table = tables.get(row["RELEVANT TABLE"].lower())
     if table is None:
-        raise DataError(f"there is no table {row['RELEVANT TABLE']!r:.80}", path=path, line=line,
-                        field="RELEVANT TABLE")
+        raise DataError(
+            f"there is no table {row['RELEVANT TABLE']!r:.80}", path=path, line=line, field="RELEVANT TABLE"
+        )
     i = whole("RELEVANT ROW", len(table.rows), 1) - 1  # the header is row 0
     j = whole("RELEVANT COL", len(table.header))
     choice = row[f"CHOICE {whole('CORRECT CHOICE', 4, 1)}"]
-    return Question(f"q{number}", row["QUESTION"], tuple(dict.fromkeys((table.rows[i][j], choice))),
-                    (cell_id(table.id, i, j),))
+    return Question(
+        f"q{number}", row["QUESTION"], tuple(dict.fromkeys((table.rows[i][j], choice))), (cell_id(table.id, i, j),)
+    )
 
 
 def read_tables(folder: Path, watch: Watch) -> Iterator[Table]:
     """The tables by subfolder and name."""
-    members = ((file, functools.partial(parse_table, f"{place}-{file.stem}", file, content, watch))
-               for place in FOLDERS if (folder / place).is_dir()
-               for file, content in archives.read_folder(folder / place, ".tsv"))
-    return parsed_files(members, watch, nothing=DataError(
-        f"no table: expected {', '.join(FOLDERS)} with files *.tsv", path=folder))
+    members = (
+        (file, functools.partial(parse_table, f"{place}-{file.stem}", file, content, watch))
+        for place in FOLDERS
+        if (folder / place).is_dir()
+        for file, content in archives.read_folder(folder / place, ".tsv")
+    )
+    return parsed_files(
+        members, watch, nothing=DataError(f"no table: expected {', '.join(FOLDERS)} with files *.tsv", path=folder)
+    )
 
 
 def parse_table(name: str, file: Path, content: bytes, watch: Watch) -> Table:
@@ -126,8 +141,11 @@ def _rows(path: Path, content: bytes) -> tuple[list[str], Iterator[list[str]]]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start + 1} is not UTF-8", path=path) from None
-    rows = (row for _, row in csv_tables.rows_of(io.StringIO(text, newline=""), path, delimiter="\t",
-                                                 doublequote=False) if row)
+    rows = (
+        row
+        for _, row in csv_tables.rows_of(io.StringIO(text, newline=""), path, delimiter="\t", doublequote=False)
+        if row
+    )
     header = next(rows, None)
     if header is None:
         raise DataError("the file is empty", path=path)

@@ -60,8 +60,13 @@ def parse_totto(row: Row) -> DataText:
         if not isinstance(text, str):
             raise row.error(f"sentence_annotations[{i}].final_sentence", f"expected a sentence, found {text!r:.80}")
         texts.append(titles.one_line(text))
-    return DataText(row.id("example_id")[0], row.text("table_page_title"),
-                    tuple(pair for pair in pairs if pair[1]), tuple(dict.fromkeys(filter(None, texts))), "totto")
+    return DataText(
+        row.id("example_id")[0],
+        row.text("table_page_title"),
+        tuple(pair for pair in pairs if pair[1]),
+        tuple(dict.fromkeys(filter(None, texts))),
+        "totto",
+    )
 
 
 def _headers(row: Row, table: list[list[dict]]) -> tuple[dict[tuple[int, int], str], dict[tuple[int, int], str]]:

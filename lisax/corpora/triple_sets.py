@@ -76,7 +76,7 @@ def webnlg_files(folder: Path) -> dict[str, list[Path]]:
     """Split -> the archive, or its XML files by path; a file's split is the folder of that name it lies in."""
     if packed := sorted(folder.glob("webnlg*.tar.gz")):
         names = {_split_of(name) for name, _ in archives.read_folder(packed[0], ".xml")}
-        return {split: packed[:1] for split in names & set(SPLITS)}
+        return dict.fromkeys(names & set(SPLITS), packed[:1])
     files: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("**/*triples/*.xml")):
         files.setdefault(_split_of(path.relative_to(folder)), []).append(path)
@@ -109,8 +109,9 @@ def words(name: str) -> str:
     return titles.one_line(_CAMEL.sub(" ", name.replace("_", " "))).lower()
 
 
-def _record(key: str, triples: Sequence[Triple], texts: Iterable[str], source: str, watch: Watch,
-            path: Path, line: int | None) -> DataText | None:
+def _record(
+    key: str, triples: Sequence[Triple], texts: Iterable[str], source: str, watch: Watch, path: Path, line: int | None
+) -> DataText | None:
     title, pairs = to_pairs([tuple(map(titles.one_line, triple)) for triple in triples])
     texts = tuple(dict.fromkeys(filter(None, map(titles.one_line, texts))))
     if not texts or not pairs:
@@ -142,6 +143,7 @@ def read_dart_json(path: Path, split: str, watch: Watch) -> Iterator[DataText]:
 
 def parse_dart(entry, path: Path, number: int) -> tuple[list[Triple], list[str], str]:
     """(triples, texts, source of the first text) of one member of the file's list."""
+
     def wrong(field: str, expected: str, found) -> DataError:
         return DataError(f"expected {expected}, found {found!r:.80}", path=path, field=f"[{number}]{field}")
 
@@ -154,12 +156,16 @@ def parse_dart(entry, path: Path, number: int) -> tuple[list[Triple], list[str],
         if not (isinstance(triple, list) and len(triple) == 3 and all(isinstance(part, str) for part in triple)):
             raise wrong(f".tripleset[{i}]", "three strings", triple)
     for i, text in enumerate(entry["annotations"]):
-        if not (isinstance(text, dict) and isinstance(text.get("text"), str)
-                and isinstance(text.get("source", ""), str)):
+        if not (
+            isinstance(text, dict) and isinstance(text.get("text"), str) and isinstance(text.get("source", ""), str)
+        ):
             raise wrong(f".annotations[{i}]", "an object with a text", text)
     texts = entry["annotations"]
-    return ([tuple(triple) for triple in entry["tripleset"]], [text["text"] for text in texts],
-            texts[0].get("source", "") if texts else "")
+    return (
+        [tuple(triple) for triple in entry["tripleset"]],
+        [text["text"] for text in texts],
+        texts[0].get("source", "") if texts else "",
+    )
 
 
 # --- XML ------------------------------------------------------------------------------------
@@ -213,15 +219,19 @@ def _entries(file: Path, path: Path, watch: Watch) -> Iterator[tuple[list[Triple
     """(triples, [(comment, English text)], eid) of each entry of a benchmark file, known as `path`, streamed."""
     try:
         for node in _nodes(file, path):
-            texts = [(lex.get("comment", ""), lex.findtext("text") or lex.text or "") for lex in node.iter("lex")
-                     if lex.get("lang", "") in ("", "en")]
+            texts = [
+                (lex.get("comment", ""), lex.findtext("text") or lex.text or "")
+                for lex in node.iter("lex")
+                if lex.get("lang", "") in ("", "en")
+            ]
             found = [(triple.text or "").split(" | ") for triple in node.iter("mtriple")]
             eid = node.get("eid", "")
             if all(len(triple) == 3 for triple in found):
                 yield [tuple(triple) for triple in found], texts, eid
             else:
-                watch.problem(DataError(f"entry {eid!r:.80}: expected `subject | name | object`", path=path,
-                                        field="mtriple"))
+                watch.problem(
+                    DataError(f"entry {eid!r:.80}: expected `subject | name | object`", path=path, field="mtriple")
+                )
     except ElementTree.ParseError as error:
         watch.problem(DataError(f"not well-formed XML: {error}", path=path, line=error.position[0]))
     except (LookupError, ValueError) as error:  # of an encoding that Python or expat has not got
@@ -245,8 +255,9 @@ def _nodes(file: Path, path: Path) -> Iterator[ElementTree.Element]:
             if entry is None and node.tag == "entry":
                 entry, size = node, 1
             if size > LARGEST_ENTRY or len(open_nodes) > DEEPEST_NESTING:
-                raise DataError(f"expected entries of at most {LARGEST_ENTRY:,} elements, {DEEPEST_NESTING} deep",
-                                path=path)
+                raise DataError(
+                    f"expected entries of at most {LARGEST_ENTRY:,} elements, {DEEPEST_NESTING} deep", path=path
+                )
             continue
         open_nodes.pop()
         if node is entry:

@@ -15,8 +15,11 @@ from lisax.corpora import titles
 from lisax.corpora.reading import Row, Watch, read_records, told, unique_documents
 from lisax.records import Claim, Document, Label, Sentence, check_id, sentence_id
 
-LABEL_NAMES = {"supported": Label.SUPPORTS, "partially_supported": Label.NOT_ENOUGH_INFO,
-               "not_supported": Label.NOT_ENOUGH_INFO}
+LABEL_NAMES = {
+    "supported": Label.SUPPORTS,
+    "partially_supported": Label.NOT_ENOUGH_INFO,
+    "not_supported": Label.NOT_ENOUGH_INFO,
+}
 _TITLE = "(meta data) TITLE:"
 
 
@@ -27,9 +30,11 @@ def read_claims(path, watch: Watch | None = None) -> Iterator[Claim]:
 
 def read_pages(paths, watch: Watch | None = None) -> Iterator[Document]:
     """The cited articles of these files, streamed, one for each claim."""
+
     def stream(w: Watch) -> Iterator[Document]:
         for path in paths:
             yield from read_records(path, parse_page, w)
+
     return told(lambda w: unique_documents(stream, w), watch)
 
 
@@ -41,13 +46,13 @@ def parse_claim(row: Row) -> Claim:
     for i, indices in enumerate(row.each("supporting_sentences", row.get("supporting_sentences", list), list)):
         for index in row.each(f"supporting_sentences[{i}]", indices, int):
             if not 0 <= index < len(texts):
-                raise row.error(f"supporting_sentences[{i}]",
-                                f"sentence {index} is not in the article, which has {len(texts)}")
+                raise row.error(
+                    f"supporting_sentences[{i}]", f"sentence {index} is not in the article, which has {len(texts)}"
+                )
         if indices and row.value["label"] != "not_supported":
             sets[tuple(sentence_id(page, index) for index in dict.fromkeys(indices))] = None
     candidates = tuple(sentence_id(page, number) for number, text in enumerate(texts) if text.strip())
-    return Claim(page, row.text("claim"), label, tuple(sets), candidates, kind=row.value["label"],
-                 original_id=original)
+    return Claim(page, row.text("claim"), label, tuple(sets), candidates, kind=row.value["label"], original_id=original)
 
 
 def parse_page(row: Row) -> Document:
@@ -55,8 +60,12 @@ def parse_page(row: Row) -> Document:
     texts = row.strings("evidence")
     # The article's own title stands in its first lines, where the crawler found one.
     title = next((text.removeprefix(_TITLE) for text in texts if text.startswith(_TITLE)), "")
-    return Document(page, titles.one_line(title), original_id=original, sentences=tuple(
-        Sentence(page, number, titles.one_line(text)) for number, text in enumerate(texts)))
+    return Document(
+        page,
+        titles.one_line(title),
+        original_id=original,
+        sentences=tuple(Sentence(page, number, titles.one_line(text)) for number, text in enumerate(texts)),
+    )
 
 
 def _id(row: Row) -> tuple[str, str]:

@@ -28,8 +28,19 @@ from lisax.months import MONTHS
 from lisax.records import LONGEST_LINE, DataError, Graph, parse_json_object
 
 SUFFIXES = (".json", ".json.gz", ".json.bz2")
-LEFT_OUT = {"external-id", "url", "commonsMedia", "geo-shape", "tabular-data", "math", "musical-notation",
-            "wikibase-lexeme", "wikibase-form", "wikibase-sense", "entity-schema"}
+LEFT_OUT = {
+    "external-id",
+    "url",
+    "commonsMedia",
+    "geo-shape",
+    "tabular-data",
+    "math",
+    "musical-notation",
+    "wikibase-lexeme",
+    "wikibase-form",
+    "wikibase-sense",
+    "entity-schema",
+}
 _TIME = re.compile(r"([+-])0*(\d{1,16})-(\d\d)-(\d\d)T", re.ASCII)  # of years, Wikidata has sixteen digits
 _ENTITY = re.compile(r"([QP])(\d{1,15})", re.ASCII)
 
@@ -62,12 +73,14 @@ def opened(path: Path) -> BinaryIO:
     return kind(path, "rb")
 
 
-def read_graphs(path: Path, watch: Watch | None = None, language: str = "en", labels: Path | None = None
-                ) -> Iterator[Graph]:
+def read_graphs(
+    path: Path, watch: Watch | None = None, language: str = "en", labels: Path | None = None
+) -> Iterator[Graph]:
     """The sub-graph of every item, in the dump's order; its id is the item's.
 
     `labels`: where the labels are kept, and found again by the next call; by default a file that is removed.
     """
+
     def stream(w: Watch) -> Iterator[Graph]:
         with tempfile.TemporaryDirectory(prefix="lisax-labels-") as work:
             store = LabelStore(labels or Path(work) / "labels.sqlite")
@@ -80,6 +93,7 @@ def read_graphs(path: Path, watch: Watch | None = None, language: str = "en", la
                         yield graph
             finally:
                 store.close()
+
     return told(stream, watch)
 
 
@@ -184,7 +198,7 @@ def best_values(statements: Any, store: LabelStore, language: str) -> list[str]:
 def value_text(snak: Any, store: LabelStore, language: str = "en") -> str | None:
     """A value as a reader writes it, or None where there is none that can be said."""
     datatype = _at(snak, "datatype")
-    if _at(snak, "snaktype") != "value" or isinstance(datatype, str) and datatype in LEFT_OUT:
+    if _at(snak, "snaktype") != "value" or (isinstance(datatype, str) and datatype in LEFT_OUT):
         return None
     kind, value = _at(snak, "datavalue", "type"), _at(snak, "datavalue", "value")
     if kind == "string":
@@ -214,7 +228,7 @@ def date_text(time: Any, precision: Any) -> str | None:
         return None
     year, month, day = int(match[2]), int(match[3]), int(match[4])
     era = " BC" if match[1] == "-" else ""
-    if precision >= 10 and not 1 <= month <= 12 or precision >= 11 and not 1 <= day <= 31:
+    if (precision >= 10 and not 1 <= month <= 12) or (precision >= 11 and not 1 <= day <= 31):
         precision = 9
     if precision >= 11:
         return f"{day} {MONTHS[month - 1]} {year}{era}"

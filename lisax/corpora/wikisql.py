@@ -48,8 +48,12 @@ class WikiSql(QuestionDataset):
 
 def question_files(folder: Path) -> dict[str, Path]:
     """Split -> its file of questions, which has a file of tables beside it."""
-    return {split: path for split in SPLITS for place in ("data", "")
-            if (path := folder / place / f"{split}.jsonl").is_file() and tables_beside(path).is_file()}
+    return {
+        split: path
+        for split in SPLITS
+        for place in ("data", "")
+        if (path := folder / place / f"{split}.jsonl").is_file() and tables_beside(path).is_file()
+    }
 
 
 def tables_beside(path: Path) -> Path:
@@ -57,11 +61,19 @@ def tables_beside(path: Path) -> Path:
 
 
 def parse_table(row: Row) -> Table:
-    rows = [[_cell(value) for value in row.each(f"rows[{i}]", cells, (str, int, float, type(None)))]
-            for i, cells in enumerate(row.each("rows", row.get("rows", list), list))]
+    rows = [
+        [_cell(value) for value in row.each(f"rows[{i}]", cells, (str, int, float, type(None)))]
+        for i, cells in enumerate(row.each("rows", row.get("rows", list), list))
+    ]
     section = row.get("section_title", str, "")
-    return make_table(row.id()[0], row.get("page_title", str, ""), row.strings("header"), rows,
-                      Place(row.path, row.line, row.watch), row.get("caption", str, "") or section)
+    return make_table(
+        row.id()[0],
+        row.get("page_title", str, ""),
+        row.strings("header"),
+        rows,
+        Place(row.path, row.line, row.watch),
+        row.get("caption", str, "") or section,
+    )
 
 
 def _cell(value: str | float | None) -> str:
@@ -98,8 +110,9 @@ def parse_question(row: Row, tables: Mapping[str, Table]) -> Question:
         operands = cells
     else:
         answers, evidence = tuple(dict.fromkeys(table.rows[i][column] for i in rows)), cells
-    return Question(f"{row.path.stem}:{row.line}", row.text("question"), answers, evidence, operation=operation,
-                    operands=operands)
+    return Question(
+        f"{row.path.stem}:{row.line}", row.text("question"), answers, evidence, operation=operation, operands=operands
+    )
 
 
 def _is_index(value: Any, size: int) -> bool:
@@ -112,10 +125,18 @@ def _selected(row: Row, table: Table, conditions: Any) -> list[int]:
         raise row.error("sql.conds", f"expected a list, found {json.dumps(conditions)[:80]}")
     rows = list(range(len(table.rows)))
     for i, condition in enumerate(conditions):
-        if (not isinstance(condition, list) or len(condition) != 3 or not _is_index(condition[0], len(table.header))
-                or not _is_index(condition[1], len(COMPARISONS)) or not isinstance(condition[2], (str, int, float))):
-            raise row.error(f"sql.conds[{i}]", "expected [column, operator, value], the operator 0 (=), 1 (>) or "
-                            f"2 (<), found {json.dumps(condition)[:80]}")
+        if (
+            not isinstance(condition, list)
+            or len(condition) != 3
+            or not _is_index(condition[0], len(table.header))
+            or not _is_index(condition[1], len(COMPARISONS))
+            or not isinstance(condition[2], (str, int, float))
+        ):
+            raise row.error(
+                f"sql.conds[{i}]",
+                "expected [column, operator, value], the operator 0 (=), 1 (>) or "
+                f"2 (<), found {json.dumps(condition)[:80]}",
+            )
         column, comparison, value = condition[0], COMPARISONS[condition[1]], _cell(condition[2])
         rows = [i for i in rows if _holds(table.rows[i][column], comparison, value)]
     return rows

@@ -26,8 +26,9 @@ def parse_table(row: Row, limits: Limits = LIMITS) -> Table:
     title = row.get("pgTitle", str)
     caption = row.get("tableCaption", str, "") or row.get("sectionTitle", str, "")
     place = Place(row.path, row.line, row.watch, limits)
-    return make_table(str(original), title, header, _grid(row, "tableData"), place, caption,
-                      titles.title_to_id(title) or None)
+    return make_table(
+        str(original), title, header, _grid(row, "tableData"), place, caption, titles.title_to_id(title) or None
+    )
 
 
 def is_wikitables(first_line: dict) -> bool:

@@ -32,8 +32,12 @@ from lisax.corpora.reading import Row, Watch, parsed_files, read_json, read_reco
 from lisax.records import DataError, Question, Table, check_id, read_lines
 
 PLACES = ("", "data")
-FILES = {"train": "training.tsv", "dev": "pristine-seen-tables.tsv", "test": "pristine-unseen-tables.tsv",
-         **{f"e2e_{split}": f"e2e_{split}.jsonl" for split in ("train", "dev", "test")}}
+FILES = {
+    "train": "training.tsv",
+    "dev": "pristine-seen-tables.tsv",
+    "test": "pristine-unseen-tables.tsv",
+    **{f"e2e_{split}": f"e2e_{split}.jsonl" for split in ("train", "dev", "test")},
+}
 COLUMNS = ("id", "utterance", "context", "targetValue")
 # Split -> those whose questions it leaves out.
 LEFT_TO = {"train": ("e2e_dev", "e2e_test"), "dev": ("e2e_train",), "test": ("e2e_train",)}
@@ -72,18 +76,28 @@ class WikiTableQuestions(QuestionDataset):
                 continue
             table = self._tables.get(table_id)
             if table is None:
-                watch.problem(DataError(f"there is no table {table_id!r}", path=path, line=watch.where[1],
-                                        field="context"))
+                watch.problem(
+                    DataError(f"there is no table {table_id!r}", path=path, line=watch.where[1], field="context")
+                )
                 continue
-            evidence = answer_cells.evidence_of(question.text, table, question.answers, known=split.startswith("e2e_"),
-                                                warn=lambda kind: watch.warn(kind, *watch.where))
+            evidence = answer_cells.evidence_of(
+                question.text,
+                table,
+                question.answers,
+                known=split.startswith("e2e_"),
+                warn=lambda kind: watch.warn(kind, *watch.where),
+            )
             yield Question(question.id, question.text, question.answers, evidence, question.original_id)
 
 
 def question_files(folder: Path) -> dict[str, Path]:
     """Split -> its file."""
-    return {split: path for split, name in FILES.items() for place in reversed(PLACES)
-            if (path := folder / place / name).is_file()}
+    return {
+        split: path
+        for split, name in FILES.items()
+        for place in reversed(PLACES)
+        if (path := folder / place / name).is_file()
+    }
 
 
 def is_wtq(folder: Path) -> bool:
@@ -108,8 +122,9 @@ def _questions(path: Path, watch: Watch) -> Iterator[tuple[Question, str]]:
             try:
                 pair = parse_line(line, path, number)
                 if (known := seen.setdefault(pair[0].id, number)) != number:
-                    raise DataError(f"duplicate id {pair[0].id!r}, first on line {known}", path=path, line=number,
-                                    field="id")
+                    raise DataError(
+                        f"duplicate id {pair[0].id!r}, first on line {known}", path=path, line=number, field="id"
+                    )
             except DataError as error:
                 watch.problem(error)
                 continue
@@ -123,16 +138,19 @@ def parse_line(line: str, path: Path, number: int) -> tuple[Question, str]:
     """(question, id of its table) of a line of a .tsv file."""
     fields = line.split("\t")
     if len(fields) != len(COLUMNS):
-        raise DataError(f"expected {len(COLUMNS)} fields separated by tabs, found {len(fields)}", path=path,
-                        line=number)
+        raise DataError(
+            f"expected {len(COLUMNS)} fields separated by tabs, found {len(fields)}", path=path, line=number
+        )
     name, text, context, target = fields
     where = {"path": path, "line": number}
     answers = tuple(titles.one_line(unescape(value)) for value in target.split("|"))
     text = titles.one_line(unescape(text))
     if not text:
         raise DataError("the text is empty", field="utterance", **where)
-    return (Question(check_id(titles.normal_form(name), **where), text, answers),
-            check_id(titles.page_id(context), field="context", **where))
+    return (
+        Question(check_id(titles.normal_form(name), **where), text, answers),
+        check_id(titles.page_id(context), field="context", **where),
+    )
 
 
 def unescape(text: str) -> str:
@@ -142,8 +160,9 @@ def unescape(text: str) -> str:
 def parse_e2e(row: Row) -> tuple[Question, str]:
     question, original = row.id()
     table = check_id(titles.page_id(row.get("table", str)), path=row.path, line=row.line, field="table")
-    return Question(question, row.text("question"), row.strings("answers"),
-                    original_id=None if original == question else original), table
+    return Question(
+        question, row.text("question"), row.strings("answers"), original_id=None if original == question else original
+    ), table
 
 
 # --- Tables ---------------------------------------------------------------------------------
@@ -151,12 +170,12 @@ def parse_e2e(row: Row) -> tuple[Question, str]:
 
 def read_tables(path: Path, watch: Watch) -> Iterator[Table]:
     """The tables of csv/ by path, or of csv.tar.gz in its order; ids are as `csv/204-csv/590.csv`."""
+
     def parse(name: str, file: Path, content: bytes) -> Table:
         return parse_table(name, content, Place(file, None, watch), page_title(path, name))
 
     members = ((file, functools.partial(parse, name, file, content)) for name, file, content in _csv_files(path))
     return parsed_files(members, watch, nothing=DataError("no table: expected files *-csv/*.csv", path=path))
-
 
 
 def _csv_files(path: Path) -> Iterator[tuple[str, Path, bytes]]:
@@ -187,8 +206,12 @@ def parse_table(name: str, content: bytes, place: Place, title: str = "") -> Tab
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start + 1} is not UTF-8", path=place.path) from None
-    rows = (row for _, row in csv_tables.rows_of(io.StringIO(text, newline=""), place.path, doublequote=False,
-                                                 escapechar="\\", strict=True))
+    rows = (
+        row
+        for _, row in csv_tables.rows_of(
+            io.StringIO(text, newline=""), place.path, doublequote=False, escapechar="\\", strict=True
+        )
+    )
     header = next(rows, None)
     if header is None:
         raise DataError("the file is empty", path=place.path)

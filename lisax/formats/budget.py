@@ -53,21 +53,29 @@ def _last_accepted(text: str, ends: Sequence[int], accepts: Callable[[str], bool
     low, high = 0, len(ends)
     while high - low > 1:
         middle = (low + high) // 2
-        if accepts(text[:ends[middle]]):
+        if accepts(text[: ends[middle]]):
             low = middle
         else:
             high = middle
     return ends[low]
 
 
-def shorten(render: Callable[[str, str, int], str], document: str, query: str, entities: int, *,
-            max_tokens: int | None, count_tokens: CountTokens) -> str:
+def shorten(
+    render: Callable[[str, str, int], str],
+    document: str,
+    query: str,
+    entities: int,
+    *,
+    max_tokens: int | None,
+    count_tokens: CountTokens,
+) -> str:
     """`render(document, query, number of entities)` at the greatest length that fits `max_tokens`.
 
     The document alone is shortened. Only if the input is too long with an empty document are entities
     dropped, the last first; only if the query alone is too long is the query itself cut at its end. The
     closing word that `render` writes is there in every case. Raises LisaxError if the template is too long.
     """
+
     def accepts(document: str, query: str, entities: int) -> bool:
         return fits(render(document, query, entities), max_tokens, count_tokens)
 
@@ -79,6 +87,7 @@ def shorten(render: Callable[[str, str, int], str], document: str, query: str, e
             return render("", query, fewer)
     kept = longest_start(query, lambda start: accepts("", start, 0))
     if kept is None:
-        raise LisaxError(f"{max_tokens} tokens do not hold even the empty template of this format; "
-                         "give `inputs` a greater length")
+        raise LisaxError(
+            f"{max_tokens} tokens do not hold even the empty template of this format; give `inputs` a greater length"
+        )
     return render("", kept, 0)

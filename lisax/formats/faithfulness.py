@@ -29,10 +29,12 @@ from lisax.formats.triples import Triples
 from lisax.months import MONTH_NUMBERS
 from lisax.temporal.numbers import ORDINALS, TENS_OF, UNITS
 
-FUNCTION_WORDS = frozenset("""a an the this that these those and or nor but of in on at by for from to with without into as
+FUNCTION_WORDS = frozenset(
+    """a an the this that these those and or nor but of in on at by for from to with without into as
     is are was were be been being has have had do does did it its he she his her him they their them who whose which what
     when where there not no than then also both each such after before during between under over about through up out
-    """.split())
+    """.split()
+)
 _MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"\d{4}(?!\d)"
@@ -40,7 +42,8 @@ _DATES = re.compile(
     rf"(?<![\d-])(?P<y1>\d{{4}})-(?P<m1>\d\d)-(?P<d1>\d\d)(?![\d-])"
     rf"|(?P<d2>{_DAY})\s(?:of\s)?(?P<m2>{_MONTH}),?\s(?P<y2>{_YEAR})"
     rf"|\b(?P<m3>{_MONTH})\s(?P<d3>{_DAY}),?\s(?P<y3>{_YEAR})"
-    rf"|\b(?P<m4>{_MONTH}),?\s(?:of\s)?(?P<y4>{_YEAR})")
+    rf"|\b(?P<m4>{_MONTH}),?\s(?:of\s)?(?P<y4>{_YEAR})"
+)
 # A minus that nothing stands before; `-$5` too.
 _MINUS = r"(?:(?<![^\s(\[{])-[$€£¥]?)?"
 NUMBER = re.compile(rf"{_MINUS}(?:\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\d,]*\d)|(?<![\w.])\.\d+|\d+(?:\.\d+)*)")
@@ -50,8 +53,15 @@ _MEASURE = re.compile(r"\d+[a-z]*[a-rt-z]")  # `44kg`, but no `1950s`
 _UNIT = re.compile(r"\d\s?(?!(?:st|nd|rd|th|s)\b)([a-z]+)\b")
 _INITIAL = re.compile(r"\b[^\W\d_]\.")
 _SIGN = re.compile(r"[%$€£¥₹°]")
-_SPELT = {"%": {"percent", "percentage", "cent", "pct"}, "$": {"dollar", "dollars"}, "€": {"euro", "euros"},
-          "£": {"pound", "pounds"}, "¥": {"yen", "yuan"}, "₹": {"rupee", "rupees"}, "°": {"degree", "degrees"}}
+_SPELT = {
+    "%": {"percent", "percentage", "cent", "pct"},
+    "$": {"dollar", "dollars"},
+    "€": {"euro", "euros"},
+    "£": {"pound", "pounds"},
+    "¥": {"yen", "yuan"},
+    "₹": {"rupee", "rupees"},
+    "°": {"degree", "degrees"},
+}
 _SPELT_NUMBERS = UNITS | TENS_OF | ORDINALS
 _CONFIRMING = {"yes", "true", "none"}  # said by saying the name, or with "no"
 _SUBJECT = "subject"  # names a subject inside of a set of triples, of which others may tell
@@ -93,14 +103,19 @@ def find(text: str) -> Found:
         date = _date(match)
         if date is not None:
             dates[date] += 1
-            loose_text.append(text[end:match.start()])
+            loose_text.append(text[end : match.start()])
             end = match.end()
     rest = "|".join([*loose_text, text[end:]])
     words = {run for run in RUN.findall(rest) if not run.isdigit() and not _ORDINAL.fullmatch(run)}
     chains = _chains(rest)
     words.update(_UNIT.findall(rest), _SIGN.findall(rest))
-    return Found(Counter(NUMBER.findall(text)), [number for chain in chains for number in chain],
-                 [chain for chain in chains if len(chain) > 1], dates, words)
+    return Found(
+        Counter(NUMBER.findall(text)),
+        [number for chain in chains for number in chain],
+        [chain for chain in chains if len(chain) > 1],
+        dates,
+        words,
+    )
 
 
 def _chains(text: str) -> list[list[str]]:
@@ -131,8 +146,9 @@ class Facts:
         title, names = find(triples.title), [find(name) for name, _ in triples.pairs]
         everything = (title, *names, *values)
         self.values = Counter(number for found in values for number in found.loose)
-        self.joined = [chain for found in everything
-                       for chain in ([found.loose] if len(found.joined) > 1 else found.joined)]
+        self.joined = [
+            chain for found in everything for chain in ([found.loose] if len(found.joined) > 1 else found.joined)
+        ]
         self.dates: Counter[Date] = sum((found.dates for found in values), Counter())
         subjects = [find(value) for name, value in triples.pairs if name == _SUBJECT]
         self._most = _most([find(value) for _, value in triples.pairs], (title, *names, *subjects))
@@ -156,8 +172,11 @@ class Facts:
         # A date of the input, said again or in part, says none of its other numbers; one put together may.
         spare = Counter(found.loose)
         spare.update(form for date in found.dates.elements() if not self._repeats(date) for form in _forms(date))
-        lost = [number for number, count in self.numbers.items()
-                if spare[number] < self.values[number] or max(spare[number], found.numbers[number]) < count]
+        lost = [
+            number
+            for number, count in self.numbers.items()
+            if spare[number] < self.values[number] or max(spare[number], found.numbers[number]) < count
+        ]
         lost += ["-".join(chain) for chain in self.joined if not _follow(chain, found.loose)]
         lost += ["-".join(map(str, date)) for date, count in self.dates.items() if found.dates[date] < count]
         months = {word for date in found.dates for word in _month_names(date)}
@@ -166,19 +185,26 @@ class Facts:
         invented = [number for number in found.numbers if number not in self._numbers | self._parts]
         invented += ["-".join(map(str, date)) for date in found.dates if not self._has(date)]
         invented += [number for number, count in Counter(found.loose).items() if count > self._most.get(number, count)]
-        invented += ["-".join(map(str, date)) for date, count in found.dates.items()
-                     if count > self._most.get(date, count)]
+        invented += [
+            "-".join(map(str, date)) for date, count in found.dates.items() if count > self._most.get(date, count)
+        ]
         unsaid = {word for word in _unsaid(found.words, self._words) if not _MEASURE.fullmatch(word)}
-        invented += sorted(word for word in unsaid if self._counts(word)
-                           or plain_words is not None and word not in FUNCTION_WORDS and word not in plain_words)
+        invented += sorted(
+            word
+            for word in unsaid
+            if self._counts(word)
+            or (plain_words is not None and word not in FUNCTION_WORDS and word not in plain_words)
+        )
         invented += [UNKNOWN] * (text.count(UNKNOWN) > self._unknown)
         return Judgement(tuple(lost), tuple(invented))
 
     def numbers_lost(self, text: str) -> list[str]:
         """The numbers and dates that a text nowhere says: a rough look, at texts that something else has made."""
         found = find(text)
-        return [*(self.numbers.keys() - found.numbers.keys()),
-                *("-".join(map(str, date)) for date in self.dates.keys() - found.dates.keys())]
+        return [
+            *(self.numbers.keys() - found.numbers.keys()),
+            *("-".join(map(str, date)) for date in self.dates.keys() - found.dates.keys()),
+        ]
 
     def _repeats(self, date: Date) -> bool:
         """Whether a date is one of the input's, or its month or year."""
@@ -188,8 +214,10 @@ class Facts:
         """Whether a date is the input's, but for parts that stand in the input outside of dates."""
         year, month, day = ({str(part), f"{part:02}"} & self._loose for part in date)
         named = month or self._words.intersection(_month_names(date))
-        return any(all(part in (0, its) or loose for part, its, loose in zip(date, own, (year, named, day)))
-                   for own in ((0, 0, 0), *self.dates))
+        return any(
+            all(part in (0, its) or loose for part, its, loose in zip(date, own, (year, named, day)))
+            for own in ((0, 0, 0), *self.dates)
+        )
 
     def _counts(self, word: str) -> bool:
         """Whether a word that the input has not got says a number or a sign; `one` and `first` may say none."""
@@ -201,6 +229,7 @@ class Facts:
 def _most(values: Iterable[Found], again: Iterable[Found]) -> dict[str | Date, int]:
     """How often the numbers (outside of dates, or as a part of one) and the dates of values may be said at most; those
     that `again` holds may be said any number of times."""
+
     def facts(found: Found) -> Iterator[str | Date]:
         yield from found.loose
         for date in found.dates.elements():
@@ -216,7 +245,7 @@ def _forms(date: Date) -> set[str]:
 
 
 def _follow(chain: list[str], numbers: list[str]) -> bool:
-    return any(numbers[i:i + len(chain)] == chain for i in range(len(numbers) - len(chain) + 1))
+    return any(numbers[i : i + len(chain)] == chain for i in range(len(numbers) - len(chain) + 1))
 
 
 def _unsaid(wanted: Set[str], said: Set[str]) -> set[str]:
@@ -271,7 +300,7 @@ def without_title(text: str, title: str) -> str:
     page's title first, then its own."""
     for named in (title, title.partition(" . ")[0]):
         if text.startswith(f"{named}: "):
-            return text[len(named) + 2:]
+            return text[len(named) + 2 :]
     return text
 
 

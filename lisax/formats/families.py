@@ -114,8 +114,14 @@ class Text(NamedTuple):
     dropped_rows: int = 0
 
 
-def encode(example: ExampleLike | TableExampleLike | PartExampleLike | OperationExampleLike, family: Family, *,
-           preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens) -> Text:
+def encode(
+    example: ExampleLike | TableExampleLike | PartExampleLike | OperationExampleLike,
+    family: Family,
+    *,
+    preset: Preset = PAPER,
+    max_tokens: int | None = None,
+    count_tokens: CountTokens,
+) -> Text:
     """Inputs of at most `max_tokens` tokens with EOS (None: no limit), and the target word.
 
     `count_tokens` gives the number of pieces of a text without EOS. Raises LisaxError for an example that
@@ -128,11 +134,18 @@ def encode(example: ExampleLike | TableExampleLike | PartExampleLike | Operation
     budget = {"preset": preset, "max_tokens": max_tokens, "count_tokens": count_tokens}
     if family.points:
         raise LisaxError(f"the format '{family}' has an input for each candidate: `encode_each_candidate` gives them")
-    wanted, expected = ((Operation, "an operation") if family is Family.TABLE_OPERATION else
-                        (bool, "true or false") if family.ranks else (Label, "a verdict"))
+    wanted, expected = (
+        (Operation, "an operation")
+        if family is Family.TABLE_OPERATION
+        else (bool, "true or false")
+        if family.ranks
+        else (Label, "a verdict")
+    )
     if example.label is not None and not isinstance(example.label, wanted):
-        raise LisaxError(f"claim {example.claim_id}: label {example.label!r} does not fit the format "
-                         f"'{family}', which wants {expected}")
+        raise LisaxError(
+            f"claim {example.claim_id}: label {example.label!r} does not fit the format "
+            f"'{family}', which wants {expected}"
+        )
     targets = preset.target(example.label)
     if family is Family.CLAIM_ONLY:
         return Text(labelling.encode_claim_only(example.claim, **budget), targets)
@@ -140,13 +153,16 @@ def encode(example: ExampleLike | TableExampleLike | PartExampleLike | Operation
         raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes tables, found an example without")
     if family is Family.TABLE_PARTS:
         if not hasattr(example, "cells"):
-            raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes a row or column of a table, "
-                             "found an example without")
+            raise LisaxError(
+                f"claim {example.claim_id}: the format '{family}' takes a row or column of a table, "
+                "found an example without"
+            )
         return Text(parts.encode_part(example.claim, example.kind, example.header, example.cells, **budget), targets)
     if family is Family.TABLE_OPERATION:
         if not hasattr(example, "header"):
-            raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes the header of a table, found an "
-                             "example without")
+            raise LisaxError(
+                f"claim {example.claim_id}: the format '{family}' takes the header of a table, found an example without"
+            )
         return Text(parts.encode_header(example.claim, example.header, **budget), targets)
     if family is Family.TABLES:
         text = tables.encode_tables(example.claim, example.tables, **budget)
@@ -157,8 +173,9 @@ def encode(example: ExampleLike | TableExampleLike | PartExampleLike | Operation
         pairs = [(sentence.title, sentence.text) for sentence in example.sentences]
         return Text(labelling.encode_listwise(example.claim, pairs, **budget), targets)
     if len(example.sentences) != 1:
-        raise LisaxError(f"claim {example.claim_id}: the format '{family}' takes one sentence, "
-                         f"found {len(example.sentences)}")
+        raise LisaxError(
+            f"claim {example.claim_id}: the format '{family}' takes one sentence, found {len(example.sentences)}"
+        )
     sentence = example.sentences[0]
     if family is Family.LABEL_POINTWISE:
         return Text(labelling.encode_pointwise(example.claim, sentence.text, sentence.title, **budget), targets)
@@ -166,15 +183,24 @@ def encode(example: ExampleLike | TableExampleLike | PartExampleLike | Operation
     return Text(ranking.encode_ranking(example.claim, sentence.text, sentence.title, entities, **budget), targets)
 
 
-def encode_each_table(example: TableExampleLike, *, preset: Preset = PAPER, max_tokens: int | None = None,
-                      count_tokens: CountTokens) -> list[TableText]:
+def encode_each_table(
+    example: TableExampleLike, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
+) -> list[TableText]:
     """The inputs of the family TABLE_FUSION: one a table, each of at most `max_tokens` tokens with its EOS."""
-    return [tables.encode_table(example.claim, table, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
-            for table in example.tables]
+    return [
+        tables.encode_table(example.claim, table, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
+        for table in example.tables
+    ]
 
 
-def encode_each_candidate(example: PointerExampleLike, family: Family, *, preset: Preset = PAPER,
-                          max_tokens: int | None = None, count_tokens: CountTokens) -> list[str]:
+def encode_each_candidate(
+    example: PointerExampleLike,
+    family: Family,
+    *,
+    preset: Preset = PAPER,
+    max_tokens: int | None = None,
+    count_tokens: CountTokens,
+) -> list[str]:
     """The inputs of the pointer families: one a candidate, each of at most `max_tokens` tokens with its EOS.
 
     They are those of the pairs that the encoder learns from before: a ranker's of the title, a pointwise labeller's of
@@ -182,5 +208,7 @@ def encode_each_candidate(example: PointerExampleLike, family: Family, *, preset
     budget = {"preset": preset, "max_tokens": max_tokens, "count_tokens": count_tokens}
     if family is Family.POINT_DOCUMENTS:
         return [ranking.encode_ranking(example.claim, page.title, **budget) for page in example.candidates]
-    return [labelling.encode_pointwise(example.claim, sentence.text, sentence.title, **budget)
-            for sentence in example.candidates]
+    return [
+        labelling.encode_pointwise(example.claim, sentence.text, sentence.title, **budget)
+        for sentence in example.candidates
+    ]

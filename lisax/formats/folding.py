@@ -7,8 +7,26 @@ import re
 import unicodedata
 
 # Letters that Unicode does not take apart, and punctuation that few vocabularies have.
-_SINGLE = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ß": "ss", "ı": "i", "–": "-", "—": "-",
-           "−": "-", "⁄": "/", "‘": "'", "’": "'", "“": '"', "”": '"', "…": "..."}
+_SINGLE = {
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "ð": "d",
+    "þ": "th",
+    "æ": "ae",
+    "œ": "oe",
+    "ß": "ss",
+    "ı": "i",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "⁄": "/",
+    "‘": "'",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+    "…": "...",
+}
 RUN = re.compile(r"[^\W_]+")  # letters and digits
 _AFTER_DIGIT = re.compile(r"(?<=\d)(?=[²³¹¼-¾⁰-₉⅐-⅟])")
 

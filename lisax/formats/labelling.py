@@ -17,27 +17,49 @@ from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import titled
 
 
-def encode_pointwise(query: str, sentence_text: str, title: str = "", *, preset: Preset = PAPER,
-                     max_tokens: int | None = None, count_tokens: CountTokens) -> str:
+def encode_pointwise(
+    query: str,
+    sentence_text: str,
+    title: str = "",
+    *,
+    preset: Preset = PAPER,
+    max_tokens: int | None = None,
+    count_tokens: CountTokens,
+) -> str:
     """The input for one sentence, at most `max_tokens` tokens with its EOS; the sentence is shortened."""
+
     def render(document: str, query: str, entities: int) -> str:
         return join(preset.claim_slot, query, "sentence:", document, preset.label_closing)
 
-    return shorten(render, titled(title, sentence_text, preset), squeeze(query), 0,
-                   max_tokens=max_tokens, count_tokens=count_tokens)
+    return shorten(
+        render,
+        titled(title, sentence_text, preset),
+        squeeze(query),
+        0,
+        max_tokens=max_tokens,
+        count_tokens=count_tokens,
+    )
 
 
-def encode_claim_only(query: str, *, preset: Preset = PAPER, max_tokens: int | None = None,
-                      count_tokens: CountTokens) -> str:
+def encode_claim_only(
+    query: str, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
+) -> str:
     """The input without evidence; a claim that alone is too long is cut at its end."""
+
     def render(document: str, query: str, entities: int) -> str:
         return join(preset.claim_slot, query, preset.label_closing)
 
     return shorten(render, "", squeeze(query), 0, max_tokens=max_tokens, count_tokens=count_tokens)
 
 
-def encode_listwise(query: str, sentences: Sequence[tuple[str, str]], *, preset: Preset = PAPER,
-                    max_tokens: int | None = None, count_tokens: CountTokens) -> str:
+def encode_listwise(
+    query: str,
+    sentences: Sequence[tuple[str, str]],
+    *,
+    preset: Preset = PAPER,
+    max_tokens: int | None = None,
+    count_tokens: CountTokens,
+) -> str:
     """The input for a list of (title, sentence) pairs, best first.
 
     A list that fits is not touched. Otherwise every sentence has the same budget of tokens, and those
@@ -57,23 +79,26 @@ def encode_listwise(query: str, sentences: Sequence[tuple[str, str]], *, preset:
         return whole
     empty = [""] * len(documents)
     if documents:
-        budget = sentence_budget(query, len(documents), preset=preset, max_tokens=max_tokens,
-                                 count_tokens=count_tokens)
+        budget = sentence_budget(query, len(documents), preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
         # Cutting each sentence on its own assumes that token counts add up over words; where a vocabulary
         # breaks that by a piece, the budget goes down until the whole input fits.
         while budget > 0:
-            cut = [longest_start(document, lambda start: count_tokens(start) <= budget) or ""
-                   for document in documents]
+            cut = [longest_start(document, lambda start: count_tokens(start) <= budget) or "" for document in documents]
             text = render(cut, query)
             if fits(text, max_tokens, count_tokens):
                 return text
             budget -= 1
-    return shorten(lambda document, query, entities: render(empty, query), "", query, 0,
-                   max_tokens=max_tokens, count_tokens=count_tokens)
+    return shorten(
+        lambda document, query, entities: render(empty, query),
+        "",
+        query,
+        0,
+        max_tokens=max_tokens,
+        count_tokens=count_tokens,
+    )
 
 
-def sentence_budget(query: str, sentences: int, *, preset: Preset, max_tokens: int,
-                    count_tokens: CountTokens) -> int:
+def sentence_budget(query: str, sentences: int, *, preset: Preset, max_tokens: int, count_tokens: CountTokens) -> int:
     """Tokens that each of `sentences` sentences may have; at most 0 when the claim leaves none."""
     markers = (f"sentence{i}:" for i in range(1, sentences + 1))
     template = join(preset.claim_slot, query, *markers, preset.label_closing)

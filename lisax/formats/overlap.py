@@ -25,7 +25,9 @@ class Overlap:
     @classmethod
     def with_cells(cls, triples: Triples) -> Overlap:
         """Against the title and the values, each once: what the released code compares with."""
-        return cls(" ".join(dict.fromkeys(fold(text) for text in (triples.title, *(value for _, value in triples.pairs)))))
+        return cls(
+            " ".join(dict.fromkeys(fold(text) for text in (triples.title, *(value for _, value in triples.pairs))))
+        )
 
     def rouge1(self, text: str) -> float:
         """The harmonic mean of unigram precision and recall, 0 to 1."""

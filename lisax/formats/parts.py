@@ -32,8 +32,16 @@ HEADER = "header"
 Body = Callable[[int, int | None], str]  # (how many cells, how many words of each; None: all) -> their text
 
 
-def encode_part(question: str, kind: PartKind, header: Sequence[str], cells: Sequence[str], *,
-                preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens) -> str:
+def encode_part(
+    question: str,
+    kind: PartKind,
+    header: Sequence[str],
+    cells: Sequence[str],
+    *,
+    preset: Preset = PAPER,
+    max_tokens: int | None = None,
+    count_tokens: CountTokens,
+) -> str:
     """The input for a question and a part of a table, at most `max_tokens` tokens with its EOS.
 
     `header` holds the name of every cell of a row, or the one name of a column. What is too long is cut by words:
@@ -56,25 +64,45 @@ def encode_part(question: str, kind: PartKind, header: Sequence[str], cells: Seq
     return _fitting(question, kind, body, [value for _, value in present], preset, max_tokens, count_tokens)
 
 
-def encode_header(question: str, header: Sequence[str], *, preset: Preset = PAPER, max_tokens: int | None = None,
-                  count_tokens: CountTokens) -> str:
+def encode_header(
+    question: str,
+    header: Sequence[str],
+    *,
+    preset: Preset = PAPER,
+    max_tokens: int | None = None,
+    count_tokens: CountTokens,
+) -> str:
     """The input for a question and the names of a table's columns; it is cut as `encode_part` cuts cells.
 
     Raises LisaxError where the empty template does not fit `max_tokens`.
     """
     names = [name for name in map(squeeze, header) if name]
-    return _fitting(squeeze(question), HEADER,
-                    lambda count, words: " | ".join(_start(name, words) for name in names[:count]), names, preset,
-                    max_tokens, count_tokens)
+    return _fitting(
+        squeeze(question),
+        HEADER,
+        lambda count, words: " | ".join(_start(name, words) for name in names[:count]),
+        names,
+        preset,
+        max_tokens,
+        count_tokens,
+    )
 
 
 def _start(value: str, words: int | None) -> str:
     return value if words is None else " ".join(value.split(" ", words)[:words])
 
 
-def _fitting(question: str, kind: str, body: Body, present: Sequence[str], preset: Preset, max_tokens: int | None,
-             count_tokens: CountTokens) -> str:
+def _fitting(
+    question: str,
+    kind: str,
+    body: Body,
+    present: Sequence[str],
+    preset: Preset,
+    max_tokens: int | None,
+    count_tokens: CountTokens,
+) -> str:
     """The input whose `body` has as much of the `present` texts as fits."""
+
     def render(document: str, query: str, _entities: int = 0) -> str:
         return join(preset.claim_slot, query, f"{kind}:", document, preset.label_closing)
 

@@ -16,8 +16,9 @@ COLUMNS = 2 + SETS
 NO_CANDIDATE, UNLABELLED, FIRST_LABEL = 0, 1, 2
 
 
-def pointer_targets(candidates: int, label: Label | None, pointers: Sequence[int],
-                    sets: Sequence[Sequence[int]]) -> list[list[int]]:
+def pointer_targets(
+    candidates: int, label: Label | None, pointers: Sequence[int], sets: Sequence[Sequence[int]]
+) -> list[list[int]]:
     """[candidates][COLUMNS]; `pointers` and `sets` hold places of candidates."""
     kind = UNLABELLED if label is None else FIRST_LABEL + LABELS.index(label)
     rows = [[kind, *[0] * (COLUMNS - 1)] for _ in range(candidates)]

@@ -1,6 +1,6 @@
 """monoT5's ranking input (LisT5, section 3.2): is this sentence evidence for this query?
 
-    Query: {q} Document: {title} . {sentence} Entity1: {e1} … EntityJ: {eJ} Relevant:
+Query: {q} Document: {title} . {sentence} Entity1: {e1} … EntityJ: {eJ} Relevant:
 """
 
 from __future__ import annotations
@@ -19,8 +19,16 @@ def titled(title: str, sentence: str, preset: Preset) -> str:
     return squeeze(f"{title}{preset.title_separator}{sentence}") if title else sentence
 
 
-def encode_ranking(query: str, sentence_text: str, title: str = "", entities: Sequence[str] = (), *,
-                   preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens) -> str:
+def encode_ranking(
+    query: str,
+    sentence_text: str,
+    title: str = "",
+    entities: Sequence[str] = (),
+    *,
+    preset: Preset = PAPER,
+    max_tokens: int | None = None,
+    count_tokens: CountTokens,
+) -> str:
     """The ranking input, at most `max_tokens` tokens with its EOS, ending in `Relevant:`.
 
     The document (title and sentence) is shortened, never the query or the entities, but for the last
@@ -32,5 +40,11 @@ def encode_ranking(query: str, sentence_text: str, title: str = "", entities: Se
         named = (f"Entity{i}: {name}" for i, name in enumerate(names[:entities], start=1))
         return join("Query:", query, "Document:", document, *named, CLOSING)
 
-    return shorten(render, titled(title, sentence_text, preset), squeeze(query), len(names),
-                   max_tokens=max_tokens, count_tokens=count_tokens)
+    return shorten(
+        render,
+        titled(title, sentence_text, preset),
+        squeeze(query),
+        len(names),
+        max_tokens=max_tokens,
+        count_tokens=count_tokens,
+    )

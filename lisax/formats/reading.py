@@ -37,8 +37,9 @@ def encode_passage(title: str, text: str, *, max_tokens: int | None, count_token
     return _shortened(text, before, max_tokens, count_tokens)
 
 
-def encode_reading(question: str, title: str, text: str, *, max_tokens: int | None,
-                   count_tokens: CountTokens) -> ReadingText:
+def encode_reading(
+    question: str, title: str, text: str, *, max_tokens: int | None, count_tokens: CountTokens
+) -> ReadingText:
     """The text of a question with one of its passages; at most `max_tokens` tokens with EOS."""
     before = f"question: {squeeze(question)} title: {squeeze(title)} context: "
     return ReadingText(_shortened(text, before, max_tokens, count_tokens), len(before))
@@ -64,8 +65,11 @@ class Places(NamedTuple):
     def tokens_of(self, begin: int, end: int) -> tuple[int, int] | None:
         """The first and the last token of the characters from `begin` to `end`, or None where one of them is in no
         token (the text was cut before it)."""
-        inside = [i for i, (first, last) in enumerate(zip(self.begins, self.ends)) if first < end and last > begin
-                  and last > first]
+        inside = [
+            i
+            for i, (first, last) in enumerate(zip(self.begins, self.ends))
+            if first < end and last > begin and last > first
+        ]
         if not inside or self.ends[inside[-1]] < end or self.begins[inside[0]] > begin:
             return None
         return inside[0], inside[-1]

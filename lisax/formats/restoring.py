@@ -57,11 +57,17 @@ class Restorer:
         words = [fold(run[0]) for run in runs]
         at = 0
         while at < len(runs):
-            length = next((n for n in range(min(self._longest, len(runs) - at), 0, -1)
-                           if tuple(words[at:at + n]) in self._phrases), 0)
-            phrase = tuple(words[at:at + length])
+            length = next(
+                (
+                    n
+                    for n in range(min(self._longest, len(runs) - at), 0, -1)
+                    if tuple(words[at : at + n]) in self._phrases
+                ),
+                0,
+            )
+            phrase = tuple(words[at : at + length])
             found = None
-            if length > 1 or length and words[at] not in FUNCTION_WORDS:
+            if length > 1 or (length and words[at] not in FUNCTION_WORDS):
                 found = _fitted(text, runs[at].start(), runs[at + length - 1].end(), self._phrases[phrase])
             if found is None:
                 length, word = 1, self._words.get(words[at])
@@ -84,8 +90,11 @@ def _fitted(text: str, start: int, end: int, surfaces: list[str]) -> tuple[int, 
         whole = ahead and behind and text[start:end] == core
         places.append((whole, len(surface), start - len(before) * ahead, end + len(after) * behind, surface))
     whole, _, start, end, surface = max(places, key=lambda place: place[:2])
-    same = len(surfaces) == 1 and any(map(str.isalpha, surface)) \
+    same = (
+        len(surfaces) == 1
+        and any(map(str.isalpha, surface))
         and NUMBER.findall(text[start:end]) == NUMBER.findall(fold(surface))
+    )
     return (start, end, surface) if whole or same else None
 
 

@@ -69,14 +69,21 @@ def header_text(header: Sequence[str]) -> str:
     return squeeze(f"header is : {' ; '.join(header)} .") if header else ""
 
 
-def encode_table(claim: str, table: TableLike, *, preset: Preset = PAPER, max_tokens: int | None = None,
-                 count_tokens: CountTokens) -> TableText:
+def encode_table(
+    claim: str, table: TableLike, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
+) -> TableText:
     """The input for a claim and one table, at most `max_tokens` tokens with its EOS."""
     return _encode(claim, [table], ["table:"], preset, max_tokens, count_tokens)
 
 
-def encode_tables(claim: str, tables: Sequence[TableLike], *, preset: Preset = PAPER,
-                  max_tokens: int | None = None, count_tokens: CountTokens) -> TableText:
+def encode_tables(
+    claim: str,
+    tables: Sequence[TableLike],
+    *,
+    preset: Preset = PAPER,
+    max_tokens: int | None = None,
+    count_tokens: CountTokens,
+) -> TableText:
     """The input for a claim and its tables, best first, at most `max_tokens` tokens with its EOS.
 
     Tables share the budget evenly: the next row always goes to the table that has the fewest tokens so far,
@@ -87,15 +94,23 @@ def encode_tables(claim: str, tables: Sequence[TableLike], *, preset: Preset = P
     return _encode(claim, tables, markers, preset, max_tokens, count_tokens)
 
 
-def _encode(claim: str, tables: Sequence[TableLike], markers: Sequence[str], preset: Preset,
-            max_tokens: int | None, count_tokens: CountTokens) -> TableText:
+def _encode(
+    claim: str,
+    tables: Sequence[TableLike],
+    markers: Sequence[str],
+    preset: Preset,
+    max_tokens: int | None,
+    count_tokens: CountTokens,
+) -> TableText:
     claim, captions = squeeze(claim), [squeeze(table.caption) for table in tables]
     headers = [header_text(table.header) for table in tables]
     sizes = [len(table.rows) for table in tables]
 
     def render(claim: str, captions: Sequence[str], bodies: Sequence[str]) -> str:
-        parts = (join(marker, titled(caption, body, preset))
-                 for marker, caption, body in zip(markers, captions, bodies, strict=True))
+        parts = (
+            join(marker, titled(caption, body, preset))
+            for marker, caption, body in zip(markers, captions, bodies, strict=True)
+        )
         return join(preset.claim_slot, claim, *parts, preset.label_closing)
 
     if max_tokens is None:
@@ -114,8 +129,9 @@ def _encode(claim: str, tables: Sequence[TableLike], markers: Sequence[str], pre
         max(rows, key=len).pop()
 
 
-def _rows_that_fit(tables: Sequence[TableLike], headers: Sequence[str], room: int,
-                   count_tokens: CountTokens) -> list[list[str]]:
+def _rows_that_fit(
+    tables: Sequence[TableLike], headers: Sequence[str], room: int, count_tokens: CountTokens
+) -> list[list[str]]:
     """The first rows of each table that `room` tokens hold, beside the headers; only those and the next are read."""
     rows: list[list[str]] = [[] for _ in tables]
     waiting = [(0, i) for i, table in enumerate(tables) if table.rows]  # (tokens so far, table): a heap
@@ -135,20 +151,35 @@ def _rows_that_fit(tables: Sequence[TableLike], headers: Sequence[str], room: in
     return rows
 
 
-def _without_rows(render: Callable[[str, Sequence[str], Sequence[str]], str], claim: str, captions: Sequence[str],
-                  headers: Sequence[str], max_tokens: int, count_tokens: CountTokens) -> str:
+def _without_rows(
+    render: Callable[[str, Sequence[str], Sequence[str]], str],
+    claim: str,
+    captions: Sequence[str],
+    headers: Sequence[str],
+    max_tokens: int,
+    count_tokens: CountTokens,
+) -> str:
     """Where not even the headers fit: captions are cut, then headers, each to the same number of words; the claim
     is cut last."""
     nothing = [""] * len(captions)
-    for texts, cut in ((captions, lambda words: render(claim, _first_words(captions, words), headers)),
-                       (headers, lambda words: render(claim, nothing, _first_words(headers, words)))):
+    for texts, cut in (
+        (captions, lambda words: render(claim, _first_words(captions, words), headers)),
+        (headers, lambda words: render(claim, nothing, _first_words(headers, words))),
+    ):
         longest = max((len(text.split()) for text in texts), default=0)
-        too_long = bisect.bisect_left(range(longest + 1), True,
-                                      key=lambda words: not fits(cut(words), max_tokens, count_tokens))
+        too_long = bisect.bisect_left(
+            range(longest + 1), True, key=lambda words: not fits(cut(words), max_tokens, count_tokens)
+        )
         if too_long > 0:
             return cut(too_long - 1)
-    return shorten(lambda document, query, entities: render(query, nothing, nothing), "", claim, 0,
-                   max_tokens=max_tokens, count_tokens=count_tokens)
+    return shorten(
+        lambda document, query, entities: render(query, nothing, nothing),
+        "",
+        claim,
+        0,
+        max_tokens=max_tokens,
+        count_tokens=count_tokens,
+    )
 
 
 def _first_words(texts: Sequence[str], words: int) -> list[str]:

@@ -42,7 +42,9 @@ class Triples:
         pairs = get("pairs", list)
         for i, pair in enumerate(pairs):
             if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
-                raise DataError(f"expected [name, value], found {pair!r:.80}", path=path, line=line, field=f"pairs[{i}]")
+                raise DataError(
+                    f"expected [name, value], found {pair!r:.80}", path=path, line=line, field=f"pairs[{i}]"
+                )
         return Triples(get("id", str), get("title", str), tuple((name, value) for name, value in pairs))
 
 

@@ -63,7 +63,9 @@ class Encoder:
         """
         room = max_tokens - EOS_TOKENS - len(self.to_ids(PREFIXES[self.preset])) * bool(PREFIXES[self.preset])
         if room < 16:
-            raise LisaxError(f"{max_tokens} tokens are too few for the verbalizer's input; give `inputs` a greater length")
+            raise LisaxError(
+                f"{max_tokens} tokens are too few for the verbalizer's input; give `inputs` a greater length"
+            )
         title = self._start(triples.title, lambda text: len(self._title(text)) <= room // 2)
         room -= len(self._title(title)) if title else 0
         pieces: list[tuple[int, list[tuple[str, str]]]] = [(0, [])]
@@ -92,7 +94,7 @@ class Encoder:
             # A single character can be more than the room only in a vocabulary without it; it is read all the same.
             start = self._start(value, lambda text: len(self._pair(name, text)) <= room) or value[0]
             parts.append(start)
-            value = value[len(start):].lstrip()
+            value = value[len(start) :].lstrip()
         return parts
 
     def _start(self, text: str, accepts: Callable[[str], bool]) -> str:
@@ -101,5 +103,12 @@ class Encoder:
 
 def verbalizing_card(preset: str, max_tokens: int, target_tokens: int, vocabulary_size: int) -> dict[str, Any]:
     """`text` of a verbalizer's `model.json`: lengths with EOS, and the ids that stand for the markers."""
-    return {"text": {"family": "verbalize", "preset": preset, "max_tokens": max_tokens, "target_tokens": target_tokens,
-                     "markers": marker_ids(vocabulary_size)}}
+    return {
+        "text": {
+            "family": "verbalize",
+            "preset": preset,
+            "max_tokens": max_tokens,
+            "target_tokens": target_tokens,
+            "markers": marker_ids(vocabulary_size),
+        }
+    }

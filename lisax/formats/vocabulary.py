@@ -33,6 +33,7 @@ class Vocabulary:
             raise DataError("no such vocabulary (a SentencePiece model) here", path=self.path)
         self._bytes = self.path.read_bytes()
         import sentencepiece
+
         self._processor = sentencepiece.SentencePieceProcessor()
         try:
             self._processor.LoadFromSerializedProto(self._bytes)
@@ -40,8 +41,10 @@ class Vocabulary:
             raise DataError("not a SentencePiece model", path=self.path) from None
         found = self._processor.pad_id(), self._processor.eos_id(), self._processor.unk_id()
         if found != (PAD_ID, EOS_ID, UNK_ID):
-            raise DataError(f"padding, EOS and UNK have ids {found}; T5's conventions are "
-                            f"{(PAD_ID, EOS_ID, UNK_ID)}", path=self.path)
+            raise DataError(
+                f"padding, EOS and UNK have ids {found}; T5's conventions are {(PAD_ID, EOS_ID, UNK_ID)}",
+                path=self.path,
+            )
         self.pieces = self._processor.GetPieceSize()
 
     @property
@@ -90,6 +93,7 @@ class Vocabulary:
     def piece_id(self, word: str) -> int:
         """The id of a word that is one piece; LisaxError naming it otherwise."""
         from lisax.formats.label_words import single_pieces
+
         return single_pieces([word], self.encode)[0]
 
     def sentinel_id(self, n: int) -> int:
@@ -99,8 +103,9 @@ class Vocabulary:
         return self.size - 1 - n
 
 
-def train_vocabulary(texts: Iterable[str], out: str | os.PathLike, size: int,
-                     required_words: Sequence[str] = REQUIRED_WORDS) -> Vocabulary:
+def train_vocabulary(
+    texts: Iterable[str], out: str | os.PathLike, size: int, required_words: Sequence[str] = REQUIRED_WORDS
+) -> Vocabulary:
     """Trains a model of at most `size` pieces on `texts` and writes it to `out`.
 
     Each required word is one piece of it. The same texts in the same order give the same bytes. A corpus
@@ -126,10 +131,21 @@ def train_vocabulary(texts: Iterable[str], out: str | os.PathLike, size: int,
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.Train(
-            sentence_iterator=lines(), model_writer=model, model_type="bpe", vocab_size=size,
-            pad_id=PAD_ID, eos_id=EOS_ID, unk_id=UNK_ID, bos_id=-1, hard_vocab_limit=False,
-            user_defined_symbols=list(PUNCTUATION), character_coverage=0.9999, num_threads=1,
-            max_sentence_length=1 << 16, minloglevel=2)
+            sentence_iterator=lines(),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=size,
+            pad_id=PAD_ID,
+            eos_id=EOS_ID,
+            unk_id=UNK_ID,
+            bos_id=-1,
+            hard_vocab_limit=False,
+            user_defined_symbols=list(PUNCTUATION),
+            character_coverage=0.9999,
+            num_threads=1,
+            max_sentence_length=1 << 16,
+            minloglevel=2,
+        )
     except (RuntimeError, OSError) as error:
         raise LisaxError(f"no vocabulary of {size} pieces could be trained on these texts: {error}") from None
     with atomic_write(out, "wb") as file:

@@ -43,11 +43,15 @@ def evaluate(questions: Mapping[str, Question], answers: Mapping[str, RankedAnsw
     if by_cell and any(ranked.cells for ranked in answers.values()):
         figures["cells"] = _figures(by_cell)
     if not figures:
-        raise DataError("there is nothing to count: the questions have no answers and no cells as evidence, or none is "
-                        "predicted")
+        raise DataError(
+            "there is nothing to count: the questions have no answers and no cells as evidence, or none is predicted"
+        )
     return figures
 
 
 def _figures(ranks: Sequence[int | None]) -> dict:
-    return {"mrr": sum(1 / rank for rank in ranks if rank) / len(ranks),
-            "hit@1": sum(rank == 1 for rank in ranks) / len(ranks), "questions": len(ranks)}
+    return {
+        "mrr": sum(1 / rank for rank in ranks if rank) / len(ranks),
+        "hit@1": sum(rank == 1 for rank in ranks) / len(ranks),
+        "questions": len(ranks),
+    }

@@ -23,10 +23,18 @@ def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bi
     if not counted:
         return None
     rows = reliability({i: claims[i] for i in counted}, verdicts, bins)
-    brier = sum((probability - (label == claims[i].label)) ** 2
-                for i in counted for label, probability in zip(LABELS, verdicts[i].probabilities, strict=True))
-    return {"expected_error": expected_error(rows), "brier": brier / len(counted), "verdicts": len(counted),
-            "overridden": overridden(verdicts[i] for i in claims if i in verdicts), "bins": rows}
+    brier = sum(
+        (probability - (label == claims[i].label)) ** 2
+        for i in counted
+        for label, probability in zip(LABELS, verdicts[i].probabilities, strict=True)
+    )
+    return {
+        "expected_error": expected_error(rows),
+        "brier": brier / len(counted),
+        "verdicts": len(counted),
+        "overridden": overridden(verdicts[i] for i in claims if i in verdicts),
+        "bins": rows,
+    }
 
 
 def overridden(verdicts: Iterable[Verdict]) -> int:
@@ -53,13 +61,16 @@ def reliability(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bi
             continue
         confidence = verdict.probabilities[LABELS.index(verdict.label)]
         members[max(0, min(int(confidence * bins), bins - 1))].append((confidence, verdict.label == claim.label))
-    return [{
-        "low": i / bins,
-        "high": (i + 1) / bins,
-        "count": len(pairs),
-        "confidence": sum(confidence for confidence, _ in pairs) / len(pairs) if pairs else None,
-        "accuracy": sum(right for _, right in pairs) / len(pairs) if pairs else None,
-    } for i, pairs in enumerate(members)]
+    return [
+        {
+            "low": i / bins,
+            "high": (i + 1) / bins,
+            "count": len(pairs),
+            "confidence": sum(confidence for confidence, _ in pairs) / len(pairs) if pairs else None,
+            "accuracy": sum(right for _, right in pairs) / len(pairs) if pairs else None,
+        }
+        for i, pairs in enumerate(members)
+    ]
 
 
 def expected_error(rows: Sequence[Mapping]) -> float:

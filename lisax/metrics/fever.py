@@ -94,21 +94,25 @@ def oracle_score(claims: Claims, evidence: Mapping[str, Sequence[str]], max_evid
     `evidence` gives units by claim id, best first; a claim without an entry has none. Claims without enough
     information count as right.
     """
-    gold = {claim_id: Verdict(claim_id, _labelled(claim), (math.nan,) * 3, tuple(evidence.get(claim_id, ())))
-            for claim_id, claim in claims.items()}
+    gold = {
+        claim_id: Verdict(claim_id, _labelled(claim), (math.nan,) * 3, tuple(evidence.get(claim_id, ())))
+        for claim_id, claim in claims.items()
+    }
     return fever_score(claims, gold, max_evidence)["fever_score"]
 
 
-def multi_evidence(claims: Claims, verdicts: Verdicts,
-                   max_evidence: int = MAX_EVIDENCE) -> dict[str, float | None]:
+def multi_evidence(claims: Claims, verdicts: Verdicts, max_evidence: int = MAX_EVIDENCE) -> dict[str, float | None]:
     """Figures on claims that need two sentences or more: none of their gold sets is smaller.
 
     `label_accuracy` and `fever_score` are over all of them; `found_label_accuracy` over those of which a whole
     set was selected (the LisT5 paper's 78.02 %, its footnote 4). None where there is no such claim.
     """
     check_pairs(claims, verdicts)
-    needed = [(claim, verdicts[i]) for i, claim in claims.items()
-              if claim.evidence_sets and min(map(len, claim.evidence_sets)) >= 2]
+    needed = [
+        (claim, verdicts[i])
+        for i, claim in claims.items()
+        if claim.evidence_sets and min(map(len, claim.evidence_sets)) >= 2
+    ]
     complete = [pair for pair in needed if found(pair[0], pair[1].evidence, max_evidence)]
     return {
         "claims": len(needed),
@@ -144,8 +148,9 @@ def by_label(matrix: Sequence[Sequence[int]]) -> dict[str, dict[str, float | Non
     return figures
 
 
-def majority_verdicts(training: Iterable[Claim], claims: Claims,
-                      evidence: Mapping[str, Sequence[str]] | None = None) -> dict[str, Verdict]:
+def majority_verdicts(
+    training: Iterable[Claim], claims: Claims, evidence: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Verdict]:
     """The baseline that always says the most frequent label of `training`, with its shares as probabilities.
 
     Equal counts: the first of `LABELS`. `evidence` (units by claim id, best first) is predicted with it, for
@@ -156,8 +161,9 @@ def majority_verdicts(training: Iterable[Claim], claims: Claims,
         raise DataError("a majority label needs claims that have labels, found none")
     label = max(LABELS, key=lambda label: counts[label])
     shares = tuple(counts[label] / counts.total() for label in LABELS)
-    return {claim_id: Verdict(claim_id, label, shares, tuple((evidence or {}).get(claim_id, ())))
-            for claim_id in claims}
+    return {
+        claim_id: Verdict(claim_id, label, shares, tuple((evidence or {}).get(claim_id, ()))) for claim_id in claims
+    }
 
 
 def evaluate(claims: Claims, verdicts: Verdicts) -> dict:

@@ -42,13 +42,17 @@ def _pattern(answers: tuple[str, ...]) -> re.Pattern | None:
     return re.compile(rf"(?<!\w)(?:{'|'.join(ordered)})(?!\w)", re.IGNORECASE)
 
 
-def recall(answers: Mapping[str, Sequence[str]], texts: Mapping[str, Sequence[str]],
-           cutoffs: Sequence[int] = CUTOFFS) -> dict[str, float | int]:
+def recall(
+    answers: Mapping[str, Sequence[str]], texts: Mapping[str, Sequence[str]], cutoffs: Sequence[int] = CUTOFFS
+) -> dict[str, float | int]:
     """`{"R@k": …, "questions": n}` of questions' answers and the texts retrieved for them, best first."""
-    ranks = [next((rank for rank, text in enumerate(texts.get(i, ()), start=1)
-                   if answer_spans(text, of_question)), None) for i, of_question in answers.items()]
-    return {f"R@{k}": sum(rank is not None and rank <= k for rank in ranks) / max(1, len(ranks))
-            for k in cutoffs} | {"questions": len(ranks)}
+    ranks = [
+        next((rank for rank, text in enumerate(texts.get(i, ()), start=1) if answer_spans(text, of_question)), None)
+        for i, of_question in answers.items()
+    ]
+    return {f"R@{k}": sum(rank is not None and rank <= k for rank in ranks) / max(1, len(ranks)) for k in cutoffs} | {
+        "questions": len(ranks)
+    }
 
 
 def answered(answers: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> dict[str, float | int]:

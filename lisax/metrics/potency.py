@@ -24,12 +24,15 @@ def breaks(claims: Claims, systems: Sequence[Mapping[str, Verdict]]) -> dict[str
         raise DataError("potency needs the predictions of one system at least")
     for verdicts in systems:
         check_pairs(claims, verdicts)
-    return {i: sum(outcome(claim, verdicts[i]) is not Outcome.CORRECT for verdicts in systems) / len(systems)
-            for i, claim in claims.items()}
+    return {
+        i: sum(outcome(claim, verdicts[i]) is not Outcome.CORRECT for verdicts in systems) / len(systems)
+        for i, claim in claims.items()
+    }
 
 
-def potency(claims: Claims, systems: Mapping[str, Mapping[str, Verdict]],
-            reviewed: Mapping[str, bool] | None = None) -> dict:
+def potency(
+    claims: Claims, systems: Mapping[str, Mapping[str, Verdict]], reviewed: Mapping[str, bool] | None = None
+) -> dict:
     """Figures over all claims, `by_kind`, each also by label, and the potency against each system in `by_system`.
 
     `reviewed`: whether an instance was found correct, by id; where none was reviewed, those figures are None.
@@ -44,19 +47,22 @@ def potency(claims: Claims, systems: Mapping[str, Mapping[str, Verdict]],
     }
 
 
-def _figures(claims: Claims, broken: Mapping[str, float], ids: Sequence[str],
-             reviewed: Mapping[str, bool]) -> dict:
+def _figures(claims: Claims, broken: Mapping[str, float], ids: Sequence[str], reviewed: Mapping[str, bool]) -> dict:
     raw = _mean(broken, ids)
     decided = [i for i in ids if i in reviewed]
     good = [i for i in decided if reviewed[i]]
     rate = len(good) / len(decided) if decided else None
     by_label = {str(label): [i for i in ids if claims[i].label is label] for label in LABELS}
     return {
-        "claims": len(ids), "potency": raw, "reviewed": len(decided), "correct_rate": rate,
+        "claims": len(ids),
+        "potency": raw,
+        "reviewed": len(decided),
+        "correct_rate": rate,
         "adjusted_potency": None if rate is None else raw * rate,
         "accepted_potency": _mean(broken, good) if good else None,
-        "by_label": {label: {"claims": len(of), "potency": _mean(broken, of) if of else None}
-                     for label, of in by_label.items()},
+        "by_label": {
+            label: {"claims": len(of), "potency": _mean(broken, of) if of else None} for label, of in by_label.items()
+        },
     }
 
 

@@ -39,8 +39,9 @@ def ordered_ids(hits: Sequence[Hit]) -> list[str]:
     return [hit.id for hit in sorted(hits, key=lambda hit: (-hit.score, hit.rank))]
 
 
-def trec_measures(qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS,
-                  depth: int = DEPTH) -> dict[str, float]:
+def trec_measures(
+    qrels: Qrels, run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS, depth: int = DEPTH
+) -> dict[str, float]:
     """`precision@5`, `map@5`, `ndcg@10`, `mrr`, `recall@k`: means over the queries of `qrels` that have a
     relevant unit; a query that the run lacks scores 0, a query without judgements is left out."""
     from ir_measures import AP, RR, P, R, nDCG
@@ -79,8 +80,9 @@ def _measured(named: Mapping[str, Any], qrels: Qrels, run: Mapping[str, Sequence
     return {name: float(values[measure]) for name, measure in named.items()}
 
 
-def complete_recall(claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]],
-                    cutoffs: Sequence[int] = CUTOFFS) -> dict[int, float]:
+def complete_recall(
+    claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS
+) -> dict[int, float]:
     """k to the share of claims with evidence of which some gold set is whole among the first k: the curve."""
     needed = [_needed_depth(claim, ordered_ids(run.get(claim.id, ()))) for claim in claims if claim.gold_ids]
     if not needed:
@@ -111,8 +113,9 @@ def _harmonic(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def sentence_selection(claims: Mapping[str, Claim], run: Mapping[str, Sequence[Hit]],
-                       cutoffs: Sequence[int] = CUTOFFS, depth: int = DEPTH) -> dict[str, float]:
+def sentence_selection(
+    claims: Mapping[str, Claim], run: Mapping[str, Sequence[Hit]], cutoffs: Sequence[int] = CUTOFFS, depth: int = DEPTH
+) -> dict[str, float]:
     """LisT5's Table 2 at `depth` and the recall curve: `precision@5`, `recall@5`, `f1@5`, `map@5`,
     `f1_of_means@5`, `mrr`, `ndcg@10`, `recall@k`, `unit_recall@k`, and the number of `claims` counted."""
     cutoffs = sorted({*cutoffs, depth})

@@ -35,6 +35,7 @@ Run = Mapping[str, Sequence[Hit]]
 
 def hits(claims: Claims, run: Run, cutoffs: Sequence[int] = CUTOFFS) -> dict:
     """`hits@k`, `mrr` and the number of `claims` counted (those with a gold table), and the same `by_kind`."""
+
     def figures(members: Sequence[Claim]) -> dict:
         found = ranking.complete_recall(members, run, cutoffs)
         mrr = ranking.trec_measures(ranking.qrels_of(members), run, cutoffs)["mrr"]
@@ -62,8 +63,10 @@ def hits_among_equals(claims: Claims, run: Run, cutoffs: Sequence[int] = CUTOFFS
         places.append((better + equal, better + 1) if equal else (NOWHERE, NOWHERE))
     if not places:
         raise DataError("there is nothing to find: no claim has a gold table")
-    return {name: {f"hits@{k}": sum(place[i] <= k for place in places) / len(places) for k in cutoffs}
-            for i, name in enumerate(("last", "first"))}
+    return {
+        name: {f"hits@{k}": sum(place[i] <= k for place in places) / len(places) for k in cutoffs}
+        for i, name in enumerate(("last", "first"))
+    }
 
 
 def gold_rank(claim: Claim, ranked: Sequence[str]) -> str:
@@ -79,8 +82,9 @@ def accuracy(claims: Iterable[Claim], verdicts: Mapping[str, Verdict]) -> dict:
     return {"accuracy": sum(right) / len(right) if right else None, "claims": len(right)}
 
 
-def accuracy_by_gold_rank(claims: Claims, verdicts: Mapping[str, Verdict],
-                          ranked: Mapping[str, Sequence[str]]) -> dict[str, dict]:
+def accuracy_by_gold_rank(
+    claims: Claims, verdicts: Mapping[str, Verdict], ranked: Mapping[str, Sequence[str]]
+) -> dict[str, dict]:
     """`accuracy` of each group of gold ranks, over claims with a gold table; `ranked` gives tables, best first."""
     groups: dict[str, list[Claim]] = {name: [] for name in (*RANK_GROUPS, MISSING)}
     for claim in claims.values():
@@ -89,8 +93,12 @@ def accuracy_by_gold_rank(claims: Claims, verdicts: Mapping[str, Verdict],
     return {name: accuracy(members, verdicts) for name, members in groups.items()}
 
 
-def evaluate(claims: Claims, verdicts: Mapping[str, Verdict], run: Run | None = None,
-             sufficiency: Mapping[str, float] | None = None) -> dict:
+def evaluate(
+    claims: Claims,
+    verdicts: Mapping[str, Verdict],
+    run: Run | None = None,
+    sufficiency: Mapping[str, float] | None = None,
+) -> dict:
     """All figures of a system's verdicts under stable names; what `lisax evaluate tables --json` prints.
 
     Gold ranks are those of `run`, or without it those of each verdict's evidence. With the `sufficiency` of every
@@ -109,8 +117,10 @@ def evaluate(claims: Claims, verdicts: Mapping[str, Verdict], run: Run | None = 
         "confusion": {str(gold): dict(zip(map(str, fever.LABELS), row)) for gold, row in zip(fever.LABELS, matrix)},
     }
     if sufficiency is not None:
-        decided = [is_decided(claim.label, not set(claim.gold_ids).isdisjoint(verdicts[i].evidence))
-                   for i, claim in claims.items()]
+        decided = [
+            is_decided(claim.label, not set(claim.gold_ids).isdisjoint(verdicts[i].evidence))
+            for i, claim in claims.items()
+        ]
         figures["sufficiency"] = sufficiency_figures([sufficiency[i] for i in claims], decided)
     return figures
 

@@ -29,16 +29,19 @@ def overlap(references: References, texts: Sequence[str], extra: Sequence[str] =
     """`bleu`, `chrf`, `ter`, `rouge1`, `rouge2`, `rougeL`, and `meteor` where its data is installed, of `texts` with
     one or more references each. `extra` names optional measures (`meteor`, `bertscore`) that must be there."""
     if not texts or len(references) != len(texts) or not all(references):
-        raise DataError(f"expected at least one text and, for each, a reference; found {len(texts)} texts and "
-                        f"{sum(map(bool, references))} with references")
+        raise DataError(
+            f"expected at least one text and, for each, a reference; found {len(texts)} texts and "
+            f"{sum(map(bool, references))} with references"
+        )
     if unknown := set(extra) - {"meteor", "bertscore"}:
         raise LisaxError(f"there is no measure '{min(unknown)}' of texts; the optional ones are meteor and bertscore")
     from sacrebleu.metrics import BLEU, CHRF, TER
 
     columns = _columns(references)
     measures = {"bleu": BLEU(lowercase=True), "chrf": CHRF(lowercase=True), "ter": TER()}
-    figures: dict[str, float | int] = {name: measure.corpus_score(list(texts), columns).score / 100
-                                       for name, measure in measures.items()}
+    figures: dict[str, float | int] = {
+        name: measure.corpus_score(list(texts), columns).score / 100 for name, measure in measures.items()
+    }
     figures |= _rouge(references, texts)
     if (meteor := _meteor("meteor" in extra)) is not None:
         figures["meteor"] = _mean(meteor(of_text, text) for of_text, text in zip(references, texts))
@@ -56,17 +59,20 @@ def bleu(references: References, texts: Sequence[str]) -> float:
 
 def _columns(references: References) -> list[list[str | None]]:
     """First references, second references, …, as sacrebleu takes them."""
-    return [[of_text[i] if i < len(of_text) else None for of_text in references]
-            for i in range(max(map(len, references)))]
+    return [
+        [of_text[i] if i < len(of_text) else None for of_text in references] for i in range(max(map(len, references)))
+    ]
 
 
 def _rouge(references: References, texts: Sequence[str]) -> dict[str, float]:
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(ROUGE)
-    best = [{name: max(score[name].fmeasure for score in scores) for name in ROUGE}
-            for of_text, text in zip(references, texts)
-            for scores in [[scorer.score(reference, text) for reference in of_text]]]
+    best = [
+        {name: max(score[name].fmeasure for score in scores) for name in ROUGE}
+        for of_text, text in zip(references, texts)
+        for scores in [[scorer.score(reference, text) for reference in of_text]]
+    ]
     return {name: _mean(row[name] for row in best) for name in ROUGE}
 
 
@@ -79,8 +85,10 @@ def _meteor(wanted: bool) -> Callable[[Sequence[str], str], float] | None:
         nltk.data.find("corpora/wordnet.zip")
     except LookupError:
         if wanted:
-            raise LisaxError("METEOR needs WordNet's data: `python -m nltk.downloader wordnet` fetches it, or set "
-                             "NLTK_DATA to a folder that holds corpora/wordnet.zip") from None
+            raise LisaxError(
+                "METEOR needs WordNet's data: `python -m nltk.downloader wordnet` fetches it, or set "
+                "NLTK_DATA to a folder that holds corpora/wordnet.zip"
+            ) from None
         return None
 
     def tokens(text: str) -> list[str]:
@@ -93,8 +101,9 @@ def _bertscore(references: References, texts: Sequence[str]) -> float:
     try:
         import bert_score
     except ModuleNotFoundError:
-        raise LisaxError("BERTScore is not installed: `pip install lisax[bertscore]`; it fetches a model of 1.4 GB "
-                         "at its first use") from None
+        raise LisaxError(
+            "BERTScore is not installed: `pip install lisax[bertscore]`; it fetches a model of 1.4 GB at its first use"
+        ) from None
     return float(bert_score.score(list(texts), [list(of_text) for of_text in references], lang="en")[2].mean())
 
 
@@ -142,6 +151,9 @@ def faithfulness(units: Iterable[tuple[Triples, str]]) -> dict[str, float | int 
         names, names_kept = names + len(facts.names), names_kept + len(facts.names) - lost_names
         wanted = len(facts.numbers) + len(facts.dates) + len(facts.joined)
         numbers, numbers_kept = numbers + wanted, numbers_kept + wanted - (len(judgement.lost) - lost_names)
-    return {"faithful": faithful / texts if texts else None,
-            "numbers_and_dates_kept": numbers_kept / numbers if numbers else None,
-            "names_kept": names_kept / names if names else None, "texts": texts}
+    return {
+        "faithful": faithful / texts if texts else None,
+        "numbers_and_dates_kept": numbers_kept / numbers if numbers else None,
+        "names_kept": names_kept / names if names else None,
+        "texts": texts,
+    }

@@ -34,8 +34,9 @@ def _of_folder(folder: Path, split: str) -> Iterator[tuple[str, GoldText]]:
 
     data = open_folder(folder)
     if split not in data.data_text_splits:
-        raise DataError(f"no texts for split {split!r}; there are {', '.join(data.data_text_splits) or 'none'}",
-                        path=folder)
+        raise DataError(
+            f"no texts for split {split!r}; there are {', '.join(data.data_text_splits) or 'none'}", path=folder
+        )
     for record in data.data_texts(split):
         yield record.id, GoldText(record.texts, Triples(record.id, record.title, record.pairs))
 
@@ -51,8 +52,10 @@ def _of_lines(path: Path) -> Iterator[tuple[str, GoldText]]:
 def read_texts(path: Path) -> dict[str, str]:
     """`text` by id, of a JSON Lines file."""
     seen: dict[str, int] = {}
-    return {_new_id(row, seen, path, line): get_field(row, "text", str, path=path, line=line)
-            for line, row in read_json_lines(path)}
+    return {
+        _new_id(row, seen, path, line): get_field(row, "text", str, path=path, line=line)
+        for line, row in read_json_lines(path)
+    }
 
 
 def _new_id(row: dict, seen: dict[str, int], path: Path, line: int) -> str:

@@ -37,8 +37,14 @@ class Model(Protocol):
 
 
 # A T5's description, that of most checkpoints, says no kind.
-_KINDS = {None: T5Config, "table_fusion": FusionConfig, "evidence_pointer": PointerConfig,
-          "dual_encoder": DualEncoderConfig, "reader": ReaderConfig, "span_reader": SpanReaderConfig}
+_KINDS = {
+    None: T5Config,
+    "table_fusion": FusionConfig,
+    "evidence_pointer": PointerConfig,
+    "dual_encoder": DualEncoderConfig,
+    "reader": ReaderConfig,
+    "span_reader": SpanReaderConfig,
+}
 
 
 def describe(model: Model) -> dict[str, Any]:

@@ -34,8 +34,13 @@ def constrain(x: Array, *axes: str | None) -> Array:
     return nn.with_logical_constraint(x, axes)
 
 
-def relative_position_bucket(relative: np.ndarray, *, bidirectional: bool, buckets: int = RELATIVE_BUCKETS,
-                             max_distance: int = RELATIVE_MAX_DISTANCE) -> np.ndarray:
+def relative_position_bucket(
+    relative: np.ndarray,
+    *,
+    bidirectional: bool,
+    buckets: int = RELATIVE_BUCKETS,
+    max_distance: int = RELATIVE_MAX_DISTANCE,
+) -> np.ndarray:
     """Bucket of each key position minus query position, int32, same shape.
 
     Half of the buckets are exact, the other half logarithmic up to `max_distance`; with
@@ -51,8 +56,11 @@ def relative_position_bucket(relative: np.ndarray, *, bidirectional: bool, bucke
         distance = np.maximum(distance, 0)
     exact = buckets // 2
     # float32 throughout: the reference rounds there, and a bucket's edge depends on it.
-    scaled = (np.log(distance.astype(np.float32) / exact + np.finfo(np.float32).eps)
-              / np.log(max_distance / exact) * (buckets - exact))
+    scaled = (
+        np.log(distance.astype(np.float32) / exact + np.finfo(np.float32).eps)
+        / np.log(max_distance / exact)
+        * (buckets - exact)
+    )
     far = np.minimum(exact + scaled.astype(np.int32), buckets - 1)
     return bucket + np.where(distance < exact, distance, far).astype(np.int32)
 
@@ -86,7 +94,7 @@ class RelativePositionBias(nn.Module):
         def init(key, shape, dtype):
             embedding = nn.initializers.variance_scaling(1.0, "fan_avg", "uniform")(key, shape, dtype)
             if self.bidirectional and self.config.attention_init == "matching":
-                embedding = embedding.at[:_matching_heads(self.config), 0].set(NOT_ITSELF)
+                embedding = embedding.at[: _matching_heads(self.config), 0].set(NOT_ITSELF)
             return embedding
 
         embedding = self.param("rel_embedding", init, (self.config.num_heads, RELATIVE_BUCKETS), jnp.float32)
@@ -178,8 +186,12 @@ class Attention(nn.Module):
 
         It is, where that takes fewer products: one query, that of a label, needs hardly any.
         """
-        if (self.cache != ENCODED or self.is_initializing() or self.is_mutable_collection(ENCODED)
-                or self.has_variable(ENCODED, "keys")):
+        if (
+            self.cache != ENCODED
+            or self.is_initializing()
+            or self.is_mutable_collection(ENCODED)
+            or self.has_variable(ENCODED, "keys")
+        ):
             return False
         if not isinstance(keys, int):
             return True  # the length of an exported program is a symbol, and its queries are few
@@ -226,7 +238,7 @@ def _in_chunks(attend: Callable, chunk: int | None, query: Array, mask: Array, b
     def split(x: Array | None, axis: int) -> Array | None:
         if x is None:
             return None
-        return jnp.moveaxis(x.reshape(*x.shape[:axis], -1, chunk, *x.shape[axis + 1:]), axis, 0)
+        return jnp.moveaxis(x.reshape(*x.shape[:axis], -1, chunk, *x.shape[axis + 1 :]), axis, 0)
 
     mixed = jax.lax.map(jax.checkpoint(lambda parts: attend(*parts)), (split(query, 1), split(mask, 2), split(bias, 2)))
     return jnp.moveaxis(mixed, 0, 1).reshape(query.shape)

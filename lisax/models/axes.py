@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 # Dimensions of the parameters by the end of their path, as T5X names them; a scan inserts "layers" as the second.
 LOGICAL_AXES = {
-    ("token_embedder", "embedding"): ("vocab", "embed"), ("logits_dense", "kernel"): ("embed", "vocab"),
+    ("token_embedder", "embedding"): ("vocab", "embed"),
+    ("logits_dense", "kernel"): ("embed", "vocab"),
     ("relpos_bias", "rel_embedding"): ("heads", "relpos_buckets"),
     **{(name, "kernel"): ("embed", "joined_kv") for name in ("query", "key", "value")},
     ("out", "kernel"): ("joined_kv", "embed"),
-    **{(name, "kernel"): ("embed", "mlp") for name in ("wi", "wi_0", "wi_1")}, ("wo", "kernel"): ("mlp", "embed"),
+    **{(name, "kernel"): ("embed", "mlp") for name in ("wi", "wi_0", "wi_1")},
+    ("wo", "kernel"): ("mlp", "embed"),
     # Of table fusion and of the evidence pointer.
-    ("hidden", "kernel"): ("embed", "mlp"), ("classes", "kernel"): ("mlp", "classes"),
-    **{(name, "kernel"): ("embed", "mlp") for name in
-       ("lstm_input", "lstm_state", "keys", "hop", "pointer_keys", "pointer_state")},
+    ("hidden", "kernel"): ("embed", "mlp"),
+    ("classes", "kernel"): ("mlp", "classes"),
+    **{
+        (name, "kernel"): ("embed", "mlp")
+        for name in ("lstm_input", "lstm_state", "keys", "hop", "pointer_keys", "pointer_state")
+    },
     ("span", "kernel"): ("embed", "ends"),  # of the pointing reader
 }
 
@@ -33,7 +39,7 @@ def logical_axes(path: Sequence[str]) -> tuple[str, ...] | None:
 
 def is_stacked(path: Sequence[str]) -> bool:
     """Whether a parameter holds all layers of a stack (`scan_layers`), as its second dimension."""
-    return any(pair in (("encoder", "encoder"), ("decoder", "decoder")) for pair in zip(path, path[1:]))
+    return any(pair in (("encoder", "encoder"), ("decoder", "decoder")) for pair in itertools.pairwise(path))
 
 
 def factored_axes(path: Sequence[str]) -> tuple[int, int] | None:

@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from lisax.models.attention import ENCODED, PAST
 from lisax.models.architectures import Model
+from lisax.models.attention import ENCODED, PAST
 from lisax.records import LisaxError
 
 EOS_ID = 1
@@ -68,8 +68,9 @@ class Generated(NamedTuple):
     scores: Array  # float32 [rows, beams]: log-likelihood / length**length_penalty
 
 
-def generate(model: Model, parameters: Any, inputs: Array, numbers: Array, length: int,
-             decoding: Decoding) -> Generated:
+def generate(
+    model: Model, parameters: Any, inputs: Array, numbers: Array, length: int, decoding: Decoding
+) -> Generated:
     """Targets of at most `length` tokens for `inputs` [rows, input length]; rows of zeros only are passed over.
 
     `numbers` int32 [rows] are the examples' own numbers, for sampling.
@@ -90,8 +91,17 @@ def _begin(model: Model, parameters: Any, inputs: Array, length: int, decoding: 
     encoded = transformer.apply({"params": parameters}, inputs, method="encode")
 
     def step(collections, tokens, position, ancestors, mutable):
-        return transformer.apply({"params": parameters, **collections}, encoded, inputs, tokens, position, length,
-                                 ancestors, method="next_logits", mutable=mutable)
+        return transformer.apply(
+            {"params": parameters, **collections},
+            encoded,
+            inputs,
+            tokens,
+            position,
+            length,
+            ancestors,
+            method="next_logits",
+            mutable=mutable,
+        )
 
     # Of this step only the keys and values of the inputs are used; the compiler leaves the rest out.
     start = jnp.zeros((inputs.shape[0], decoding.beam_size), jnp.int32)
@@ -109,8 +119,9 @@ def _begin(model: Model, parameters: Any, inputs: Array, length: int, decoding: 
 # --- One hypothesis ------------------------------------------------------------------------
 
 
-def _one_by_one(next_logits: NextLogits, past: Any, inputs: Array, numbers: Array, length: int,
-                decoding: Decoding) -> Generated:
+def _one_by_one(
+    next_logits: NextLogits, past: Any, inputs: Array, numbers: Array, length: int, decoding: Decoding
+) -> Generated:
     rows = inputs.shape[0]
 
     def unfinished(carry):
@@ -123,8 +134,15 @@ def _one_by_one(next_logits: NextLogits, past: Any, inputs: Array, numbers: Arra
         logits = logits[:, 0]
         chosen = jnp.where(done, 0, _choose(logits, numbers, position, decoding))
         likelihood = jnp.take_along_axis(jax.nn.log_softmax(logits), chosen[:, None], axis=-1)[:, 0]
-        return (position + 1, chosen, tokens.at[:, position].set(chosen), scores + jnp.where(done, 0, likelihood),
-                lengths + ~done, done | (chosen == EOS_ID), past)
+        return (
+            position + 1,
+            chosen,
+            tokens.at[:, position].set(chosen),
+            scores + jnp.where(done, 0, likelihood),
+            lengths + ~done,
+            done | (chosen == EOS_ID),
+            past,
+        )
 
     zeros = jnp.zeros(rows, jnp.int32)
     start = (jnp.int32(0), zeros, jnp.zeros((rows, length), jnp.int32), jnp.zeros(rows), zeros, _unused(inputs), past)
@@ -203,21 +221,38 @@ def _beam_search(next_logits: NextLogits, past: Any, inputs: Array, length: int,
         ended_scores, best = jax.lax.top_k(jnp.concatenate([state.ended_scores, penalised], 1), beams)
         has_ended = _take(jnp.concatenate([state.has_ended, ends], 1), best)
         return _Beams(
-            generated, _take(tokens, kept), _take(ancestors, _take(origins, kept)), open_scores,
-            _take(jnp.concatenate([state.ended_tokens, tokens], 1), best), ended_scores, has_ended,
-            state.active & _may_improve(open_scores, ended_scores, has_ended, generated, length, decoding), past)
+            generated,
+            _take(tokens, kept),
+            _take(ancestors, _take(origins, kept)),
+            open_scores,
+            _take(jnp.concatenate([state.ended_tokens, tokens], 1), best),
+            ended_scores,
+            has_ended,
+            state.active & _may_improve(open_scores, ended_scores, has_ended, generated, length, decoding),
+            past,
+        )
 
     tokens = jnp.zeros((rows, beams, length), jnp.int32)
     impossible = jnp.full((rows, beams), IMPOSSIBLE)
     # All beams begin alike, so that only the first may be extended.
-    start = _Beams(jnp.int32(0), tokens, tokens, impossible.at[:, 0].set(0.0), tokens, impossible,
-                   jnp.zeros((rows, beams), bool), ~_unused(inputs), past)
+    start = _Beams(
+        jnp.int32(0),
+        tokens,
+        tokens,
+        impossible.at[:, 0].set(0.0),
+        tokens,
+        impossible,
+        jnp.zeros((rows, beams), bool),
+        ~_unused(inputs),
+        past,
+    )
     end = jax.lax.while_loop(lambda state: (state.position < length) & jnp.any(state.active), extend, start)
     return Generated(end.ended_tokens, end.ended_scores)
 
 
-def _may_improve(open_scores: Array, ended_scores: Array, has_ended: Array, generated: Array, length: int,
-                 decoding: Decoding) -> Array:
+def _may_improve(
+    open_scores: Array, ended_scores: Array, has_ended: Array, generated: Array, length: int, decoding: Decoding
+) -> Array:
     """Whether a row's hypotheses may still change, bool [rows]."""
     full = jnp.all(has_ended, axis=-1)
     if decoding.early_stopping is True:

@@ -75,8 +75,10 @@ class DualEncoder(nn.Module):
         return self._vectors(self.encoder, tokens, enable_dropout)
 
     def __call__(self, questions: Array, passages: Array, *, enable_dropout: bool = False) -> tuple[Array, Array]:
-        return (self.questions(questions, enable_dropout=enable_dropout),
-                self.passages(passages, enable_dropout=enable_dropout))
+        return (
+            self.questions(questions, enable_dropout=enable_dropout),
+            self.passages(passages, enable_dropout=enable_dropout),
+        )
 
     def _vectors(self, encoder: nn.Module, tokens: Array, dropout: bool) -> Array:
         valid = constrain(tokens, "batch", "length") > 0

@@ -103,8 +103,9 @@ class EvidencePointer(nn.Module):
         self.encoder = Encoder(self.config.t5)
         self.pointer = PointerHead(self.config)
 
-    def __call__(self, tokens: Array, gold: Array | None = None, *, enable_dropout: bool = False
-                 ) -> tuple[Pointed, Pointed]:
+    def __call__(
+        self, tokens: Array, gold: Array | None = None, *, enable_dropout: bool = False
+    ) -> tuple[Pointed, Pointed]:
         """(along the gold pointers, along the model's own) of tokens int32 [rows, k, length].
 
         `gold` int32 [rows, steps] are numbers of candidates from 1, and 0 where the model goes on by itself. All
@@ -138,15 +139,18 @@ class PointerHead(nn.Module):
             return Dense(features, "float32", fan_in, axes)
 
         hidden = config.hidden
-        self.query = (self.param("pooling", nn.initializers.normal(1.0), (emb_dim,), jnp.float32)
-                      if config.pooling == "attention" else None)
+        self.query = (
+            self.param("pooling", nn.initializers.normal(1.0), (emb_dim,), jnp.float32)
+            if config.pooling == "attention"
+            else None
+        )
         self.start = self.param("start", nn.initializers.normal(1.0), (emb_dim,), jnp.float32)  # read before a pointer
         self.lstm_input, self.lstm_state = dense(4 * hidden), dense(4 * hidden)
         self.lstm_bias = self.param("lstm_bias", _forget_gate_open, (4 * hidden,), jnp.float32)
         self.keys, self.hop = dense(hidden), dense(hidden)  # W_g, W_a
-        self.hop_score = self.param("hop_score", nn.initializers.normal(hidden ** -0.5), (hidden,), jnp.float32)  # v_h
+        self.hop_score = self.param("hop_score", nn.initializers.normal(hidden**-0.5), (hidden,), jnp.float32)  # v_h
         self.pointer_keys, self.pointer_state = dense(hidden), dense(hidden)
-        self.pointer_score = self.param("pointer_score", nn.initializers.normal(hidden ** -0.5), (hidden,), jnp.float32)
+        self.pointer_score = self.param("pointer_score", nn.initializers.normal(hidden**-0.5), (hidden,), jnp.float32)
         if config.relation != "none":
             self.hidden, self.classes = dense(hidden), dense(LABEL_COUNT, ("mlp", "classes"))
         self.dropout = nn.Dropout(config.t5.dropout_rate)
@@ -229,8 +233,9 @@ class PointerHead(nn.Module):
         zeros = jnp.zeros((rows, beam, self.config.hidden))
         return (zeros, zeros), jnp.broadcast_to(self.start, (rows, beam, self.start.shape[0]))
 
-    def _step(self, memory: Memory, state: tuple[Array, Array], last: Array
-              ) -> tuple[tuple[Array, Array], Array, Array]:
+    def _step(
+        self, memory: Memory, state: tuple[Array, Array], last: Array
+    ) -> tuple[tuple[Array, Array], Array, Array]:
         """((hidden, cell), h after all hops [rows, beam, hidden], pointer logits [rows, beam, k])"""
         hidden, cell = state
         gates = self.lstm_input(last) + self.lstm_state(hidden) + self.lstm_bias
@@ -269,4 +274,4 @@ def one_hot(chosen: Array, candidates: int) -> Array:
 
 def _forget_gate_open(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
     quarter = shape[0] // 4
-    return jnp.zeros(shape, dtype).at[quarter:2 * quarter].set(1.0)
+    return jnp.zeros(shape, dtype).at[quarter : 2 * quarter].set(1.0)

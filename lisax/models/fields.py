@@ -118,8 +118,11 @@ class Items:
     most: int
 
     def accepts(self, value: Any) -> bool:
-        return (isinstance(value, (list, tuple)) and self.least <= len(value) <= self.most
-                and all(map(self.of.accepts, value)))
+        return (
+            isinstance(value, (list, tuple))
+            and self.least <= len(value) <= self.most
+            and all(map(self.of.accepts, value))
+        )
 
     def __str__(self) -> str:
         number = f"{self.least}" if self.least == self.most else f"{self.least} to {self.most:,}"
@@ -142,25 +145,53 @@ class Maybe:
 LAYERS = Whole(0, 256)
 Kinds = Mapping[str, Any]  # name of a field -> what it may be: one of the above, or the fields of an object
 T5: Kinds = {
-    "vocab_size": Whole(1, 1 << 22), "dtype": OneOf(DTYPES), "emb_dim": Whole(1, 1 << 16),
-    "num_heads": Whole(1, 1 << 12), "num_encoder_layers": LAYERS, "num_decoder_layers": LAYERS,
-    "head_dim": Whole(1, 1 << 12), "mlp_dim": Whole(1, 1 << 20), "mlp_activations": Items(OneOf(ACTIVATIONS), 1, 4),
-    "dropout_rate": Number(0, 1), "logits_via_embedding": Truth(), "relative_bias_per_layer": Truth(),
-    "float32_attention_logits": Truth(), "attention_init": OneOf(("t5", "matching")), "scan_layers": Truth(),
-    "remat": OneOf(REMATS), "attention_chunk": Maybe(Whole(1, 1 << 20))}
+    "vocab_size": Whole(1, 1 << 22),
+    "dtype": OneOf(DTYPES),
+    "emb_dim": Whole(1, 1 << 16),
+    "num_heads": Whole(1, 1 << 12),
+    "num_encoder_layers": LAYERS,
+    "num_decoder_layers": LAYERS,
+    "head_dim": Whole(1, 1 << 12),
+    "mlp_dim": Whole(1, 1 << 20),
+    "mlp_activations": Items(OneOf(ACTIVATIONS), 1, 4),
+    "dropout_rate": Number(0, 1),
+    "logits_via_embedding": Truth(),
+    "relative_bias_per_layer": Truth(),
+    "float32_attention_logits": Truth(),
+    "attention_init": OneOf(("t5", "matching")),
+    "scan_layers": Truth(),
+    "remat": OneOf(REMATS),
+    "attention_chunk": Maybe(Whole(1, 1 << 20)),
+}
 TABLE_FUSION: Kinds = {
-    "t5": T5, "objective": OneOf(OBJECTIVES), "heads": Whole(0, 1 << 12),
-    "pooling": OneOf(("attention", "mean"))}
+    "t5": T5,
+    "objective": OneOf(OBJECTIVES),
+    "heads": Whole(0, 1 << 12),
+    "pooling": OneOf(("attention", "mean")),
+}
 EVIDENCE_POINTER: Kinds = {
-    "t5": T5, "relation": OneOf(RELATIONS), "steps": Whole(1, 64), "hidden": Whole(1, 1 << 16),
-    "hops": Whole(1, 64), "beam_size": Whole(1, 1 << 10), "pointer_weight": Number(0, 1e6), "own_steps": Truth(),
-    "train_encoder": Truth(), "pooling": OneOf(("attention", "mean"))}
+    "t5": T5,
+    "relation": OneOf(RELATIONS),
+    "steps": Whole(1, 64),
+    "hidden": Whole(1, 1 << 16),
+    "hops": Whole(1, 64),
+    "beam_size": Whole(1, 1 << 10),
+    "pointer_weight": Number(0, 1e6),
+    "own_steps": Truth(),
+    "train_encoder": Truth(),
+    "pooling": OneOf(("attention", "mean")),
+}
 DUAL_ENCODER: Kinds = {"t5": T5, "pooling": OneOf(("mean", "first")), "tied": Truth()}
 READER: Kinds = {"t5": T5, "passages": Whole(1, 10_000)}
 # By the `kind` of a description; a T5's, that of most checkpoints, says none.
 ARCHITECTURES: Mapping[str | None, Kinds] = {
-    None: T5, "table_fusion": TABLE_FUSION, "evidence_pointer": EVIDENCE_POINTER, "dual_encoder": DUAL_ENCODER,
-    "reader": READER, "span_reader": READER}
+    None: T5,
+    "table_fusion": TABLE_FUSION,
+    "evidence_pointer": EVIDENCE_POINTER,
+    "dual_encoder": DUAL_ENCODER,
+    "reader": READER,
+    "span_reader": READER,
+}
 
 
 def check_architecture(described: Any) -> None:

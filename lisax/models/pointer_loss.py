@@ -24,8 +24,12 @@ def gold_of(targets: Array, steps: int) -> Gold:
     columns = targets.reshape(targets.shape[0], -1, COLUMNS)
     at_step = columns[:, None, :, 1] == jnp.arange(1, steps + 1)[:, None]  # [rows, steps, k]
     pointers = jnp.where(at_step.any(axis=-1), jnp.argmax(at_step, axis=-1) + 1, 0)
-    return Gold(columns[..., 0] != NO_CANDIDATE, jnp.max(columns[..., 0], axis=-1, initial=0) - FIRST_LABEL,
-                pointers.astype(jnp.int32), columns[..., 2:] > 0)
+    return Gold(
+        columns[..., 0] != NO_CANDIDATE,
+        jnp.max(columns[..., 0], axis=-1, initial=0) - FIRST_LABEL,
+        pointers.astype(jnp.int32),
+        columns[..., 2:] > 0,
+    )
 
 
 def complete(pointers: Array, sets: Array) -> Array:

@@ -68,8 +68,9 @@ class FusionInDecoder(Transformer):
 
     passages: int = 1
 
-    def encode(self, encoder_input_tokens: Array, encoder_segment_ids: Array | None = None, *,
-               enable_dropout: bool = False) -> Array:
+    def encode(
+        self, encoder_input_tokens: Array, encoder_segment_ids: Array | None = None, *, enable_dropout: bool = False
+    ) -> Array:
         """[rows, passages * length] -> [rows, passages * length, emb]"""
         if encoder_segment_ids is not None:
             raise ValueError("texts of many passages cannot be packed")

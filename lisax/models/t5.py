@@ -21,10 +21,20 @@ from jax import Array
 from lisax.models import fields
 from lisax.models.attention import ENCODED, PAST, Attention, Dense, RelativePositionBias, constrain, fan_in
 
-ACTIVATIONS = {"linear": lambda x: x, "relu": nn.relu, "gelu": nn.gelu, "silu": nn.silu, "swish": nn.swish,
-               "sigmoid": nn.sigmoid, "tanh": nn.tanh}
-REMAT = {"none": None, "minimal": jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
-         "full": jax.checkpoint_policies.nothing_saveable}
+ACTIVATIONS = {
+    "linear": lambda x: x,
+    "relu": nn.relu,
+    "gelu": nn.gelu,
+    "silu": nn.silu,
+    "swish": nn.swish,
+    "sigmoid": nn.sigmoid,
+    "tanh": nn.tanh,
+}
+REMAT = {
+    "none": None,
+    "minimal": jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
+    "full": jax.checkpoint_policies.nothing_saveable,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,8 +154,14 @@ def _residual(config: T5Config, x: Array, y: Array, dropout: bool) -> Array:
     return constrain(x + _dropout(config, y, dropout), "batch", "length", "embed")
 
 
-def _run_layers(config: T5Config, layers: Sequence[nn.Module] | nn.Module, count: int, x: Array,
-                *shared: Array | None, dropout: bool) -> Array:
+def _run_layers(
+    config: T5Config,
+    layers: Sequence[nn.Module] | nn.Module,
+    count: int,
+    x: Array,
+    *shared: Array | None,
+    dropout: bool,
+) -> Array:
     """x through all layers, or `count` times through the one whose parameters a scan stacks."""
 
     def run(layer: nn.Module, x: Array, *shared: Array | None) -> Array:
@@ -157,8 +173,13 @@ def _run_layers(config: T5Config, layers: Sequence[nn.Module] | nn.Module, count
         for layer in layers:
             x = run(layer, x, *shared)
         return x
-    scan = nn.scan(lambda layer, x, *shared: (run(layer, x, *shared), None), variable_axes={"params": 1},
-                   split_rngs={"params": True, "dropout": True}, in_axes=nn.broadcast, length=count)
+    scan = nn.scan(
+        lambda layer, x, *shared: (run(layer, x, *shared), None),
+        variable_axes={"params": 1},
+        split_rngs={"params": True, "dropout": True},
+        in_axes=nn.broadcast,
+        length=count,
+    )
     return scan(layers, x, *shared)[0]
 
 
@@ -190,8 +211,17 @@ class DecoderLayer(nn.Module):
     config: T5Config
 
     @nn.compact
-    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, bias: Array | None,
-                 position: Array | None, *, dropout: bool) -> Array:
+    def __call__(
+        self,
+        x: Array,
+        encoded: Array,
+        self_mask: Array,
+        cross_mask: Array,
+        bias: Array | None,
+        position: Array | None,
+        *,
+        dropout: bool,
+    ) -> Array:
         """`bias` is that of the stack; None where each layer has its own. `position` as in `Decoder`."""
         config = self.config
         if config.relative_bias_per_layer:
@@ -201,8 +231,9 @@ class DecoderLayer(nn.Module):
         y = Attention(config, cache=PAST, name="self_attention")(y, y, self_mask, bias, dropout=dropout)
         x = _residual(config, x, y, dropout)
         y = LayerNorm(config.dtype, name="pre_cross_attention_layer_norm")(x)
-        y = Attention(config, cache=ENCODED, name="encoder_decoder_attention")(y, encoded, cross_mask, None,
-                                                                               dropout=dropout)
+        y = Attention(config, cache=ENCODED, name="encoder_decoder_attention")(
+            y, encoded, cross_mask, None, dropout=dropout
+        )
         x = _residual(config, x, y, dropout)
         y = LayerNorm(config.dtype, name="pre_mlp_layer_norm")(x)
         y = Mlp(config, name="mlp")(y, dropout=dropout)
@@ -222,8 +253,11 @@ class Encoder(nn.Module):
             bias = RelativePositionBias(config, bidirectional=True, name="relpos_bias")(length, length)
         x = _dropout(config, x.astype(config.dtype), dropout)
         count = config.num_encoder_layers
-        layers = (EncoderLayer(config, name="encoder") if config.scan_layers else
-                  [EncoderLayer(config, name=f"layers_{i}") for i in range(count)])
+        layers = (
+            EncoderLayer(config, name="encoder")
+            if config.scan_layers
+            else [EncoderLayer(config, name=f"layers_{i}") for i in range(count)]
+        )
         x = _run_layers(config, layers, count, x, mask, bias, dropout=dropout)
         return _dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout)
 
@@ -246,8 +280,16 @@ class Decoder(nn.Module):
             # Logits in float32 even where activations are not: the loss needs their precision.
             self.logits_dense = Dense(config.vocab_size, "float32", fan_in, ("embed", "vocab"))
 
-    def __call__(self, x: Array, encoded: Array, self_mask: Array, cross_mask: Array, *, dropout: bool,
-                 position: Array | None = None) -> Array:
+    def __call__(
+        self,
+        x: Array,
+        encoded: Array,
+        self_mask: Array,
+        cross_mask: Array,
+        *,
+        dropout: bool,
+        position: Array | None = None,
+    ) -> Array:
         """x [batch, length, emb], encoded [batch, keys, emb] -> hidden states [batch, length, emb].
 
         Where `position` is given, x [batch, beams, emb] are tokens of that position only, and the keys are those of all
@@ -258,8 +300,18 @@ class Decoder(nn.Module):
             bias = _decoder_bias(self.relpos_bias, x, self_mask, position)
         x = self.input_dropout(x.astype(config.dtype), deterministic=not dropout)
         layers = self.decoder if config.scan_layers else self.layers
-        x = _run_layers(config, layers, config.num_decoder_layers, x, encoded, self_mask, cross_mask, bias,
-                        position, dropout=dropout)
+        x = _run_layers(
+            config,
+            layers,
+            config.num_decoder_layers,
+            x,
+            encoded,
+            self_mask,
+            cross_mask,
+            bias,
+            position,
+            dropout=dropout,
+        )
         return self.output_dropout(self.decoder_norm(x), deterministic=not dropout)
 
     def logits(self, hidden: Array, embedding: Array, pieces: Array | None) -> Array:
@@ -278,8 +330,9 @@ class TokenEmbedder(nn.Module):
     config: T5Config
 
     def setup(self):
-        self.embedding = self.param("embedding", nn.initializers.normal(1.0),
-                                    (self.config.vocab_size, self.config.emb_dim), jnp.float32)
+        self.embedding = self.param(
+            "embedding", nn.initializers.normal(1.0), (self.config.vocab_size, self.config.emb_dim), jnp.float32
+        )
 
     def __call__(self, tokens: Array) -> Array:
         embedding = constrain(self.embedding.astype(self.config.dtype), "vocab", "embed")
@@ -301,8 +354,9 @@ class Transformer(nn.Module):
         self.encoder = Encoder(self.config)
         self.decoder = Decoder(self.config)
 
-    def encode(self, encoder_input_tokens: Array, encoder_segment_ids: Array | None = None, *,
-               enable_dropout: bool = False) -> Array:
+    def encode(
+        self, encoder_input_tokens: Array, encoder_segment_ids: Array | None = None, *, enable_dropout: bool = False
+    ) -> Array:
         """[batch, length] -> [batch, length, emb]. Segments are those of packed examples."""
         valid = encoder_input_tokens > 0
         mask = pair_mask(valid, valid)
@@ -310,10 +364,18 @@ class Transformer(nn.Module):
             mask &= pair_mask(encoder_segment_ids, encoder_segment_ids, jnp.equal)
         return self.encoder(self.token_embedder(encoder_input_tokens), mask, dropout=enable_dropout)
 
-    def decode(self, encoded: Array, encoder_input_tokens: Array, decoder_input_tokens: Array,
-               decoder_target_tokens: Array, encoder_segment_ids: Array | None = None,
-               decoder_segment_ids: Array | None = None, *, pieces: Array | None = None,
-               enable_dropout: bool = False) -> Array:
+    def decode(
+        self,
+        encoded: Array,
+        encoder_input_tokens: Array,
+        decoder_input_tokens: Array,
+        decoder_target_tokens: Array,
+        encoder_segment_ids: Array | None = None,
+        decoder_segment_ids: Array | None = None,
+        *,
+        pieces: Array | None = None,
+        enable_dropout: bool = False,
+    ) -> Array:
         """Logits float32 [batch, target length, vocab or len(pieces)] given `encoded` inputs."""
         valid = decoder_target_tokens > 0
         length = decoder_input_tokens.shape[1]
@@ -322,12 +384,20 @@ class Transformer(nn.Module):
         if decoder_segment_ids is not None:
             self_mask &= pair_mask(decoder_segment_ids, decoder_segment_ids, jnp.equal)
             cross_mask &= pair_mask(decoder_segment_ids, encoder_segment_ids, jnp.equal)
-        hidden = self.decoder(self.token_embedder(decoder_input_tokens), encoded, self_mask, cross_mask,
-                              dropout=enable_dropout)
+        hidden = self.decoder(
+            self.token_embedder(decoder_input_tokens), encoded, self_mask, cross_mask, dropout=enable_dropout
+        )
         return self.decoder.logits(hidden, self.token_embedder.embedding, pieces)
 
-    def next_logits(self, encoded: Array, encoder_input_tokens: Array, tokens: Array, position: Array,
-                    steps: int, ancestors: Array | None = None) -> Array:
+    def next_logits(
+        self,
+        encoded: Array,
+        encoder_input_tokens: Array,
+        tokens: Array,
+        position: Array,
+        steps: int,
+        ancestors: Array | None = None,
+    ) -> Array:
         """Logits float32 [batch, beams, vocab] after `tokens` [batch, beams], which stand at `position` of `steps`.
 
         Attends to the positions before through the collection PAST, which is extended, and to the inputs through
@@ -337,16 +407,32 @@ class Transformer(nn.Module):
         beams = jnp.arange(tokens.shape[1])
         came_from = jnp.zeros((1, 1, steps), jnp.int32) + beams[:, None] if ancestors is None else ancestors
         came_from = jnp.where(jnp.arange(steps) == position, beams[:, None], came_from)
-        past = (came_from[..., None] == beams) & (jnp.arange(steps) <= position)[:, None]  # [batch, beams, steps, beams]
+        past = (came_from[..., None] == beams) & (jnp.arange(steps) <= position)[
+            :, None
+        ]  # [batch, beams, steps, beams]
         past = past.reshape(past.shape[0], 1, tokens.shape[1], -1)
-        hidden = self.decoder(self.token_embedder(tokens), encoded, past, encoder_input_tokens[:, None, None, :] > 0,
-                              dropout=False, position=position)
+        hidden = self.decoder(
+            self.token_embedder(tokens),
+            encoded,
+            past,
+            encoder_input_tokens[:, None, None, :] > 0,
+            dropout=False,
+            position=position,
+        )
         return self.decoder.logits(hidden, self.token_embedder.embedding, None)
 
-    def __call__(self, encoder_input_tokens: Array, decoder_input_tokens: Array, decoder_target_tokens: Array,
-                 encoder_segment_ids: Array | None = None, decoder_segment_ids: Array | None = None,
-                 encoder_positions: Array | None = None, decoder_positions: Array | None = None, *,
-                 enable_dropout: bool = False) -> Array:
+    def __call__(
+        self,
+        encoder_input_tokens: Array,
+        decoder_input_tokens: Array,
+        decoder_target_tokens: Array,
+        encoder_segment_ids: Array | None = None,
+        decoder_segment_ids: Array | None = None,
+        encoder_positions: Array | None = None,
+        decoder_positions: Array | None = None,
+        *,
+        enable_dropout: bool = False,
+    ) -> Array:
         """Teacher-forced logits float32 [batch, target length, vocab].
 
         Positions are accepted because packed batches carry them, and unused: relative biases depend on
@@ -354,8 +440,15 @@ class Transformer(nn.Module):
         """
         del encoder_positions, decoder_positions
         encoded = self.encode(encoder_input_tokens, encoder_segment_ids, enable_dropout=enable_dropout)
-        return self.decode(encoded, encoder_input_tokens, decoder_input_tokens, decoder_target_tokens,
-                           encoder_segment_ids, decoder_segment_ids, enable_dropout=enable_dropout)
+        return self.decode(
+            encoded,
+            encoder_input_tokens,
+            decoder_input_tokens,
+            decoder_target_tokens,
+            encoder_segment_ids,
+            decoder_segment_ids,
+            enable_dropout=enable_dropout,
+        )
 
     def first_step_logits(self, encoder_input_tokens: Array, pieces: Array) -> Array:
         """Logits float32 [batch, len(pieces)] of the first decoded token, for those vocabulary ids only.

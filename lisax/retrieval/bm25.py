@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.records import DataError, LisaxError
-from lisax.retrieval.bm25_builder import B, K1, SHARD_DOCUMENTS, Bm25Builder, load_shard, scores_name
+from lisax.retrieval.bm25_builder import K1, SHARD_DOCUMENTS, B, Bm25Builder, load_shard, scores_name
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.strings import StringTable
 from lisax.retrieval.tokens import Terms
@@ -34,8 +34,14 @@ QUERIES_AT_A_TIME = 256
 CACHED_IDS = 1 << 20
 
 
-def build(documents: Iterable[tuple[str, str]], out: str | os.PathLike, *, k1: float = K1, b: float = B,
-          shard_documents: int = SHARD_DOCUMENTS) -> Bm25Index:
+def build(
+    documents: Iterable[tuple[str, str]],
+    out: str | os.PathLike,
+    *,
+    k1: float = K1,
+    b: float = B,
+    shard_documents: int = SHARD_DOCUMENTS,
+) -> Bm25Index:
     """Indexes (id, text) pairs into the folder `out`; its former BM25 index, if any, is replaced at the end."""
     with writing(out) as state:
         builder = Bm25Builder(state, NAME, k1=k1, b=b, shard_documents=shard_documents)
@@ -68,8 +74,7 @@ class Bm25Index:
             self._shards = [load_shard(part, scores_name(self.settings)) for part in parts]
             vocabulary = StringTable(self.folder / manifest["vocabulary"] / "terms")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"the BM25 index is damaged ({error}); build the index again",
-                            path=self.folder) from None
+            raise DataError(f"the BM25 index is damaged ({error}); build the index again", path=self.folder) from None
         self._starts = list(itertools.accumulate((len(ids) for ids in self._ids), initial=0))
         self._names: dict[int, str] = {}
         self._terms = Terms(lambda stem: -1 if (number := vocabulary.find(stem)) is None else number)
@@ -90,8 +95,7 @@ class Bm25Index:
             state.commit({self._name: builder.finish()})
             self._load()
 
-    def search(self, queries: Sequence[str], k: int, *,
-               threads: int | None = None) -> list[list[tuple[str, float]]]:
+    def search(self, queries: Sequence[str], k: int, *, threads: int | None = None) -> list[list[tuple[str, float]]]:
         """Up to `k` (id, score) a query, best first; of equal scores the earlier document first.
 
         Documents that share no term with the query are not given. A term that a query repeats counts again.
@@ -103,7 +107,7 @@ class Bm25Index:
             raise LisaxError("search takes a list of queries, found one string")
         threads = min(threads or len(os.sched_getaffinity(0)), max(1, len(queries) // 16))
         step = min(QUERIES_AT_A_TIME, -(-len(queries) // threads) or 1)
-        batches = [queries[start:start + step] for start in range(0, len(queries), step)]
+        batches = [queries[start : start + step] for start in range(0, len(queries), step)]
         if threads == 1:
             found = [self._search_batch(batch, k) for batch in batches]
         else:
@@ -124,12 +128,29 @@ class Bm25Index:
         longest = max(len(ids) for ids in self._ids)
         sums, touched = np.zeros(longest, dtype=np.float32), np.empty(longest, dtype=np.int32)
         for shard, start, ids in zip(self._shards, self._starts, self._ids):
-            topk.accumulate(shard["data"], shard["indices"], shard["indptr"], start, len(ids), terms, pointers,
-                            sums, touched, scores, documents, sizes)
+            topk.accumulate(
+                shard["data"],
+                shard["indices"],
+                shard["indptr"],
+                start,
+                len(ids),
+                terms,
+                pointers,
+                sums,
+                touched,
+                scores,
+                documents,
+                sizes,
+            )
         topk.sort_heaps(scores, documents, sizes)
         names = self._names
-        return [[(names.get(number) or self._name_of(number), score) for number, score in
-                 zip(documents[q, :n].tolist(), scores[q, :n].tolist())] for q, n in enumerate(sizes.tolist())]
+        return [
+            [
+                (names.get(number) or self._name_of(number), score)
+                for number, score in zip(documents[q, :n].tolist(), scores[q, :n].tolist())
+            ]
+            for q, n in enumerate(sizes.tolist())
+        ]
 
     def _name_of(self, number: int) -> str:
         # Decoding ids would take longer than searching: many queries share their documents.

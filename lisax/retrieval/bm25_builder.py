@@ -31,8 +31,17 @@ class Bm25Builder:
     that stay (None: all).
     """
 
-    def __init__(self, state: Writing, name: str = "bm25", *, k1: float = K1, b: float = B,
-                 shard_documents: int = SHARD_DOCUMENTS, extend: bool = False, keep: Collection[str] | None = None):
+    def __init__(
+        self,
+        state: Writing,
+        name: str = "bm25",
+        *,
+        k1: float = K1,
+        b: float = B,
+        shard_documents: int = SHARD_DOCUMENTS,
+        extend: bool = False,
+        keep: Collection[str] | None = None,
+    ):
         if not k1 >= 0 or not 0 <= b <= 1 or k1 == float("inf"):
             raise LisaxError(f"BM25 needs a finite k1 >= 0 and 0 <= b <= 1; found k1 = {k1}, b = {b}")
         self._state, self._name, self._shard_documents = state, name, shard_documents
@@ -92,8 +101,12 @@ class Bm25Builder:
         # The statistics of the whole collection are not known yet: the shard's "scores" are its raw counts.
         shard = import_bm25s().BM25(k1=self._settings["k1"], b=self._settings["b"], method="lucene")
         shard.vocab_dict, shard.nonoccurrence_array = {}, None
-        shard.scores = {"data": counts.astype(np.min_scalar_type(counts.max(initial=0))), "indptr": indptr,
-                        "indices": (pairs & 0xFFFFFFFF).astype(np.int32), "num_docs": len(lengths)}
+        shard.scores = {
+            "data": counts.astype(np.min_scalar_type(counts.max(initial=0))),
+            "indptr": indptr,
+            "indices": (pairs & 0xFFFFFFFF).astype(np.int32),
+            "num_docs": len(lengths),
+        }
         shard.save(self._part, data_name=COUNTS, show_progress=False)
         np.save(self._part / "lengths.npy", lengths)
         self._parts.append(self._part)
@@ -104,19 +117,29 @@ class Bm25Builder:
             raise DataError("there are no documents to index", path=self._state.folder)
         duplicate = first_duplicate([StringTable(part / "ids") for part in self._parts])
         if duplicate is not None:
-            raise DataError(f"the document id '{duplicate}' occurs twice, counting what the index had before; "
-                            "ids must be distinct", path=self._state.folder, field="id")
+            raise DataError(
+                f"the document id '{duplicate}' occurs twice, counting what the index had before; ids must be distinct",
+                path=self._state.folder,
+                field="id",
+            )
         self._score()
         terms = StringTableWriter((folder := self._state.new_part(self._name)) / "terms")
         for term in self._vocabulary:
             terms.append(term)
         terms.close()
         current = scores_name(self._settings)
-        files = [file for part in self._parts for file in self._state.names(part)
-                 if "/scores-" not in file or file.endswith("/" + current)]
-        return {"settings": self._settings, "vocabulary": folder.relative_to(self._state.folder).as_posix(),
-                "parts": self.parts,
-                "files": files + self._state.names(folder)}
+        files = [
+            file
+            for part in self._parts
+            for file in self._state.names(part)
+            if "/scores-" not in file or file.endswith("/" + current)
+        ]
+        return {
+            "settings": self._settings,
+            "vocabulary": folder.relative_to(self._state.folder).as_posix(),
+            "parts": self.parts,
+            "files": files + self._state.names(folder),
+        }
 
     def _score(self) -> None:
         """Writes every shard's scores from its counts and the whole collection's statistics."""
@@ -125,7 +148,7 @@ class Bm25Builder:
         documents, length_sum = 0, 0
         for part in self._parts:
             here = np.diff(np.load(part / "indptr.csc.index.npy", mmap_mode="r"))
-            frequencies[:len(here)] += here
+            frequencies[: len(here)] += here
             lengths = np.load(part / "lengths.npy")
             documents, length_sum = documents + len(lengths), length_sum + int(lengths.sum(dtype=np.int64))
         distinct, inverse = np.unique(frequencies, return_inverse=True)
@@ -143,9 +166,10 @@ class Bm25Builder:
                 stop = min(start + POSTINGS_AT_A_TIME, len(scores))
                 first = np.searchsorted(indptr, start, side="right") - 1
                 last = np.searchsorted(indptr, stop, side="left")
-                spans = np.diff(np.clip(indptr[first:last + 1], start, stop))
+                spans = np.diff(np.clip(indptr[first : last + 1], start, stop))
                 frequency = bm25s.scoring._score_tfc_lucene(
-                    counts[start:stop].astype(np.float64), lengths[indices[start:stop]], average, k1, b)
+                    counts[start:stop].astype(np.float64), lengths[indices[start:stop]], average, k1, b
+                )
                 scores[start:stop] = np.repeat(idf[first:last], spans) * frequency
             np.save(part / scores_name(self._settings), scores)
 

@@ -29,12 +29,18 @@ def noun_phrases(text: str) -> list[str]:
     stand in, found without a parser. Words in the middle of a longer run are not looked at."""
     spans = [(word, start, end) for word, start, end in word_spans(text)]
     runs = [list(run) for stops, run in itertools.groupby(spans, key=lambda span: span[0] in STOP_WORDS) if not stops]
-    phrases = (text[run[0][1]:run[-1][2]] for run in runs if len(run) <= LONGEST_PHRASE)
+    phrases = (text[run[0][1] : run[-1][2]] for run in runs if len(run) <= LONGEST_PHRASE)
     return sorted(dict.fromkeys(phrases), key=lambda phrase: -len(phrase.split()))
 
 
-def retrieve(index: DocumentIndex, claims: Iterable[Claim], k: int = 30, *, spotter: Spotter | None = None,
-             threads: int | None = None) -> Iterator[Hit]:
+def retrieve(
+    index: DocumentIndex,
+    claims: Iterable[Claim],
+    k: int = 30,
+    *,
+    spotter: Spotter | None = None,
+    threads: int | None = None,
+) -> Iterator[Hit]:
     """Up to `k` pages a claim, scored by 1 / rank, in the order of the claims; streamed."""
     spotter = spotter or default_spotter(index.titles)
     claims = iter(claims)
@@ -47,8 +53,12 @@ def retrieve(index: DocumentIndex, claims: Iterable[Claim], k: int = 30, *, spot
         titled = index.titles.search_all(texts, 2 * k, threads=threads)
         for claim, scored, by_title, row in zip(batch, searched, titled, phrases, strict=True):
             # Each phrase's best page before the second of any.
-            by_phrase = [page for pages in itertools.zip_longest(*(looked_up[phrase] for phrase in row))
-                         for page in pages if page is not None]
+            by_phrase = [
+                page
+                for pages in itertools.zip_longest(*(looked_up[phrase] for phrase in row))
+                for page in pages
+                if page is not None
+            ]
             merged = alternate([page for page, _ in scored], alternate(by_title, by_phrase, 4 * k), 6 * k)
             kept = (page for page in merged if not only_points_on(index.pages.title(page)))
             for rank, page in enumerate(itertools.islice(kept, k), start=1):

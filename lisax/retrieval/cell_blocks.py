@@ -62,7 +62,7 @@ class BlockBuilder:
 
     def has_room(self, cells: int) -> bool:
         """Whether a table of so many cells fits whole; an empty block takes any, and what it cannot hold is left."""
-        return not self.entries or self._columns + -(-cells // LANES) <= COLUMNS and self.entries < TABLES
+        return not self.entries or (self._columns + -(-cells // LANES) <= COLUMNS and self.entries < TABLES)
 
     def add(self, table: int, cells: Iterable[str]) -> list[str]:
         """Adds a table's cells; returns those that are left for another block."""
@@ -82,8 +82,9 @@ class BlockBuilder:
                 known[cell] = number = len(known)
                 self._counts.append(0)
                 pieces = self._pieces
-                self._cell_pieces.extend([pieces.setdefault(piece, len(pieces))
-                                          for piece in self._analyzer.pieces(cell)])
+                self._cell_pieces.extend(
+                    [pieces.setdefault(piece, len(pieces)) for piece in self._analyzer.pieces(cell)]
+                )
                 self._ends.append(len(self._cell_pieces))
             elif number < first:
                 repeated.add(number)
@@ -102,15 +103,28 @@ class BlockBuilder:
         counts = np.array(self._counts, np.int64)
         columns, places = _lay_out(np.array(self._own, np.int64))
         sizes, postings, frequencies = _invert(
-            np.array(self._ends, np.int64), np.array(self._cell_pieces, np.int64), starts, ranks.astype(np.int64),
-            len(features), counts, places)
+            np.array(self._ends, np.int64),
+            np.array(self._cell_pieces, np.int64),
+            starts,
+            ranks.astype(np.int64),
+            len(features),
+            counts,
+            places,
+        )
         repeated, numbers = np.unique(np.array(self._repeats, np.int64), return_inverse=True)
         repeat_columns, repeat_places = _lay_out(np.array(self._repeat_counts, np.int64))
         repeats = np.zeros(LANES * repeat_columns.sum(), np.uint16)
         repeats[repeat_places] = numbers + 1
-        return Block(np.array(self._owners, np.int32), np.stack([columns, repeat_columns], axis=1).astype(np.int32),
-                     places[repeated].astype(np.uint16), repeats, features, sizes, postings, frequencies), \
-            int(counts.sum())
+        return Block(
+            np.array(self._owners, np.int32),
+            np.stack([columns, repeat_columns], axis=1).astype(np.int32),
+            places[repeated].astype(np.uint16),
+            repeats,
+            features,
+            sizes,
+            postings,
+            frequencies,
+        ), int(counts.sum())
 
 
 def _lay_out(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +150,7 @@ def _invert(ends, cell_pieces, starts, ranks, features, cell_counts, cell_places
     latest = np.full(features, -1, dtype=np.int64)
     first = 0
     for cell in range(len(ends)):
-        for piece in cell_pieces[first:ends[cell]]:
+        for piece in cell_pieces[first : ends[cell]]:
             for at in range(starts[piece], starts[piece + 1]):
                 feature = ranks[at]
                 postings[places[feature]] = cell_places[cell]
@@ -182,8 +196,9 @@ def locate(features, sizes, wanted, starts, ends):
 
 
 @numba.njit(cache=True, nogil=True)
-def best_cells(owners, columns, repeated, repeats, postings, norms, starts, ends, pointers, terms, weights, sums,
-               first_table, best):
+def best_cells(
+    owners, columns, repeated, repeats, postings, norms, starts, ends, pointers, terms, weights, sums, first_table, best
+):
     """best float32 [entities, tables]: the score of each entity's best cell of each table, if above what is there;
     its first column is table `first_table`.
 
@@ -198,7 +213,7 @@ def best_cells(owners, columns, repeated, repeats, postings, norms, starts, ends
         for at in range(pointers[entity], pointers[entity + 1]):
             term, weight = terms[at], weights[at]
             touched += ends[term] - starts[term]
-            for cell in postings[starts[term]:ends[term]]:
+            for cell in postings[starts[term] : ends[term]]:
                 sums[cell] += weight
         if touched == 0:
             continue
@@ -207,13 +222,13 @@ def best_cells(owners, columns, repeated, repeats, postings, norms, starts, ends
         # The two loops over columns are plain, so that the compiler makes vector instructions of them.
         repeat_tops[:] = 0
         for lane in range(LANES):
-            lane_repeats = repeats[lane * repeat_width:(lane + 1) * repeat_width]
+            lane_repeats = repeats[lane * repeat_width : (lane + 1) * repeat_width]
             for column in range(repeat_width):
                 score = known[lane_repeats[column]]
                 repeat_tops[column] = score if score > repeat_tops[column] else repeat_tops[column]
         tops[:] = 0
         for lane in range(LANES):
-            lane_sums, lane_norms = sums[lane * width:(lane + 1) * width], norms[lane * width:(lane + 1) * width]
+            lane_sums, lane_norms = sums[lane * width : (lane + 1) * width], norms[lane * width : (lane + 1) * width]
             for column in range(width):
                 score = lane_sums[column] * lane_norms[column]
                 tops[column] = score if score > tops[column] else tops[column]
@@ -222,22 +237,45 @@ def best_cells(owners, columns, repeated, repeats, postings, norms, starts, ends
         first, first_repeat = 0, 0
         for entry in range(len(owners)):
             score = row[owners[entry] - first_table]
-            for top in tops[first:first + columns[entry, 0]]:
+            for top in tops[first : first + columns[entry, 0]]:
                 score = top if top > score else score
-            for top in repeat_tops[first_repeat:first_repeat + columns[entry, 1]]:
+            for top in repeat_tops[first_repeat : first_repeat + columns[entry, 1]]:
                 score = top if top > score else score
             row[owners[entry] - first_table] = score
             first += columns[entry, 0]
             first_repeat += columns[entry, 1]
 
 
-def score(block: Block, norms: np.ndarray, keys: np.ndarray, pointers: np.ndarray, terms: np.ndarray,
-          weights: np.ndarray, sums: np.ndarray, first_table: int, best: np.ndarray) -> None:
+def score(
+    block: Block,
+    norms: np.ndarray,
+    keys: np.ndarray,
+    pointers: np.ndarray,
+    terms: np.ndarray,
+    weights: np.ndarray,
+    sums: np.ndarray,
+    first_table: int,
+    best: np.ndarray,
+) -> None:
     """`best_cells` of a block, for entities whose terms are places in ascending `keys`."""
     starts, ends = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
     locate(block.features, block.sizes, keys, starts, ends)
-    best_cells(block.owners, block.columns, block.repeated, block.repeats, block.postings, norms, starts, ends,
-               pointers, terms, weights, sums, first_table, best)
+    best_cells(
+        block.owners,
+        block.columns,
+        block.repeated,
+        block.repeats,
+        block.postings,
+        norms,
+        starts,
+        ends,
+        pointers,
+        terms,
+        weights,
+        sums,
+        first_table,
+        best,
+    )
 
 
 def blocks_of(tables: Iterable[list[str]], analyzer: Analyzer) -> Iterator[Block]:

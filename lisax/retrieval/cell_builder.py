@@ -80,8 +80,11 @@ class CellsBuilder:
         if not self._parts:
             raise DataError("there are no tables to index", path=self._state.folder)
         if (duplicate := first_duplicate([StringTable(part / "ids") for part in self._parts])) is not None:
-            raise DataError(f"the table id '{duplicate}' occurs twice, counting what the index had before; "
-                            "ids must be distinct", path=self._state.folder, field="id")
+            raise DataError(
+                f"the table id '{duplicate}' occurs twice, counting what the index had before; ids must be distinct",
+                path=self._state.folder,
+                field="id",
+            )
         keys, frequencies = self._vocabulary.merged()
         vocabulary = self._state.new_part(self._name)
         np.save(vocabulary / "keys.npy", keys)
@@ -90,14 +93,29 @@ class CellsBuilder:
         norms = norms_name(self._settings)
         for folder in self._parts:
             part = Part(folder)
-            np.save(folder / norms, np.concatenate([
-                inverse_norms(block.sizes, block.postings, idf[np.searchsorted(keys, block.features)], block.cells)
-                for block in map(part.block, range(len(part)))]))
-        files = [file for part in self._parts for file in self._state.names(part)
-                 if "/norms-" not in file or file.endswith("/" + norms)]
-        return {"settings": self._settings, "vocabulary": vocabulary.relative_to(self._state.folder).as_posix(),
-                "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
-                "files": files + self._state.names(vocabulary)}
+            np.save(
+                folder / norms,
+                np.concatenate(
+                    [
+                        inverse_norms(
+                            block.sizes, block.postings, idf[np.searchsorted(keys, block.features)], block.cells
+                        )
+                        for block in map(part.block, range(len(part)))
+                    ]
+                ),
+            )
+        files = [
+            file
+            for part in self._parts
+            for file in self._state.names(part)
+            if "/norms-" not in file or file.endswith("/" + norms)
+        ]
+        return {
+            "settings": self._settings,
+            "vocabulary": vocabulary.relative_to(self._state.folder).as_posix(),
+            "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+            "files": files + self._state.names(vocabulary),
+        }
 
 
 class Vocabulary:
@@ -163,11 +181,11 @@ class Part:
 
     def block(self, number: int) -> Block:
         first, last = self.starts[number], self.starts[number + 1]
-        return Block(*(self._arrays[array][first[at]:last[at]] for at, array in enumerate(ARRAYS, start=1)))
+        return Block(*(self._arrays[array][first[at] : last[at]] for at, array in enumerate(ARRAYS, start=1)))
 
     def norms(self, number: int) -> np.ndarray:
         """float32 [cells]: 1 / |c| of the block's cells."""
-        return self._norms[self.starts[number][-1]:self.starts[number + 1][-1]]
+        return self._norms[self.starts[number][-1] : self.starts[number + 1][-1]]
 
     def windows(self) -> list[tuple[int, int, range]]:
         """(first table, its last but one, blocks): the least runs of blocks that share no table with others."""

@@ -71,7 +71,7 @@ def _ngrams(codes, starts, low, high):
         for n in range(low, high + 1):
             for first in range(starts[text], starts[text + 1] - n + 1):
                 key = np.uint64(0)
-                for code in codes[first:first + n]:
+                for code in codes[first : first + n]:
                     # One more than the code point, so that no character is like no character.
                     key = (key << np.uint64(CHARACTER_BITS)) | (np.uint64(code) + np.uint64(1))
                 keys[at] = key

@@ -108,19 +108,22 @@ class CellIndex:
             self._ids = [StringTable(part / "ids") for part in parts]
             self._keys, self._frequencies = read_vocabulary(self.folder / manifest["vocabulary"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"the index of cells is damaged ({error}); build the index again",
-                            path=self.folder) from None
+            raise DataError(
+                f"the index of cells is damaged ({error}); build the index again", path=self.folder
+            ) from None
         self._analyzer = self.strategy.analyzer
         self._idf_of = lambda frequencies: inverse_document_frequency(frequencies, cells)
         self._starts = np.cumsum([0, *map(len, self._ids)]).tolist()
-        self._windows = [(part, start, *window) for part, start in zip(self._parts, self._starts)
-                         for window in part.windows()]
+        self._windows = [
+            (part, start, *window) for part, start in zip(self._parts, self._starts) for window in part.windows()
+        ]
         self._names: dict[int, str] = {}
         # Claims share their tables, and a claim reads several: taking them apart would take longer than scoring them.
         self._weighed = functools.lru_cache(1)(self._weigh)
         self._rows_of = functools.lru_cache(CACHED_TABLES)(lambda table: self._blocks(table.rows))
-        self._columns_of = functools.lru_cache(CACHED_TABLES)(lambda table: self._blocks(
-            [name, *(row[at] for row in table.rows)] for at, name in enumerate(table.header)))
+        self._columns_of = functools.lru_cache(CACHED_TABLES)(
+            lambda table: self._blocks([name, *(row[at] for row in table.rows)] for at, name in enumerate(table.header))
+        )
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -141,8 +144,9 @@ class CellIndex:
             state.commit({NAME: builder.finish()})
             self._load()
 
-    def search(self, queries: Sequence[Sequence[str]], k: int, *,
-               threads: int | None = None) -> list[list[tuple[str, float]]]:
+    def search(
+        self, queries: Sequence[Sequence[str]], k: int, *, threads: int | None = None
+    ) -> list[list[tuple[str, float]]]:
         """Up to `k` (table id, score) a query, best first; of equal scores the earlier table first.
 
         A query is its entities; one that it repeats counts again. Tables with score 0 are not given.
@@ -156,8 +160,9 @@ class CellIndex:
         with ThreadPoolExecutor(threads) as pool:
             return [hits for batch in _batches(queries) for hits in self._search_batch(batch, k, pool, threads)]
 
-    def _search_batch(self, queries: Sequence[Sequence[str]], k: int, pool: ThreadPoolExecutor,
-                      threads: int) -> Iterator[list[tuple[str, float]]]:
+    def _search_batch(
+        self, queries: Sequence[Sequence[str]], k: int, pool: ThreadPoolExecutor, threads: int
+    ) -> Iterator[list[tuple[str, float]]]:
         from lisax.retrieval import topk
 
         asked = self._ask(queries)
@@ -169,8 +174,10 @@ class CellIndex:
             topk.merge(scores, tables, sizes, *others)
         topk.sort_heaps(scores, tables, sizes)
         for query, size in enumerate(sizes.tolist()):
-            yield [(self._names.get(number) or self._name_of(number), score) for number, score in
-                   zip(tables[query, :size].tolist(), scores[query, :size].tolist())]
+            yield [
+                (self._names.get(number) or self._name_of(number), score)
+                for number, score in zip(tables[query, :size].tolist(), scores[query, :size].tolist())
+            ]
 
     def _ask(self, queries: Sequence[Sequence[str]]) -> _Asked:
         entities: dict[str, int] = {}
@@ -189,7 +196,7 @@ class CellIndex:
         whose = np.repeat(np.arange(len(entities)), np.diff(found.starts))[known]
         terms = terms[known]
         values = found.counts[known] * idf[terms]
-        norms = np.sqrt(np.bincount(whose, values ** 2, minlength=len(entities)))
+        norms = np.sqrt(np.bincount(whose, values**2, minlength=len(entities)))
         pointers = np.searchsorted(whose, np.arange(len(entities) + 1))
         return keys, pointers, terms, (values * idf[terms] / norms[whose]).astype(np.float32)
 
@@ -213,11 +220,20 @@ class CellIndex:
         for part, start, first, last, blocks in windows:
             if len(space) < entities * (last - first):
                 space = np.empty(entities * (last - first), np.float32)
-            best = space[:entities * (last - first)].reshape(entities, last - first)
+            best = space[: entities * (last - first)].reshape(entities, last - first)
             best[:] = 0
             for number in blocks:
-                cell_blocks.score(part.block(number), part.norms(number), asked.keys, asked.pointers, asked.terms,
-                                  asked.weights, sums, first, best)
+                cell_blocks.score(
+                    part.block(number),
+                    part.norms(number),
+                    asked.keys,
+                    asked.pointers,
+                    asked.terms,
+                    asked.weights,
+                    sums,
+                    first,
+                    best,
+                )
             topk.add_up(best, asked.members, asked.query_pointers, start + first, scores, found, sizes)
         return scores, found, sizes
 
@@ -255,8 +271,10 @@ class CellIndex:
         """Blocks of groups of cells, each with the inverse norms of its cells."""
         from lisax.retrieval import cell_blocks
 
-        return [(block, cell_blocks.inverse_norms(block.sizes, block.postings, self._idf(block.features), block.cells))
-                for block in cell_blocks.blocks_of(groups, self._analyzer)]
+        return [
+            (block, cell_blocks.inverse_norms(block.sizes, block.postings, self._idf(block.features), block.cells))
+            for block in cell_blocks.blocks_of(groups, self._analyzer)
+        ]
 
     def _name_of(self, number: int) -> str:
         # Many queries share their tables: reading an id from its file each time would take longer than searching.
@@ -271,7 +289,7 @@ def _batches(queries: Sequence[Sequence[str]]) -> Iterator[Sequence[Sequence[str
     for number, query in enumerate(queries):
         entities.update(query)
         if len(entities) >= ENTITIES:
-            yield queries[start:number + 1]
+            yield queries[start : number + 1]
             start, entities = number + 1, set()
     if start < len(queries):
         yield queries[start:]

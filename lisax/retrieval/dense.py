@@ -38,7 +38,7 @@ RECIPROCAL = 60  # Cormack et al. 2009
 
 
 class Encodes(Protocol):
-    """What is asked of a retriever; `lisax.pipelines.retriever.Retriever` is one."""
+    """What is asked of a retriever; `lisax.predict.retriever.Retriever` is one."""
 
     digest: str  # names the model
 
@@ -47,8 +47,7 @@ class Encodes(Protocol):
     def passages(self, passages: Sequence[Passage]) -> np.ndarray: ...
 
 
-def encode_index(folder: str | os.PathLike, retriever: Encodes,
-                 progress: Callable[[int], None] | None = None) -> int:
+def encode_index(folder: str | os.PathLike, retriever: Encodes, progress: Callable[[int], None] | None = None) -> int:
     """Gives vectors to all passages that have none of this retriever; the number of vectors that there are then.
 
     An interrupted call goes on after the last whole block. Vectors of another retriever, or of passages that were
@@ -65,8 +64,9 @@ def encode_index(folder: str | os.PathLike, retriever: Encodes,
                 parts.append(part.relative_to(folder).as_posix())
                 files = [name for part in parts for name in state.names(folder / part)]
                 settings = {"model": retriever.digest, "of": store.digest, "width": vectors.shape[1], "vectors": done}
-                state.commit({f"dense-{source}": {"settings": settings, "parts": parts, "files": files}},
-                             [f"ivf-{source}"])
+                state.commit(
+                    {f"dense-{source}": {"settings": settings, "parts": parts, "files": files}}, [f"ivf-{source}"]
+                )
                 if progress is not None:
                     progress(len(block))
         count += done
@@ -99,8 +99,15 @@ def approximate(folder: str | os.PathLike) -> None:
                 index.add(np.asarray(block))
             part = state.new_part(f"ivf-{source}")
             faiss.write_index(index, str(part / "lists.faiss"))
-            state.commit({f"ivf-{source}": {"settings": {"lists": lists, "vectors": count}, "files": state.names(part),
-                                            "parts": [part.relative_to(state.folder).as_posix()]}})
+            state.commit(
+                {
+                    f"ivf-{source}": {
+                        "settings": {"lists": lists, "vectors": count},
+                        "files": state.names(part),
+                        "parts": [part.relative_to(state.folder).as_posix()],
+                    }
+                }
+            )
 
 
 def _blocks(folder: Path, source: Source) -> list[np.ndarray]:
@@ -117,12 +124,17 @@ class DenseIndex:
         for source, store in self.index.stores.items():
             settings = manifests.get(f"dense-{source}", {"settings": {}})["settings"]
             if (settings.get("of"), settings.get("vectors")) != (store.digest, len(store)):
-                raise DataError(f"passages of '{source}' have no vectors; make them with `lisax index vectors --out "
-                                f"{folder} --retriever DIR`", path=folder)
+                raise DataError(
+                    f"passages of '{source}' have no vectors; make them with `lisax index vectors --out "
+                    f"{folder} --retriever DIR`",
+                    path=folder,
+                )
             self.models.add(settings["model"])
         if len(self.models) > 1:
-            raise DataError("its sources have vectors of different retrievers; make them with one by `lisax index "
-                            "vectors`", path=folder)
+            raise DataError(
+                "its sources have vectors of different retrievers; make them with one by `lisax index vectors`",
+                path=folder,
+            )
         self.sources = list(self.index.stores)
         try:
             self._blocks = {source: _blocks(folder, source) for source in self.sources}
@@ -137,8 +149,10 @@ class DenseIndex:
     def search(self, vectors: np.ndarray, k: int, *, exact: bool = True) -> list[Hits]:
         """Up to `k` (passage id, dot product) of each query's vector; of equal ones kept, the earlier passage first."""
         if not exact and (missing := [source for source in self.sources if source not in self._lists]):
-            raise LisaxError(f"passages of '{missing[0]}' have exact vectors only: make the others with `lisax index "
-                             "vectors --approximate`")
+            raise LisaxError(
+                f"passages of '{missing[0]}' have exact vectors only: make the others with `lisax index "
+                "vectors --approximate`"
+            )
         vectors, found = np.ascontiguousarray(vectors, np.float32), []
         for number, source in enumerate(self.sources):
             scores, places = self._lists[source].search(vectors, k) if not exact else self._exact(source, vectors, k)
@@ -148,8 +162,12 @@ class DenseIndex:
         for row in range(len(vectors)):
             order = np.lexsort((places[row], sources[row], -scores[row]))
             kept = [i for i in order if places[row, i] >= 0][:k]
-            results.append([(self.index.stores[self.sources[sources[row, i]]].id_at(int(places[row, i])),
-                             float(scores[row, i])) for i in kept])
+            results.append(
+                [
+                    (self.index.stores[self.sources[sources[row, i]]].id_at(int(places[row, i])), float(scores[row, i]))
+                    for i in kept
+                ]
+            )
         return results
 
     def _exact(self, source: Source, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -158,7 +176,7 @@ class DenseIndex:
         found, start = [], 0
         for block in self._blocks[source]:
             for begin in range(0, len(block), SEARCHED):
-                part = np.ascontiguousarray(block[begin:begin + SEARCHED])
+                part = np.ascontiguousarray(block[begin : begin + SEARCHED])
                 scores, places = faiss.knn(vectors, part, min(k, len(part)), metric=faiss.METRIC_INNER_PRODUCT)
                 found.append((scores, places + start + begin))
             start += len(block)

@@ -15,7 +15,7 @@ from pathlib import Path
 from lisax.records import Claim, Document, Hit, LisaxError
 from lisax.retrieval import bm25, pages, titles
 from lisax.retrieval.bm25 import Bm25Index
-from lisax.retrieval.bm25_builder import B, K1, Bm25Builder
+from lisax.retrieval.bm25_builder import K1, B, Bm25Builder
 from lisax.retrieval.folder import Writing, read_components, writing
 from lisax.retrieval.interleave import alternate
 from lisax.retrieval.pages import PagesBuilder, PageStore
@@ -35,8 +35,14 @@ def indexed_text(document: Document) -> str:
     return f"{document.title} {document.text}"
 
 
-def build_index(documents: Iterable[Document], out: str | os.PathLike, *, k1: float = K1, b: float = B,
-                components: Sequence[str] = COMPONENTS) -> DocumentIndex:
+def build_index(
+    documents: Iterable[Document],
+    out: str | os.PathLike,
+    *,
+    k1: float = K1,
+    b: float = B,
+    components: Sequence[str] = COMPONENTS,
+) -> DocumentIndex:
     """Builds the named components in one pass over the documents and puts them in place together.
 
     Other components that the folder has stay. An exception or a kill leaves the folder as it was.
@@ -54,13 +60,23 @@ def add_documents(documents: Iterable[Document], folder: str | os.PathLike) -> D
     return DocumentIndex.open(folder)
 
 
-def _write(state: Writing, documents: Iterable[Document], components: Sequence[str], *, extend: bool,
-           k1: float = K1, b: float = B) -> None:
+def _write(
+    state: Writing,
+    documents: Iterable[Document],
+    components: Sequence[str],
+    *,
+    extend: bool,
+    k1: float = K1,
+    b: float = B,
+) -> None:
     if has_passages(state.components):
         raise LisaxError(f"{state.folder} is an index of passages (`lisax index mixed`): give another folder")
     texts = Bm25Builder(state, k1=k1, b=b, extend=extend) if bm25.NAME in components else None
-    others = [build(state, extend=extend)
-              for name, build in ((titles.NAME, TitlesBuilder), (pages.NAME, PagesBuilder)) if name in components]
+    others = [
+        build(state, extend=extend)
+        for name, build in ((titles.NAME, TitlesBuilder), (pages.NAME, PagesBuilder))
+        if name in components
+    ]
     for document in documents:
         if texts is not None:
             texts.add(document.id, indexed_text(document))
@@ -105,9 +121,16 @@ class DocumentIndex:
         return PageStore.open(self.folder)
 
 
-def retrieve(index: DocumentIndex, claims: Iterable[Claim], k: int = 100, *, method: str = "both",
-             search_titles: TitleSearch | None = None, search_bm25: Bm25Search | None = None,
-             threads: int | None = None) -> Iterator[Hit]:
+def retrieve(
+    index: DocumentIndex,
+    claims: Iterable[Claim],
+    k: int = 100,
+    *,
+    method: str = "both",
+    search_titles: TitleSearch | None = None,
+    search_bm25: Bm25Search | None = None,
+    threads: int | None = None,
+) -> Iterator[Hit]:
     """Up to `k` documents a claim, in the order of the claims; streamed.
 
     `method`: `bm25`, `titles`, or `both` alternated with BM25 first. `search_titles(texts, k)` and

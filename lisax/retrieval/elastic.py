@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lisax.records import LisaxError, check_id
-from lisax.retrieval.bm25_builder import B, K1
+from lisax.retrieval.bm25_builder import K1, B
 
 BULK_DOCUMENTS = 1000
 BULK_CHARACTERS = 2 << 20  # managed clusters take no request above 10 MiB, and a character is up to 4 bytes
@@ -40,10 +40,13 @@ def connect(url: str, environment: Mapping[str, str] = os.environ, **options: An
     certificates) are taken from the environment: a command line is no place for secrets. `options` go to the client.
     """
     if "@" in url.partition("://")[2].partition("/")[0]:
-        raise LisaxError("keep the password out of the cluster's URL: set LISAX_CLUSTER_USER and "
-                         "LISAX_CLUSTER_PASSWORD in the environment")
-    key, user, password, certificates = (environment.get(f"LISAX_CLUSTER_{name}")
-                                         for name in ("API_KEY", "USER", "PASSWORD", "CA"))
+        raise LisaxError(
+            "keep the password out of the cluster's URL: set LISAX_CLUSTER_USER and "
+            "LISAX_CLUSTER_PASSWORD in the environment"
+        )
+    key, user, password, certificates = (
+        environment.get(f"LISAX_CLUSTER_{name}") for name in ("API_KEY", "USER", "PASSWORD", "CA")
+    )
     if bool(user) != bool(password):
         raise LisaxError("LISAX_CLUSTER_USER and LISAX_CLUSTER_PASSWORD go together: one of them is not set")
     # Requests are tried again here, see `ElasticIndex`, where it is known what may be sent twice.
@@ -73,9 +76,15 @@ def settings(k1: float = K1, b: float = B, made_from: str = "") -> dict:
     """Index settings and mappings: one text field, English analyser, BM25 with k1 and b."""
     return {
         "settings": {"similarity": {"lisax": {"type": "BM25", "k1": k1, "b": b}}},
-        "mappings": {"dynamic": False, "_meta": _meta(k1, b, made_from, False), "properties": {
-            "id": {"type": "keyword"}, NUMBERED: {"type": "long"},
-            "text": {"type": "text", "analyzer": "english", "similarity": "lisax"}}},
+        "mappings": {
+            "dynamic": False,
+            "_meta": _meta(k1, b, made_from, False),
+            "properties": {
+                "id": {"type": "keyword"},
+                NUMBERED: {"type": "long"},
+                "text": {"type": "text", "analyzer": "english", "similarity": "lisax"},
+            },
+        },
     }
 
 
@@ -91,8 +100,16 @@ class ElasticIndex:
         self._checked = False
 
     @classmethod
-    def build(cls, client: Any, name: str, documents: Iterable[tuple[str, str]], *, k1: float = K1,
-              b: float = B, made_from: str = "") -> ElasticIndex:
+    def build(
+        cls,
+        client: Any,
+        name: str,
+        documents: Iterable[tuple[str, str]],
+        *,
+        k1: float = K1,
+        b: float = B,
+        made_from: str = "",
+    ) -> ElasticIndex:
         """Creates the index `name` and fills it with (id, text) pairs.
 
         Where an interrupted build of the same name, k1, b and `made_from` (which stands for the documents) left off, it
@@ -130,8 +147,10 @@ class ElasticIndex:
 
     def _fill(self, numbered: Iterable[tuple[int, tuple[str, str]]], compared: Sequence[str] = (NUMBERED,)) -> None:
         for batch in _bulks(numbered):
-            waiting = {check_id(document): {"id": document, "text": text, NUMBERED: number}
-                       for number, (document, text) in batch}
+            waiting = {
+                check_id(document): {"id": document, "text": text, NUMBERED: number}
+                for number, (document, text) in batch
+            }
             if len(waiting) < len(batch):
                 ids = [document for _, (document, _) in batch]
                 twice = next(document for document in ids if ids.count(document) > 1)
@@ -152,8 +171,10 @@ class ElasticIndex:
         for result in refused:
             if result.get("status") in BUSY:
                 if last:
-                    raise LisaxError(f"the cluster's index '{self.name}': it stays too busy to take documents; the "
-                                     "same command goes on where it stopped")
+                    raise LisaxError(
+                        f"the cluster's index '{self.name}': it stays too busy to take documents; the "
+                        "same command goes on where it stopped"
+                    )
             else:
                 raise _Refused(f"the cluster refused document '{result['_id']}': {result['error']}")
         return {result["_id"]: documents[result["_id"]] for result in refused}
@@ -187,8 +208,17 @@ class ElasticIndex:
         """Those that the whole index answered; of the others, after the `last` try, an error."""
         lines: list[dict] = []
         for query in queries.values():
-            lines += {}, {"query": {"match": {"text": query}}, "size": k, "_source": False, "track_total_hits": False,
-                          "track_scores": True, "sort": [{"_score": "desc"}, {"id": "asc"}]}
+            lines += (
+                {},
+                {
+                    "query": {"match": {"text": query}},
+                    "size": k,
+                    "_source": False,
+                    "track_total_hits": False,
+                    "track_scores": True,
+                    "sort": [{"_score": "desc"}, {"id": "asc"}],
+                },
+            )
         answer = self._asked(lambda: self._client.msearch(index=self.name, body=lines))
         found = {}
         for (i, query), response in zip(queries.items(), answer["responses"], strict=True):
@@ -198,8 +228,10 @@ class ElasticIndex:
             elif response.get("timed_out") or response.get("_shards", {}).get("failed"):
                 # A cluster gives what its other shards found, as if that were all.
                 if last:
-                    raise LisaxError(f"the cluster's index '{self.name}': only a part of it answered the query "
-                                     f"{query!r}: {response.get('_shards')}")
+                    raise LisaxError(
+                        f"the cluster's index '{self.name}': only a part of it answered the query "
+                        f"{query!r}: {response.get('_shards')}"
+                    )
             else:
                 found[i] = [(hit["_id"], float(hit["_score"])) for hit in response["hits"]["hits"]]
         return found
@@ -208,7 +240,7 @@ class ElasticIndex:
     def digest(self) -> str:
         """Names the content, as far as the index says."""
         count = self._asked(lambda: self._client.count(index=self.name))["count"]
-        return str(sorted((self._described() or {}).items()) + [count])
+        return str([*sorted((self._described() or {}).items()), count])
 
     def _described(self) -> dict | None:
         found = self._asked(lambda: self._client.indices.get_mapping(index=self.name))
@@ -218,8 +250,9 @@ class ElasticIndex:
     def _check(self) -> None:
         """An index that was left half filled is an error: it would seem to find less than there is."""
         if not self._checked and not (self._described() or {"complete": True})["complete"]:
-            raise LisaxError(f"the cluster's index '{self.name}' was not filled to its end: run the same `lisax index` "
-                             "again")
+            raise LisaxError(
+                f"the cluster's index '{self.name}' was not filled to its end: run the same `lisax index` again"
+            )
         self._checked = True
 
     def _asked(self, request: Callable[[], Answer]) -> Answer:
@@ -262,8 +295,10 @@ def _is_transport(error: Exception) -> bool:
 
 def _said(error: Exception, status: int | None) -> str:
     if status in (401, 403):
-        return (f"access denied ({status}): set LISAX_CLUSTER_API_KEY, or LISAX_CLUSTER_USER and "
-                "LISAX_CLUSTER_PASSWORD, in the environment")
+        return (
+            f"access denied ({status}): set LISAX_CLUSTER_API_KEY, or LISAX_CLUSTER_USER and "
+            "LISAX_CLUSTER_PASSWORD, in the environment"
+        )
     if status == 404:
         return "there is no such index; `lisax index` makes one"
     if status is None:

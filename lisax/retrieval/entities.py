@@ -19,7 +19,8 @@ from lisax.retrieval.tokens import word_spans
 DROPPED_KINDS = frozenset("DATE TIME PERCENT MONEY QUANTITY ORDINAL CARDINAL".split())
 
 # Words that open a sentence with a capital and are no name, and capitalised words of dates and numbers.
-COMMON_WORDS = frozenset("""
+COMMON_WORDS = frozenset(
+    """
 a about above after again all almost alone along already also although always am among an and another any anyone
 anything are around as at away back based be because been before being below between beyond born both but by
 called can certain contrary could currently deaf dead despite did do does doing during each early either else
@@ -34,12 +35,15 @@ that the their theirs them themselves then there therefore these they third this
 thus to today together too toward towards two ultimately under unlike unless until up upon us usually very was we
 were what when whenever where whereas whether which while who whole whom whose why will with within without women
 would yes yet you your yours men children actor actors actress actresses singers writers scientists players
-""".split())
-DATE_WORDS = frozenset("""
+""".split()
+)
+DATE_WORDS = frozenset(
+    """
 january february march april may june july august september october november december monday tuesday wednesday
 thursday friday saturday sunday century millennium one two three four five six seven eight nine ten eleven twelve
 twenty thirty hundred thousand million billion first second third fourth fifth
-""".split())
+""".split()
+)
 # Join a name from the inside (`University of Oxford`) where no gazetteer says how far it goes.
 CONNECTIVES = frozenset("of the de la le du des von van der den di da del al bin ibn y".split())
 # A full stop after these ends no sentence.
@@ -70,7 +74,7 @@ class OfflineSpotter:
         for mention in self._titles.mentions(claim) if self._titles else ():
             last = words[mention.last - 1].written
             # `Homo sapiens` is a name by its title; `Alien was` is not, though `Alien Was` were a title.
-            if last[0].isupper() or last[0].isdigit() or self._titles.is_title(claim[mention.start:mention.end]):
+            if last[0].isupper() or last[0].isdigit() or self._titles.is_title(claim[mention.start : mention.end]):
                 title_end.setdefault(mention.first, mention.last)  # the longest comes first
         found: dict[str, None] = {}
         at = 0
@@ -78,10 +82,10 @@ class OfflineSpotter:
             if (end := self._end(claim, words, at, title_end.get(at, at))) == at:
                 at += 1
                 continue
-            written = claim[words[at].start:words[end - 1].end]
+            written = claim[words[at].start : words[end - 1].end]
             if written.endswith(("'s", "’s")):
                 written = written[:-2]
-            elif claim[words[end - 1].end:].startswith(")") and "(" in written:
+            elif claim[words[end - 1].end :].startswith(")") and "(" in written:
                 written += ")"
             found.setdefault(written)
             at = end
@@ -90,7 +94,7 @@ class OfflineSpotter:
     def _end(self, claim: str, words: list[_Word], at: int, title_end: int) -> int:
         """Where the name that begins at word `at` ends; `at` itself if none does there."""
         word = words[at]
-        if not word.written[0].isupper() or all(w.is_date for w in words[at:max(title_end, at + 1)]):
+        if not word.written[0].isupper() or all(w.is_date for w in words[at : max(title_end, at + 1)]):
             return at
         if (word.is_common or word.is_date) and title_end < at + 2:
             # Alone, a common word is a name only as a title inside a sentence (`Nobody liked It`).
@@ -124,7 +128,7 @@ class _Word:
 
 
 def _opens_sentence(claim: str, word: _Word) -> bool:
-    before = claim[:word.start]
+    before = claim[: word.start]
     return not before.strip(" \t\n\"'“‘(") or bool(SENTENCE_END.search(before))
 
 
@@ -132,7 +136,7 @@ def _joined(claim: str, word: _Word, following: _Word) -> bool:
     """Whether two words may stand in one name: nothing but blanks, hyphens and the like between them."""
     if word.written.endswith(("'s", "’s")):
         return False
-    between = claim[word.end:following.start]
+    between = claim[word.end : following.start]
     if between.startswith(".") and (len(word.written) == 1 or word.folded in ABBREVIATIONS):
         between = between[1:]
     return not between.strip(" -–&'’")

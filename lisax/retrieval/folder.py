@@ -33,8 +33,11 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
     """Name to manifest of the components of an index; errors say what is wrong with the folder."""
     meta = Path(folder) / META
     if not meta.is_file():
-        raise DataError("no index here (no meta.json; an interrupted build leaves none); build one with "
-                        f"`lisax index documents|cells|tables --corpus DIR --out {folder}`", path=folder)
+        raise DataError(
+            "no index here (no meta.json; an interrupted build leaves none); build one with "
+            f"`lisax index documents|cells|tables --corpus DIR --out {folder}`",
+            path=folder,
+        )
     try:
         content = json.loads(meta.read_bytes())
         written, version, components = content["format"], content["version"], content["components"]
@@ -44,11 +47,15 @@ def read_components(folder: str | os.PathLike) -> dict[str, dict]:
             for entry in manifest["files"].values():
                 entry["bytes"], entry["sha256"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"the index description is damaged ({error!r}); remove the folder and build the index again",
-                        path=meta) from None
+        raise DataError(
+            f"the index description is damaged ({error!r}); remove the folder and build the index again", path=meta
+        ) from None
     if written != FORMAT or version != VERSION:
-        raise DataError(f"expected '{FORMAT}' version {VERSION}, found '{written}' version {version}; "
-                        "remove the folder and build the index again", path=meta)
+        raise DataError(
+            f"expected '{FORMAT}' version {VERSION}, found '{written}' version {version}; "
+            "remove the folder and build the index again",
+            path=meta,
+        )
     return manifests
 
 
@@ -56,9 +63,11 @@ def open_component(folder: str | os.PathLike, name: str) -> dict:
     """The manifest of one component, after checking that its files are there at their written sizes."""
     components = read_components(folder)
     if name not in components:
-        raise DataError(f"this index has no '{name}' (it has {', '.join(sorted(components)) or 'nothing'}); "
-                        f"build it with `lisax index {KINDS.get(name, 'documents')} --corpus DIR --out {folder}`",
-                        path=folder)
+        raise DataError(
+            f"this index has no '{name}' (it has {', '.join(sorted(components)) or 'nothing'}); "
+            f"build it with `lisax index {KINDS.get(name, 'documents')} --corpus DIR --out {folder}`",
+            path=folder,
+        )
     manifest = components[name]
     for relative, entry in manifest["files"].items():
         path = Path(folder) / relative
@@ -67,8 +76,9 @@ def open_component(folder: str | os.PathLike, name: str) -> dict:
         except FileNotFoundError:
             raise DataError("a file of the index is missing; build the index again", path=path) from None
         if size != entry["bytes"]:
-            raise DataError(f"the index is damaged: expected {entry['bytes']} bytes, found {size}; "
-                            "build the index again", path=path)
+            raise DataError(
+                f"the index is damaged: expected {entry['bytes']} bytes, found {size}; build the index again", path=path
+            )
     return manifest
 
 
@@ -94,8 +104,10 @@ def check(folder: str | os.PathLike) -> int:
     for name in read_components(folder):
         for relative, entry in open_component(folder, name)["files"].items():
             if _sha256(Path(folder) / relative) != entry["sha256"]:
-                raise DataError("the index is damaged: the file's SHA-256 is not the one written with it; "
-                                "build the index again", path=Path(folder) / relative)
+                raise DataError(
+                    "the index is damaged: the file's SHA-256 is not the one written with it; build the index again",
+                    path=Path(folder) / relative,
+                )
             count += 1
     return count
 
@@ -154,8 +166,7 @@ def writing(folder: str | os.PathLike) -> Iterator[Writing]:
     if folder.exists() and not folder.is_dir():
         raise DataError("an index is a folder, and this is a file", path=folder)
     if folder.is_dir() and not (folder / META).exists() and not (folder / LOCK).exists() and any(folder.iterdir()):
-        raise DataError("this folder holds something else than an index; give a new or an empty folder",
-                        path=folder)
+        raise DataError("this folder holds something else than an index; give a new or an empty folder", path=folder)
     created = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a") as lock:

@@ -25,7 +25,11 @@ SOME_CELL = -2  # the row of a link to a column where several cells fit
 # Never an entity alone, though a column be called so.
 UNLINKED = STOP_WORDS | frozenset("team time date school from 's".split())
 # Say little where they are only a part of a cell.
-FREQUENT = COMMON_WORDS | UNLINKED | frozenset("""
+FREQUENT = (
+    COMMON_WORDS
+    | UNLINKED
+    | frozenset(
+        """
 air america american area august australia away award back bill book building bus business canada car championship
 china city club code college company country countries day december direct directed district draft education
 election england english episode european february football foreign france french game general german germany golf
@@ -35,7 +39,9 @@ number october office official open park party people person place plan play pre
 radio rail real receive record region report representative river road second senate series service set show song
 south spell station story street student study system television texas title total tour town train two university
 value washington water week west white woman word work world year
-""".split())
+""".split()
+    )
+)
 PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 TENSES = (("ied", "y"), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""))
 
@@ -44,14 +50,20 @@ _MONTH = f"(?:{'|'.join([*SHORT_MONTHS, *SHORT_MONTHS.values()])})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 DATED = re.compile(rf"\b(?:{_DAY} {_MONTH}|{_MONTH} {_DAY})\b(?:(?: ?,)? \d{{4}}\b)?", re.IGNORECASE)
 # Words of claims about tables that no cell is likely to be: they compare, count, and tie together.
-UNTELLING = COMMON_WORDS | STOP_WORDS | frozenset("""
+UNTELLING = (
+    COMMON_WORDS
+    | STOP_WORDS
+    | frozenset(
+        """
 's average amount compared different difference equal equally exactly fewer fewest finish finished gave gets give given
 go got great greater greatest happen happened high higher highest include included including large larger largest lead
 least less long longer longest loss low lower lowest make maximum minimum number occur occurred old older oldest pair
 play played range record recorded score scored short shorter shortest single small smaller smallest sum take taken
 took total twice use used win won against also beat beaten young younger youngest come came lose lost hold held
 receive received show shown list listed
-""".split())
+""".split()
+    )
+)
 
 MARKS = ".,;:!?()[]\"'“”‘’"
 
@@ -127,7 +139,7 @@ def _grow(words: list[str], places: _Places, threshold: float) -> list[_Span]:
 
     for word in words:
         found = places.of(word)
-        if not found or any(word == before for before, _ in grown) and not places.repeats(word):
+        if not found or (any(word == before for before, _ in grown) and not places.repeats(word)):
             close()
             spans.append(_Span(word, None))
             continue
@@ -139,8 +151,7 @@ def _grow(words: list[str], places: _Places, threshold: float) -> list[_Span]:
     return spans
 
 
-def _choose(grown: list[tuple[str, dict[Place, str]]], shared: set[Place], places: _Places,
-            threshold: float) -> _Span:
+def _choose(grown: list[tuple[str, dict[Place, str]]], shared: set[Place], places: _Places, threshold: float) -> _Span:
     """A span with its place: the cells nearest in length compete, and a cell of just these words always wins."""
     words = [word for word, _ in grown]
     plain = " ".join(words)
@@ -179,7 +190,7 @@ def _join(spans: list[_Span]) -> list[_Span]:
     for span in spans:
         while span.place and len(joined) > 1 and (before := joined[-2]).place and not joined[-1].place:
             same = before.place in (span.place, (SOME_CELL, span.place[1]))
-            if not same or _is_number(before.text) and _is_number(span.text):
+            if not same or (_is_number(before.text) and _is_number(span.text)):
                 break
             del joined[-2:]
             span = _Span(f"{before.text} {span.text}", span.place)
@@ -207,7 +218,7 @@ def _forms(word: str) -> tuple[str, ...]:
         for suffixes in (PLURALS, TENSES):
             for suffix, instead in suffixes:
                 if word.endswith(suffix) and len(word) - len(suffix) >= 2 and not word.endswith("ss"):
-                    found.append(word[:len(word) - len(suffix)] + instead)
+                    found.append(word[: len(word) - len(suffix)] + instead)
     return tuple(dict.fromkeys(found))
 
 
@@ -251,7 +262,7 @@ def spans(claim: Claim) -> tuple[str, ...]:
         word = token.strip(MARKS)
         small = word.casefold()
         joins = run and small in CONNECTIVES and run[-1][0].isupper() and following[:1].isupper()
-        if not word or token[0] in MARKS or small in UNTELLING and not joins:
+        if not word or token[0] in MARKS or (small in UNTELLING and not joins):
             close()
         if word and (joins or small not in UNTELLING):
             run.append(word)

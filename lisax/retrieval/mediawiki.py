@@ -39,19 +39,23 @@ class Manners:
 class MediaWiki:
     """`search(text)` gives page titles as the wiki writes them, best first."""
 
-    def __init__(self, cache: str | os.PathLike, url: str = WIKIPEDIA, manners: Manners = Manners(), *,
-                 sleep: Callable[[float], None] = time.sleep):
+    def __init__(
+        self,
+        cache: str | os.PathLike,
+        url: str = WIKIPEDIA,
+        manners: Manners = Manners(),
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ):
         self.url, self._manners, self._sleep = url, manners, sleep
         self._session, self._earliest = None, 0.0
         cache = Path(cache)
         cache.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._cache = sqlite3.connect(cache, isolation_level=None)
-            self._cache.execute("CREATE TABLE IF NOT EXISTS answers "
-                                "(request TEXT PRIMARY KEY, titles TEXT NOT NULL)")
+            self._cache.execute("CREATE TABLE IF NOT EXISTS answers (request TEXT PRIMARY KEY, titles TEXT NOT NULL)")
         except sqlite3.DatabaseError as error:
-            raise DataError(f"the cache cannot be opened ({error}); remove it or name another",
-                            path=cache) from None
+            raise DataError(f"the cache cannot be opened ({error}); remove it or name another", path=cache) from None
 
     def search(self, text: str, k: int = 50) -> list[str]:
         """Up to `k` titles (a wiki gives at most 500 at once) for a claim; from the cache where it is there."""
@@ -59,8 +63,17 @@ class MediaWiki:
         query = " ".join("".join(c if c.isalnum() or c in "'’." else " " for c in text).split())[:LONGEST_QUERY]
         if not query:
             return []
-        parameters = {"action": "query", "list": "search", "srsearch": query, "srlimit": str(min(k, 500)),
-                      "srnamespace": "0", "srprop": "", "format": "json", "formatversion": "2", "maxlag": "5"}
+        parameters = {
+            "action": "query",
+            "list": "search",
+            "srsearch": query,
+            "srlimit": str(min(k, 500)),
+            "srnamespace": "0",
+            "srprop": "",
+            "format": "json",
+            "formatversion": "2",
+            "maxlag": "5",
+        }
         request = json.dumps([self.url, parameters], sort_keys=True)
         row = self._cache.execute("SELECT titles FROM answers WHERE request = ?", (request,)).fetchone()
         if row is not None:
@@ -76,10 +89,12 @@ class MediaWiki:
             if titles is not None:
                 return titles
             if attempt + 1 < self._manners.attempts:
-                self._sleep(max(wait, self._manners.first_wait_seconds * 2 ** attempt))
-        raise LisaxError(f"{self.url} gave no answer in {self._manners.attempts} attempts ({problem}). What it "
-                         "answered before is cached: the same command goes on from there. Without the network, "
-                         "search the corpus's own titles: `lisax retrieve --method both` without `--mediawiki`")
+                self._sleep(max(wait, self._manners.first_wait_seconds * 2**attempt))
+        raise LisaxError(
+            f"{self.url} gave no answer in {self._manners.attempts} attempts ({problem}). What it "
+            "answered before is cached: the same command goes on from there. Without the network, "
+            "search the corpus's own titles: `lisax retrieve --method both` without `--mediawiki`"
+        )
 
     def _attempt(self, parameters: dict[str, str]) -> tuple[float, str, list[str] | None]:
         """One request: (seconds to wait before the next, what went wrong, titles or None)."""
@@ -102,8 +117,7 @@ class MediaWiki:
         if response.status_code == 429 or response.status_code >= 500:
             return wait, f"HTTP {response.status_code}", None
         if response.status_code != 200:
-            raise LisaxError(f"{self.url} refused the search with HTTP {response.status_code}: "
-                             f"{response.text[:200]}")
+            raise LisaxError(f"{self.url} refused the search with HTTP {response.status_code}: {response.text[:200]}")
         try:
             answer = response.json()
             error = answer.get("error")
@@ -111,8 +125,10 @@ class MediaWiki:
                 return 0.0, "", [hit["title"] for hit in answer["query"]["search"]]
             code, info = error["code"], error.get("info", "")
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise LisaxError(f"{self.url} answered with something else than a MediaWiki search result; "
-                             "is it the address of an api.php?") from None
+            raise LisaxError(
+                f"{self.url} answered with something else than a MediaWiki search result; "
+                "is it the address of an api.php?"
+            ) from None
         if code in ("maxlag", "ratelimited", "readonly"):
             return wait, f"the wiki is busy: {code}", None
         raise LisaxError(f"{self.url} refused the search: {code}: {info}")

@@ -19,9 +19,9 @@ from pathlib import Path
 from lisax.records import DataError, LisaxError
 from lisax.retrieval import bm25
 from lisax.retrieval.bm25 import Bm25Index
-from lisax.retrieval.bm25_builder import B, K1, Bm25Builder
+from lisax.retrieval.bm25_builder import K1, B, Bm25Builder
 from lisax.retrieval.folder import Writing, read_components, unchanged, writing
-from lisax.retrieval.passage_store import PassagesBuilder, PassageStore, component
+from lisax.retrieval.passage_store import PassagesBuilder, PassageStore
 from lisax.retrieval.passages import Passage, Source, source_of
 
 Hits = list[tuple[str, float]]
@@ -32,8 +32,14 @@ def indexed_text(passage: Passage) -> str:
     return f"{passage.title} {passage.text}"
 
 
-def build_index(sources: Mapping[Source, Iterable[Passage]], out: str | os.PathLike, *, form: str = "raw",
-                k1: float = K1, b: float = B) -> MixedIndex:
+def build_index(
+    sources: Mapping[Source, Iterable[Passage]],
+    out: str | os.PathLike,
+    *,
+    form: str = "raw",
+    k1: float = K1,
+    b: float = B,
+) -> MixedIndex:
     """Indexes passages by source into the folder `out`, atomically; a former index there is replaced at the end.
 
     `form` is noted of tables and graphs: "raw" or "verbalized"."""
@@ -43,8 +49,9 @@ def build_index(sources: Mapping[Source, Iterable[Passage]], out: str | os.PathL
     return MixedIndex.open(out)
 
 
-def add_sources(sources: Mapping[Source, Iterable[Passage]], folder: str | os.PathLike, *,
-                form: str = "raw") -> MixedIndex:
+def add_sources(
+    sources: Mapping[Source, Iterable[Passage]], folder: str | os.PathLike, *, form: str = "raw"
+) -> MixedIndex:
     """Adds sources that the index does not have, all or nothing. k1 and b are the index's."""
     with writing(folder) as state:
         parts = _parts(state)
@@ -64,21 +71,35 @@ def remove_source(source: Source, folder: str | os.PathLike) -> MixedIndex:
         if not parts:
             raise LisaxError(f"{folder} has no passages but those of '{source}': an index cannot be empty")
         kept = {part for of_source in parts.values() for part in of_source}
-        _change(state, {}, "", Bm25Builder(state, extend=True, keep=kept), parts,
-                [name for name in state.components if name.endswith(f"-{source}")])
+        _change(
+            state,
+            {},
+            "",
+            Bm25Builder(state, extend=True, keep=kept),
+            parts,
+            [name for name in state.components if name.endswith(f"-{source}")],
+        )
     return MixedIndex.open(folder)
 
 
 def _parts(state: Writing) -> dict[Source, list[str]]:
     """BM25's parts by source."""
     if "sources" not in state.components.get(bm25.NAME, {}):
-        raise DataError("this is no index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
-                        path=state.folder)
+        raise DataError(
+            "this is no index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`",
+            path=state.folder,
+        )
     return {Source(name): parts for name, parts in state.components[bm25.NAME]["sources"].items()}
 
 
-def _change(state: Writing, sources: Mapping[Source, Iterable[Passage]], form: str, texts: Bm25Builder,
-            parts: dict[Source, list[str]], removed: Iterable[str] = ()) -> None:
+def _change(
+    state: Writing,
+    sources: Mapping[Source, Iterable[Passage]],
+    form: str,
+    texts: Bm25Builder,
+    parts: dict[Source, list[str]],
+    removed: Iterable[str] = (),
+) -> None:
     """Commits what the index is with `sources` added; `parts` are those of the sources that stay."""
     changed: dict[str, dict] = {}
     for source, passages in sources.items():
@@ -106,8 +127,9 @@ class MixedIndex:
         self.folder, self.bm25 = folder, Bm25Index.open(folder)
         manifests = read_components(folder)
         if "sources" not in manifests[bm25.NAME]:
-            raise DataError("this is no index of passages; build one with `lisax index mixed --corpus DIR --out "
-                            "INDEX`", path=folder)
+            raise DataError(
+                "this is no index of passages; build one with `lisax index mixed --corpus DIR --out INDEX`", path=folder
+            )
         self.stores = {Source(name): PassageStore(folder, Source(name)) for name in manifests[bm25.NAME]["sources"]}
         self.passage = functools.lru_cache(PASSAGES_KEPT)(self._passage)
 

@@ -22,8 +22,14 @@ FROM_SENTENCES = 3  # ranked sentences whose pages are followed
 ReadPage = Callable[[str], Document | None]
 
 
-def second_pages(index: DocumentIndex, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]], k: int, *,
-                 threads: int | None = None) -> Iterator[Hit]:
+def second_pages(
+    index: DocumentIndex,
+    claims: Iterable[Claim],
+    run: Mapping[str, Sequence[Hit]],
+    k: int,
+    *,
+    threads: int | None = None,
+) -> Iterator[Hit]:
     """Up to `k` documents a claim: those of `run` alternated with those of the second hop; scored by 1 / rank.
 
     The second hop's are ordered by BM25's order for the claim with the sentence that names them, and those that it
@@ -31,7 +37,7 @@ def second_pages(index: DocumentIndex, claims: Iterable[Claim], run: Mapping[str
     """
     claims = list(claims)
     for start in range(0, len(claims), CLAIMS_AT_A_TIME):
-        batch = claims[start:start + CLAIMS_AT_A_TIME]
+        batch = claims[start : start + CLAIMS_AT_A_TIME]
         first = [[hit.id for hit in run.get(claim.id, ())] for claim in batch]
         named = [_named_by(index, claim, pages) for claim, pages in zip(batch, first)]
         queries = [f"{claim.text} {text}" for claim, found in zip(batch, named) for text in found]
@@ -54,11 +60,16 @@ def _merged(first: Sequence[str], second: Sequence[str]) -> list[str]:
 
 def _named_by(index: DocumentIndex, claim: Claim, pages: Sequence[str]) -> dict[str, list[str]]:
     """Sentence text to the pages that it names, of the sentences of the first pages that are likest to the claim."""
-    sentences = [(rank, sentence) for rank, page in enumerate(pages[:FIRST_PAGES])
-                 for sentence in index.pages.page(page).sentences if sentence.text]
+    sentences = [
+        (rank, sentence)
+        for rank, page in enumerate(pages[:FIRST_PAGES])
+        for sentence in index.pages.page(page).sentences
+        if sentence.text
+    ]
     wanted = set(stems([claim.text])[0])
-    likest = sorted(sentences, key=lambda item: (-len(wanted.intersection(stems([item[1].text])[0])), item[0],
-                                                 item[1].number))
+    likest = sorted(
+        sentences, key=lambda item: (-len(wanted.intersection(stems([item[1].text])[0])), item[0], item[1].number)
+    )
     known = {*index.titles.mentioned(claim.text), *pages[:1]}
     found = {}
     for _, sentence in likest[:FIRST_SENTENCES]:
@@ -74,8 +85,9 @@ def named_pages(index: DocumentIndex, sentence: Sentence) -> list[str]:
     return [page for page in named if page != sentence.page][:NAMED_BY_ONE]
 
 
-def second_sentences(index: DocumentIndex, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]],
-                     read_page: ReadPage) -> Iterator[Hit]:
+def second_sentences(
+    index: DocumentIndex, claims: Iterable[Claim], run: Mapping[str, Sequence[Hit]], read_page: ReadPage
+) -> Iterator[Hit]:
     """The run of sentences with those of the second hop: after the first `KEPT_FIRST` of `run`, in turn with its rest.
 
     The second hop's are of pages that the first `FROM_SENTENCES` of `run` name and the claim does not: sentences that
@@ -105,6 +117,7 @@ def _second_sentences(index: DocumentIndex, claim: Claim, first: Sequence[Hit], 
         for named in named_pages(index, sentence):
             if named not in known and (there := read_page(named)) is not None:
                 shared = ((len(open_words.intersection(stems([s.text])[0])), s) for s in there.sentences)
-                ranked += [(-count, len(ranked) + s.number, s.id) for count, s in shared
-                           if s.text and (count or s.number == 0)]
+                ranked += [
+                    (-count, len(ranked) + s.number, s.id) for count, s in shared if s.text and (count or s.number == 0)
+                ]
     return list(dict.fromkeys(unit for *_, unit in sorted(ranked)))

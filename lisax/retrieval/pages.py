@@ -73,9 +73,13 @@ class PagesBuilder:
         tables = [StringTable(part / "ids") for part in self._parts]
         if (duplicate := first_duplicate(tables)) is not None:
             raise DataError(f"the document id '{duplicate}' occurs twice; ids must be distinct", field="id")
-        return {NAME: {"settings": {"pages": sum(map(len, tables))},
-                       "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
-                       "files": [name for part in self._parts for name in self._state.names(part)]}}
+        return {
+            NAME: {
+                "settings": {"pages": sum(map(len, tables))},
+                "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+                "files": [name for part in self._parts for name in self._state.names(part)],
+            }
+        }
 
 
 class _Part:
@@ -84,8 +88,7 @@ class _Part:
         self.heads, self.sentences = Strings(folder / "heads"), Strings(folder / "sentences")
         self.starts, self.numbers = map_numbers(folder / "starts", "Q"), map_numbers(folder / "numbers", "i")
         if len(self.starts) != 2 * (len(self.ids) + 1) or len(self.numbers) != len(self.sentences):
-            raise LisaxError(f"the pages at {folder} are damaged: their files differ in length; "
-                             "build the index again")
+            raise LisaxError(f"the pages at {folder} are damaged: their files differ in length; build the index again")
 
 
 class PageStore:
@@ -148,11 +151,16 @@ class PageStore:
     def page(self, page_id: str) -> Document:
         """The page as it was stored; an unknown id is an error."""
         part, number = self._get(page_id)
-        first_head, first, last_head, last = part.starts[2 * number:2 * number + 4]
+        first_head, first, last_head, last = part.starts[2 * number : 2 * number + 4]
         title, original, *redirects = part.heads.between(first_head, last_head)
         sentences = zip(part.numbers[first:last], part.sentences.between(first, last))
-        return Document(page_id, title, tuple(Sentence(page_id, n, text) for n, text in sentences),
-                        tuple(redirects), original[1:] if original else None)
+        return Document(
+            page_id,
+            title,
+            tuple(Sentence(page_id, n, text) for n, text in sentences),
+            tuple(redirects),
+            original[1:] if original else None,
+        )
 
     def sentence(self, unit: str) -> Sentence:
         """The sentence with the id `{page}_{number}`; an unknown one is an error."""

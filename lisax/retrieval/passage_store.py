@@ -41,8 +41,9 @@ class PassagesBuilder:
             self._ids = StringTableWriter(self._parts[-1] / "ids")
             self._passages = StringsWriter(self._parts[-1] / "passages")
         self._ids.append(check_id(passage.id))
-        self._passages.append(json.dumps([passage.title, passage.text, passage.provenance, passage.starts],
-                                         ensure_ascii=False))
+        self._passages.append(
+            json.dumps([passage.title, passage.text, passage.provenance, passage.starts], ensure_ascii=False)
+        )
         if len(self._ids) >= PART_PASSAGES:
             self._close_part()
 
@@ -58,9 +59,13 @@ class PassagesBuilder:
         if ids and (duplicate := first_duplicate(ids)) is not None:
             raise DataError(f"the passage id '{duplicate}' occurs twice; ids must be distinct", field="id")
         settings = self._settings | {"passages": sum(map(len, ids))}
-        return {self._name: {"settings": settings,
-                             "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
-                             "files": [name for part in self._parts for name in self._state.names(part)]}}
+        return {
+            self._name: {
+                "settings": settings,
+                "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+                "files": [name for part in self._parts for name in self._state.names(part)],
+            }
+        }
 
 
 class PassageStore:
@@ -70,8 +75,9 @@ class PassageStore:
         manifest = open_component(folder, component(source))
         self.digest, self.settings = manifest["digest"], manifest["settings"]
         try:
-            self._parts = [(StringTable(folder / part / "ids"), Strings(folder / part / "passages"))
-                           for part in manifest["parts"]]
+            self._parts = [
+                (StringTable(folder / part / "ids"), Strings(folder / part / "passages")) for part in manifest["parts"]
+            ]
         except (OSError, TypeError) as error:
             raise DataError(f"the passages are damaged ({error}); build the index again", path=folder) from None
 

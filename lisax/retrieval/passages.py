@@ -52,7 +52,7 @@ class Passage:
     def units_at(self, place: int) -> tuple[str, ...]:
         """The units, mostly one, that hold character `place` of the text; of a header the first."""
         start = self.starts[max(0, bisect_right(self.starts, place) - 1)]
-        return self.provenance[bisect_left(self.starts, start):bisect_right(self.starts, start)]
+        return self.provenance[bisect_left(self.starts, start) : bisect_right(self.starts, start)]
 
     def unit_at(self, place: int) -> str:
         return self.units_at(place)[0]
@@ -60,14 +60,15 @@ class Passage:
     @property
     def leading(self) -> tuple[str, ...]:
         """One unit of each text that the passage is made of, its first."""
-        return tuple(unit for unit, start, before in zip(self.provenance, self.starts, (None, *self.starts))
-                     if start != before)
+        return tuple(
+            unit for unit, start, before in zip(self.provenance, self.starts, (None, *self.starts)) if start != before
+        )
 
     def unit_text(self, unit: str) -> str:
         """What the passage says of a unit, after the header that all of its units share."""
         start = self.starts[self.provenance.index(unit)]
         end = next((other for other in self.starts if other > start), len(self.text))
-        text = self.text[:self.starts[0]] + self.text[start:end]
+        text = self.text[: self.starts[0]] + self.text[start:end]
         return text.removesuffix(BETWEEN).strip()
 
 
@@ -89,8 +90,9 @@ def of_table(table: Table) -> Iterator[Passage]:
     header = raw_table(table.header, ())
     if wide := _words(header) > WORDS // 2:
         header = ""
-    rows = [((unit.id,), raw_text(unit) if wide else raw_table(table.rows[number], ()))
-            for number, unit in units.items()]
+    rows = [
+        ((unit.id,), raw_text(unit) if wide else raw_table(table.rows[number], ())) for number, unit in units.items()
+    ]
     return _packed(Source.TABLE, table.id, table_title(table), rows, BETWEEN, f"{header}{BETWEEN}" if header else "")
 
 
@@ -118,8 +120,10 @@ def of_verbalized_graph(graph: Graph, texts: Callable[[Triples], Parts]) -> Iter
         return iter(())
     parts = texts(graph_triples(graph))
     if parts[-1][0] >= len(edges):
-        raise DataError(f"the text of '{graph.id}' tells of more than its {len(edges)} edges; write the file with "
-                        "`lisax verbalize` from this corpus")
+        raise DataError(
+            f"the text of '{graph.id}' tells of more than its {len(edges)} edges; write the file with "
+            "`lisax verbalize` from this corpus"
+        )
     ends = [*(first for first, _ in parts[1:]), len(edges)]
     told = [(tuple(edges[first:end]), squeeze(text)) for (first, text), end in zip(parts, ends)]
     return _packed(Source.GRAPH, graph.id, squeeze(graph.subject), told, " ")
@@ -139,11 +143,18 @@ def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[
                 if not isinstance(row.get("text"), str):
                     raise DataError("expected the text of the unit", path=path, line=line, field="text")
                 if row["digest"] != unit.digest if row.get("digest") else Facts(unit).numbers_lost(row["text"]):
-                    raise DataError(f"'{unit.id}' is not what this text was written of; write the file anew with "
-                                    "`lisax verbalize` from this corpus", path=path, line=line)
+                    raise DataError(
+                        f"'{unit.id}' is not what this text was written of; write the file anew with "
+                        "`lisax verbalize` from this corpus",
+                        path=path,
+                        line=line,
+                    )
                 return _parts(row, path, line)
-        raise DataError(f"there is no text for '{unit.id}', or not in the corpus's order; write the file with "
-                        "`lisax verbalize` from this corpus", path=path)
+        raise DataError(
+            f"there is no text for '{unit.id}', or not in the corpus's order; write the file with "
+            "`lisax verbalize` from this corpus",
+            path=path,
+        )
 
     return parts_of
 
@@ -151,10 +162,17 @@ def texts_in_order(rows: Iterable[tuple[int, dict]], path: object) -> Callable[[
 def _parts(row: dict, path: object, line: int) -> Parts:
     """Those that the row names, in order; the whole text where it names none."""
     parts = row.get("parts") or [[0, row["text"]]]
-    if not all(isinstance(part, list) and [type(one) for one in part] == [int, str] for part in parts) \
-            or [first for first, _ in parts] != sorted({first for first, _ in parts}) or parts[0][0] != 0:
-        raise DataError("expected [[number of the first pair, text], …], the first number 0 and the others rising",
-                        path=path, line=line, field="parts")
+    if (
+        not all(isinstance(part, list) and [type(one) for one in part] == [int, str] for part in parts)
+        or [first for first, _ in parts] != sorted({first for first, _ in parts})
+        or parts[0][0] != 0
+    ):
+        raise DataError(
+            "expected [[number of the first pair, text], …], the first number 0 and the others rising",
+            path=path,
+            line=line,
+            field="parts",
+        )
     return parts
 
 
@@ -167,8 +185,9 @@ def table_title(table: Table) -> str:
 # --- Packing -------------------------------------------------------------------------------
 
 
-def _packed(source: Source, owner: str, title: str, texts: Sequence[tuple[tuple[str, ...], str]], between: str,
-            before: str = "") -> Iterator[Passage]:
+def _packed(
+    source: Source, owner: str, title: str, texts: Sequence[tuple[tuple[str, ...], str]], between: str, before: str = ""
+) -> Iterator[Passage]:
     """`texts`: each with its units."""
     texts = [text for text in texts if text[1]]
     room = max(1, WORDS - _words(before))
@@ -203,7 +222,7 @@ def _pieces(text: str) -> Iterator[tuple[str, int]]:
     count = -(-len(words) // WORDS)
     size, skipped = -(-len(words) // count), 0
     for start in range(0, len(words), size):
-        piece = " ".join(words[start:start + size])
+        piece = " ".join(words[start : start + size])
         yield piece, skipped
         skipped += len(piece) + 1
 

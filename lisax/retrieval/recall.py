@@ -19,8 +19,9 @@ def gold_pages(claim: Claim) -> list[frozenset[str]]:
     return [frozenset(split_sentence_id(unit)[0] for unit in units) for units in claim.evidence_sets if units]
 
 
-def recall(claims: Iterable[Claim], retrieved: Mapping[str, Sequence[str]],
-           cutoffs: Sequence[int] = CUTOFFS) -> dict[str, float]:
+def recall(
+    claims: Iterable[Claim], retrieved: Mapping[str, Sequence[str]], cutoffs: Sequence[int] = CUTOFFS
+) -> dict[str, float]:
     """`{"recall_any@k": …, "recall_complete@k": …, "claims": n}`; a claim without a run found nothing.
 
     `retrieved` gives page ids by claim id, best first. Without a claim that has evidence: `{"claims": 0}`.

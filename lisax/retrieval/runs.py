@@ -32,8 +32,9 @@ def read_run(path: str | os.PathLike) -> dict[str, list[Hit]]:
     for line, text in () if found_nothing else read_lines(path):
         columns = text.split()
         if len(columns) != 6:
-            raise DataError(f"expected six columns (query Q0 id rank score tag), found {len(columns)}",
-                            path=path, line=line)
+            raise DataError(
+                f"expected six columns (query Q0 id rank score tag), found {len(columns)}", path=path, line=line
+            )
         query, _, unit, rank_text, score_text, _ = columns
         rank = _integer(rank_text, path, line, "rank")
         try:
@@ -103,8 +104,10 @@ def strictly_falling(hits: Sequence[Hit]) -> list[Hit]:
 
 def _cut_off(hit: Hit) -> Hit:
     if math.isnan(hit.score):
-        raise LisaxError(f"the score of {hit.id!r} for query {hit.query_id!r} is no number, so that it has no place in "
-                         f"the run; check the weights of the model that gave it")
+        raise LisaxError(
+            f"the score of {hit.id!r} for query {hit.query_id!r} is no number, so that it has no place in "
+            f"the run; check the weights of the model that gave it"
+        )
     return dataclasses.replace(hit, score=math.copysign(LARGEST, hit.score))
 
 
@@ -119,8 +122,7 @@ def read_qrels(path: str | os.PathLike) -> dict[str, dict[str, int]]:
     for line, text in read_lines(path):
         columns = text.split()
         if len(columns) != 4:
-            raise DataError(f"expected four columns (query 0 id relevance), found {len(columns)}",
-                            path=path, line=line)
+            raise DataError(f"expected four columns (query 0 id relevance), found {len(columns)}", path=path, line=line)
         query, _, unit, relevance = columns
         judged = qrels.setdefault(query, {})
         if unit in judged:

@@ -48,14 +48,15 @@ class Strings:
         self._bytes = map_bytes(stem.with_name(stem.name + ".utf8"))
         self._offsets = map_numbers(stem.with_name(stem.name + ".offsets"), "Q")
         if len(self._offsets) == 0 or self._offsets[-1] != len(self._bytes):
-            raise LisaxError(f"the strings at {stem}.* are damaged: offsets and text differ in length; "
-                             "build the index again")
+            raise LisaxError(
+                f"the strings at {stem}.* are damaged: offsets and text differ in length; build the index again"
+            )
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
     def raw(self, number: int) -> bytes:
-        return self._bytes[self._offsets[number]:self._offsets[number + 1]]
+        return self._bytes[self._offsets[number] : self._offsets[number + 1]]
 
     def __getitem__(self, number: int) -> str:
         if not 0 <= number < len(self):
@@ -64,7 +65,7 @@ class Strings:
 
     def between(self, start: int, stop: int) -> list[str]:
         offsets = self._offsets
-        return [self._bytes[offsets[i]:offsets[i + 1]].decode("utf-8") for i in range(start, stop)]
+        return [self._bytes[offsets[i] : offsets[i + 1]].decode("utf-8") for i in range(start, stop)]
 
     def __iter__(self) -> Iterator[str]:
         return (self[i] for i in range(len(self)))
@@ -78,8 +79,7 @@ class StringTable(Strings):
         self.hashes = map_numbers(stem.with_name(stem.name + ".hashes"), "Q")
         self.order = map_numbers(stem.with_name(stem.name + ".order"), "I")
         if not len(self.hashes) == len(self.order) == len(self):
-            raise LisaxError(f"the table at {stem}.* is damaged: its files differ in length; "
-                             "build the index again")
+            raise LisaxError(f"the table at {stem}.* is damaged: its files differ in length; build the index again")
 
     def find_all(self, text: str) -> list[int]:
         """Numbers of all strings equal to `text`, ascending."""
@@ -148,8 +148,9 @@ def first_duplicate(tables: Sequence[StringTable]) -> str | None:
     """The earliest string, reading the tables one after the other, that repeats one before it."""
     starts = np.cumsum([0] + [len(table) for table in tables])
     hashes = np.concatenate([np.frombuffer(table.hashes, dtype=np.uint64) for table in tables])
-    numbers = np.concatenate([np.frombuffer(table.order, dtype=np.uint32).astype(np.int64) + start
-                              for table, start in zip(tables, starts)])
+    numbers = np.concatenate(
+        [np.frombuffer(table.order, dtype=np.uint32).astype(np.int64) + start for table, start in zip(tables, starts)]
+    )
     order = np.argsort(hashes, kind="stable")
     suspects = hashes[order][np.flatnonzero(np.diff(hashes[order]) == 0)]
     repeated = []

@@ -36,8 +36,9 @@ class TablesBuilder:
             self._ids = StringTableWriter(self._parts[-1] / "ids")
             self._tables = StringsWriter(self._parts[-1] / "tables")
             self._written = 0
-        text = json.dumps([table.title, table.header, table.rows, table.caption, table.page, table.original_id],
-                          ensure_ascii=False)
+        text = json.dumps(
+            [table.title, table.header, table.rows, table.caption, table.page, table.original_id], ensure_ascii=False
+        )
         self._ids.append(check_id(table.id))
         self._tables.append(text)
         self._written += len(text)
@@ -57,9 +58,13 @@ class TablesBuilder:
         ids = [StringTable(part / "ids") for part in self._parts]
         if (duplicate := first_duplicate(ids)) is not None:
             raise DataError(f"the table id '{duplicate}' occurs twice; ids must be distinct", field="id")
-        return {NAME: {"settings": {"tables": sum(map(len, ids))},
-                       "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
-                       "files": [name for part in self._parts for name in self._state.names(part)]}}
+        return {
+            NAME: {
+                "settings": {"tables": sum(map(len, ids))},
+                "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+                "files": [name for part in self._parts for name in self._state.names(part)],
+            }
+        }
 
     def is_as_before(self) -> bool:
         """Whether these are the tables that the index had, in the same order."""
@@ -74,8 +79,13 @@ def _contents(parts: Iterable[Path]) -> Iterator[tuple[bytes, bytes]]:
         yield from ((ids.raw(number), tables.raw(number)) for number in range(len(ids)))
 
 
-def index_tables(state: Writing, tables: Iterable[Table], builders: Mapping[str, tuple[Any, Callable[[Table], Any]]], *,
-                 extend: bool = False) -> None:
+def index_tables(
+    state: Writing,
+    tables: Iterable[Table],
+    builders: Mapping[str, tuple[Any, Callable[[Table], Any]]],
+    *,
+    extend: bool = False,
+) -> None:
     """Each table to the store, and what is made of it to the builder of each component; one pass, one commit.
 
     A component of the index that is not built here is of the stored tables too: then they must stay what they are."""
@@ -86,8 +96,9 @@ def index_tables(state: Writing, tables: Iterable[Table], builders: Mapping[str,
         store.add(table)
     changed = {name: builder.finish() for name, (builder, _) in builders.items()} | store.finish()
     if (others := sorted(OVER_TABLES & state.components.keys() - builders.keys())) and not store.is_as_before():
-        raise DataError(f"this index has '{others[0]}' of other tables; give this one a folder of its own",
-                        path=state.folder)
+        raise DataError(
+            f"this index has '{others[0]}' of other tables; give this one a folder of its own", path=state.folder
+        )
     state.commit(changed)
 
 
@@ -98,8 +109,9 @@ class TableStore:
         manifest = open_component(folder, NAME)
         self.folder, self.digest = folder, manifest["digest"]
         try:
-            self._parts = [(StringTable(folder / part / "ids"), Strings(folder / part / "tables"))
-                           for part in manifest["parts"]]
+            self._parts = [
+                (StringTable(folder / part / "ids"), Strings(folder / part / "tables")) for part in manifest["parts"]
+            ]
         except (OSError, TypeError) as error:
             raise DataError(f"the tables are damaged ({error}); build the index again", path=folder) from None
 

@@ -29,11 +29,13 @@ def indexed_text(table: Table) -> str:
     return " ".join(text for text in (table.title, table.caption, *table.header, *itertools.chain(*table.rows)) if text)
 
 
-def build_index(tables: Iterable[Table], folder: str | os.PathLike, *, k1: float = K1, b: float = B,
-                add: bool = False) -> Bm25Index:
+def build_index(
+    tables: Iterable[Table], folder: str | os.PathLike, *, k1: float = K1, b: float = B, add: bool = False
+) -> Bm25Index:
     """Texts and tables in one folder, in one pass and atomically; with `add`, see `tables.add_tables`."""
     if add:
         from lisax.retrieval.tables import add_tables
+
         add_tables(tables, folder, NAME)
     else:
         with writing(folder) as state:
@@ -60,13 +62,18 @@ def gold_tables(question: Question, is_table: Callable[[str], bool] | None = Non
     """The tables that hold an answer cell, each once, in the order of the evidence.
 
     With `is_table` also those that stand in the evidence themselves, for an answer that is no cell of theirs."""
-    units = (split_cell_id(unit)[0] if is_cell(unit) else unit if is_table and is_table(unit) else None
-             for unit in question.evidence)
+    units = (
+        split_cell_id(unit)[0] if is_cell(unit) else unit if is_table and is_table(unit) else None
+        for unit in question.evidence
+    )
     return tuple(dict.fromkeys(unit for unit in units if unit is not None))
 
 
 def as_claims(questions: Iterable[Question], is_table: Callable[[str], bool] | None = None) -> dict[str, Claim]:
     """Questions as measures of retrieval take them, by id: each of their gold tables is evidence enough."""
-    return {question.id: Claim(question.id, question.text,
-                               evidence_sets=tuple((table,) for table in gold_tables(question, is_table)))
-            for question in questions}
+    return {
+        question.id: Claim(
+            question.id, question.text, evidence_sets=tuple((table,) for table in gold_tables(question, is_table))
+        )
+        for question in questions
+    }

@@ -19,8 +19,9 @@ CUTOFFS = (1, 3, 5, 10)
 CLAIMS_AT_A_TIME = 1 << 14
 
 
-def build_index(tables: Iterable[Table], folder: str | os.PathLike, strategy: Strategy | None = None, *,
-                add: bool = False) -> CellIndex:
+def build_index(
+    tables: Iterable[Table], folder: str | os.PathLike, strategy: Strategy | None = None, *, add: bool = False
+) -> CellIndex:
     """Cells and the tables themselves in one folder, in one pass and atomically; with `add`, see `add_tables`."""
     if add:
         add_tables(tables, folder, CELLS)
@@ -47,13 +48,16 @@ def add_tables(tables: Iterable[Table], folder: str | os.PathLike, component: st
         index_tables(state, tables, builders, extend=True)
 
 
-def gold_tables(lookup: Callable[[str], Table | None], claims: Iterable[Claim],
-                path: str | os.PathLike | None = None) -> dict[str, Table]:
+def gold_tables(
+    lookup: Callable[[str], Table | None], claims: Iterable[Claim], path: str | os.PathLike | None = None
+) -> dict[str, Table]:
     """The tables that claims, read from `path`, name as their evidence, by id; one that is missing is an error."""
     found = {unit: lookup(unit) for claim in claims for unit in claim.gold_ids}
     if missing := sorted(unit for unit, table in found.items() if table is None):
-        raise DataError(f"claims are about {len(missing):,} tables that the corpus does not have, "
-                        f"the first of them '{missing[0]}'", path=path)
+        raise DataError(
+            f"claims are about {len(missing):,} tables that the corpus does not have, the first of them '{missing[0]}'",
+            path=path,
+        )
     return found
 
 
@@ -64,8 +68,15 @@ def entities(claim: Claim, mode: str, gold: Mapping[str, Table]) -> tuple[str, .
     return tuple(entity for unit in claim.gold_ids for entity in link(claim, gold[unit]))
 
 
-def retrieve(index: CellIndex, claims: Iterable[Claim], k: int = 10, *, mode: str = "spans",
-             gold: Mapping[str, Table] | None = None, threads: int | None = None) -> Iterator[Hit]:
+def retrieve(
+    index: CellIndex,
+    claims: Iterable[Claim],
+    k: int = 10,
+    *,
+    mode: str = "spans",
+    gold: Mapping[str, Table] | None = None,
+    threads: int | None = None,
+) -> Iterator[Hit]:
     """Up to `k` tables a claim, in the order of the claims; streamed.
 
     `gold` (see `gold_tables`) is needed for `linked`. A strategy of whole queries takes the claim as it is, whatever
@@ -75,15 +86,17 @@ def retrieve(index: CellIndex, claims: Iterable[Claim], k: int = 10, *, mode: st
         raise LisaxError(f"expected a mode of {', '.join(MODES)}; found '{mode}'")
     claims = iter(claims)
     while batch := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
-        queries: list[Sequence[str]] = [(claim.text,) if index.strategy.whole_query else
-                                        entities(claim, mode, gold or {}) for claim in batch]
+        queries: list[Sequence[str]] = [
+            (claim.text,) if index.strategy.whole_query else entities(claim, mode, gold or {}) for claim in batch
+        ]
         for claim, hits in zip(batch, index.search(queries, k, threads=threads), strict=True):
             for rank, (table, score) in enumerate(hits, start=1):
                 yield Hit(claim.id, table, rank, score)
 
 
-def hit_rates(claims: Iterable[Claim], retrieved: Mapping[str, Sequence[str]],
-              cutoffs: Sequence[int] = CUTOFFS) -> dict[str, float]:
+def hit_rates(
+    claims: Iterable[Claim], retrieved: Mapping[str, Sequence[str]], cutoffs: Sequence[int] = CUTOFFS
+) -> dict[str, float]:
     """`{"hits@k": …, "claims": n}`: the share of claims with a gold table among the first k; `{"claims": 0}`
     without a claim that names one."""
     ranks = []
@@ -93,5 +106,6 @@ def hit_rates(claims: Iterable[Claim], retrieved: Mapping[str, Sequence[str]],
             ranks.append(next((rank for rank, table in enumerate(found, start=1) if table in gold), None))
     if not ranks:
         return {"claims": 0}
-    return {f"hits@{k}": sum(rank is not None and rank <= k for rank in ranks) / len(ranks)
-            for k in cutoffs} | {"claims": len(ranks)}
+    return {f"hits@{k}": sum(rank is not None and rank <= k for rank in ranks) / len(ranks) for k in cutoffs} | {
+        "claims": len(ranks)
+    }

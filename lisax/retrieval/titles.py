@@ -62,8 +62,11 @@ class TitlesBuilder:
         self._words.add(document.id, " ".join((document.title, *document.redirects)))
         self._titles.append(document.title)
         keys: dict[str, int] = {}
-        for kind, texts in ((TITLE, [document.title]), (REDIRECT, document.redirects),
-                            (UNQUALIFIED, [unqualified(document.title)[0]])):
+        for kind, texts in (
+            (TITLE, [document.title]),
+            (REDIRECT, document.redirects),
+            (UNQUALIFIED, [unqualified(document.title)[0]]),
+        ):
             for text in texts:
                 if 0 < len(parts := words(text)) <= LONGEST_TITLE:
                     keys.setdefault(" ".join(parts), kind)
@@ -88,9 +91,11 @@ class TitlesBuilder:
 
     def finish(self) -> dict[str, dict]:
         self._close_part()
-        manifest = {"settings": {"documents": self._count},
-                    "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
-                    "files": [name for part in self._parts for name in self._state.names(part)]}
+        manifest = {
+            "settings": {"documents": self._count},
+            "parts": [part.relative_to(self._state.folder).as_posix() for part in self._parts],
+            "files": [name for part in self._parts for name in self._state.names(part)],
+        }
         return {NAME: manifest, WORDS_NAME: self._words.finish()}
 
 
@@ -150,8 +155,7 @@ class TitleIndex:
 
     def _lookup(self, key: str) -> list[tuple[int, int]]:
         """(kind, document number) of the documents with a key, exact titles first."""
-        return sorted((part.kinds[at], part.documents[at])
-                      for part in self._parts for at in part.keys.find_all(key))
+        return sorted((part.kinds[at], part.documents[at]) for part in self._parts for at in part.keys.find_all(key))
 
     def page_with_title(self, title: str) -> str | None:
         """Id of the first document whose title (or else a redirect) is this one, but for case and accents."""
@@ -162,8 +166,11 @@ class TitleIndex:
 
     def is_title(self, text: str) -> bool:
         """Whether a document's title is `text` as written, or would be but for a last closing bracket."""
-        return any(self.title(number) in (text, text + ")") for kind, number in self._lookup(" ".join(words(text)))
-                   if kind == TITLE)
+        return any(
+            self.title(number) in (text, text + ")")
+            for kind, number in self._lookup(" ".join(words(text)))
+            if kind == TITLE
+        )
 
     def mentions(self, text: str) -> list[Mention]:
         """Every span of an NFC text that is a title, a redirect or a title without qualifier; by start, then
@@ -196,8 +203,10 @@ class TitleIndex:
         mentions = [mention for mention in self.mentions(claim) if not (capitals and claim[mention.start].islower())]
 
         def precedence(mention: Mention) -> tuple:
-            nested = any(other.first <= mention.first and mention.last <= other.last and other is not mention
-                         for other in mentions)
+            nested = any(
+                other.first <= mention.first and mention.last <= other.last and other is not mention
+                for other in mentions
+            )
             return nested, mention.first - mention.last, claim[mention.start].islower(), mention.start
 
         claim_words = set(words(claim)) - STOP_WORDS
@@ -206,8 +215,10 @@ class TitleIndex:
             found = self._lookup(mention.key)
             if len(found) > 1:
                 qualifiers = [words(unqualified(self.title(number))[1]) for _, number in found]
-                found = sorted((kind, -len(claim_words.intersection(qualifier)), number)
-                               for (kind, number), qualifier in zip(found, qualifiers))
+                found = sorted(
+                    (kind, -len(claim_words.intersection(qualifier)), number)
+                    for (kind, number), qualifier in zip(found, qualifiers)
+                )
             ranked.update(dict.fromkeys(number for *_, number in found[:MENTIONED_BY_ONE_SPAN]))
         return [self._words.document_id(number) for number in ranked]
 
@@ -217,5 +228,7 @@ class TitleIndex:
 
     def search_all(self, claims: Sequence[str], k: int = 100, *, threads: int | None = None) -> list[list[str]]:
         partial = self._words.search(claims, k, threads=threads)
-        return [list(dict.fromkeys([*self.mentioned(claim), *(document for document, _ in hits)]))[:k]
-                for claim, hits in zip(claims, partial)]
+        return [
+            list(dict.fromkeys([*self.mentioned(claim), *(document for document, _ in hits)]))[:k]
+            for claim, hits in zip(claims, partial)
+        ]

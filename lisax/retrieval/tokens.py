@@ -15,7 +15,8 @@ WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
 # Lucene's English stop words, which BM25 with an English analyser leaves out.
 STOP_WORDS = frozenset(
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these "
-    "they this to was will with".split())
+    "they this to was will with".split()
+)
 
 # Raw words are cached with their term numbers; real text has endless rare words, so the cache is bounded.
 CACHED_WORDS = 1 << 20

@@ -67,8 +67,7 @@ def push(scores, documents, size, score, document):
 
 
 @numba.njit(cache=True, nogil=True)
-def accumulate(data, indices, indptr, first_document, documents, terms, pointers, sums, touched, scores, found,
-               sizes):
+def accumulate(data, indices, indptr, first_document, documents, terms, pointers, sums, touched, scores, found, sizes):
     """Scores queries against one shard and pushes its documents into the queries' heaps.
 
     data float32 [postings], indices int32 [postings], indptr int64 [shard terms + 1]: the shard, term by term;
@@ -79,7 +78,7 @@ def accumulate(data, indices, indptr, first_document, documents, terms, pointers
     """
     known_terms = len(indptr) - 1
     for query in range(len(pointers) - 1):
-        query_terms = terms[pointers[query]:pointers[query + 1]]
+        query_terms = terms[pointers[query] : pointers[query + 1]]
         postings = 0
         for term in query_terms:
             if term < known_terms:
@@ -137,7 +136,7 @@ def add_up(best, members, pointers, first_document, scores, found, sizes):
     sums = np.empty(best.shape[1], dtype=np.float32)
     for query in range(len(pointers) - 1):
         sums[:] = 0
-        for row in members[pointers[query]:pointers[query + 1]]:
+        for row in members[pointers[query] : pointers[query + 1]]:
             sums += best[row]
         heap_scores, heap_found, size = scores[query], found[query], sizes[query]
         bar = heap_scores[0] if size == len(heap_scores) else SMALLEST
@@ -153,5 +152,6 @@ def merge(scores, documents, sizes, other_scores, other_documents, other_sizes):
     """Pushes other heaps of the same queries into these."""
     for query in range(len(sizes)):
         for at in range(other_sizes[query]):
-            sizes[query] = push(scores[query], documents[query], sizes[query], other_scores[query, at],
-                                other_documents[query, at])
+            sizes[query] = push(
+                scores[query], documents[query], sizes[query], other_scores[query, at], other_documents[query, at]
+            )

@@ -33,7 +33,7 @@ def by_length(lengths: Sequence[Sequence[int]], size: int) -> list[np.ndarray]:
     `lengths`: of each example one or more, such as those of its inputs and its targets; longer batches come first,
     so that what does not fit the memory fails at once."""
     order = sorted(range(len(lengths)), key=lambda i: tuple(lengths[i]), reverse=True)
-    return [np.array(order[start:start + size]) for start in range(0, len(order), size)]
+    return [np.array(order[start : start + size]) for start in range(0, len(order), size)]
 
 
 def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
@@ -43,8 +43,12 @@ def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield window
 
 
-def in_order(groups: Iterable[Sequence[Any]], batches: Callable[[Sequence[Any]], Iterable[tuple[np.ndarray, Any]]],
-             run: Callable[[Any], Any], fetch: Callable[[Any], Sequence[Any]]) -> Iterator[list[Any]]:
+def in_order(
+    groups: Iterable[Sequence[Any]],
+    batches: Callable[[Sequence[Any]], Iterable[tuple[np.ndarray, Any]]],
+    run: Callable[[Any], Any],
+    fetch: Callable[[Any], Sequence[Any]],
+) -> Iterator[list[Any]]:
     """The results of each group, in the order of its items.
 
     `batches(group)` gives (indices, batch); `run` starts a batch on the device and `fetch` waits for the results of

@@ -41,15 +41,20 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
         raise LisaxError(f"no export format is named '{min(unknown)}'; there are {', '.join(FORMATS)}")
     source, architecture = opened(checkpoint)
     if source.vocabulary is None:
-        raise DataError("the checkpoint has no vocabulary beside it; `lisax checkpoint import --vocabulary FILE` "
-                        "writes it with one", path=source.folder / VOCABULARY_NAME)
+        raise DataError(
+            "the checkpoint has no vocabulary beside it; `lisax checkpoint import --vocabulary FILE` "
+            "writes it with one",
+            path=source.folder / VOCABULARY_NAME,
+        )
     card = card_of(source, architecture)
     text = card.get("text") or {}
     scored = {"words", "tables", "candidates"} & text.keys()
     if not scored and set(formats) != {"bundle"}:
-        raise DataError("`text` with the label words, or the number of tables or candidates, is missing: without it "
-                        "there is nothing to score, and only --format bundle can be written",
-                        path=source.folder / MODEL_JSON)
+        raise DataError(
+            "`text` with the label words, or the number of tables or candidates, is missing: without it "
+            "there is nothing to score, and only --format bundle can be written",
+            path=source.folder / MODEL_JSON,
+        )
     with new_folder(out) as folder:
         write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
         (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
@@ -64,7 +69,9 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
 def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
     """What training put beside the parameters and inference reads: `files` of `model.json`, by name."""
     names = card.get("files", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) and re.fullmatch(r"\w[\w.-]*", name) for name in names):
+    if not isinstance(names, list) or not all(
+        isinstance(name, str) and re.fullmatch(r"\w[\w.-]*", name) for name in names
+    ):
         raise DataError(f"`files` must be names of files, found {names!r:.80}", path=folder / MODEL_JSON)
     if missing := next((name for name in names if not (folder / name).is_file()), None):
         raise DataError("no such file: the copy of the checkpoint is not whole", path=folder / missing)
@@ -102,8 +109,11 @@ def read(folder: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarra
     (described,) = needed(card, folder, "architecture")
     described = described.get("t5", described)
     for axis, field in enumerate(("vocab_size", "emb_dim")):
-        found = parameters[EMBEDDING].shape[axis:axis + 1] if EMBEDDING in parameters else ()
+        found = parameters[EMBEDDING].shape[axis : axis + 1] if EMBEDDING in parameters else ()
         if field in described and found != (described[field],):
-            raise DataError(f"is {described[field]:,}, but '{EMBEDDING}' of {PARAMETERS_NAME} has {list(found)} there",
-                            path=folder / MODEL_JSON, field=f"architecture.{field}")
+            raise DataError(
+                f"is {described[field]:,}, but '{EMBEDDING}' of {PARAMETERS_NAME} has {list(found)} there",
+                path=folder / MODEL_JSON,
+                field=f"architecture.{field}",
+            )
     return card, parameters

@@ -132,10 +132,12 @@ def read_metrics(folder: str | os.PathLike) -> dict[str, Any]:
     path = place(folder) / METRICS_JSON
     metrics = read_object(path) if path.is_file() else {}
     best = metrics.get("best")
-    if best is not None and not (isinstance(best, dict) and best.get("mode") in ("max", "min")
-                                 and isinstance(best.get("value"), (int, float))):
-        raise DataError(f"must be null, or have a mode ('max' or 'min') and a value, found {shown(best)}", path=path,
-                        field="best")
+    if best is not None and not (
+        isinstance(best, dict) and best.get("mode") in ("max", "min") and isinstance(best.get("value"), (int, float))
+    ):
+        raise DataError(
+            f"must be null, or have a mode ('max' or 'min') and a value, found {shown(best)}", path=path, field="best"
+        )
     return metrics
 
 
@@ -147,22 +149,27 @@ def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
     folder = place(path)
     if not exists(folder):
         raise LisaxError(f"there is no checkpoint at {path}: no such folder")
-    if (folder.name == STATE_NAME and (folder / "_METADATA").is_file()
-            or folder.name == NATIVE_INDEX and folder.is_file()):
+    if (folder.name == STATE_NAME and (folder / "_METADATA").is_file()) or (
+        folder.name == NATIVE_INDEX and folder.is_file()
+    ):
         folder = folder.parent
     elif not folder.is_dir():
         raise LisaxError(f"there is no checkpoint at {path}: no such folder")
     if (kind := kind_of(folder)) is not None:
         if kind is Kind.ORBAX and not _is_complete(folder):
-            raise LisaxError(f"{folder} is the rest of an interrupted save or copy: its '{STATE_NAME}' has no "
-                             f"{COMMIT_NAME}. If all else was copied there, add an empty object of that name")
+            raise LisaxError(
+                f"{folder} is the rest of an interrupted save or copy: its '{STATE_NAME}' has no "
+                f"{COMMIT_NAME}. If all else was copied there, add an empty object of that name"
+            )
         return folder
     found = (best_checkpoint(folder) if mode == "specific" else None) or latest_checkpoint(folder)
     found = found or next(reversed(native_checkpoints(folder)), None)
     if found is None:
-        raise LisaxError(f"there is no checkpoint at {path}: expected a folder checkpoint_STEP with "
-                         f"'{STATE_NAME}' or '{NATIVE_INDEX}' in it, a folder of such folders, or one with "
-                         f"model.safetensors")
+        raise LisaxError(
+            f"there is no checkpoint at {path}: expected a folder checkpoint_STEP with "
+            f"'{STATE_NAME}' or '{NATIVE_INDEX}' in it, a folder of such folders, or one with "
+            f"model.safetensors"
+        )
     return found
 
 
@@ -177,8 +184,11 @@ def add_to_card(folder: Path, fields: Mapping[str, Any]) -> None:
 
 
 def _folders(model_dir: str | os.PathLike) -> list[tuple[int, Path]]:
-    found = [(int(match[1]), folder) for folder in place(model_dir).glob("checkpoint_*")
-             if (match := re.fullmatch(r"checkpoint_(\d+)", folder.name))]
+    found = [
+        (int(match[1]), folder)
+        for folder in place(model_dir).glob("checkpoint_*")
+        if (match := re.fullmatch(r"checkpoint_(\d+)", folder.name))
+    ]
     return sorted(found)
 
 
@@ -190,8 +200,13 @@ class CheckpointWriter:
 
     `card` is the content of `model.json` but for the step; `files` maps names to bytes put beside it."""
 
-    def __init__(self, model_dir: str | os.PathLike, config: SaveCheckpointConfig, card: Mapping[str, Any],
-                 files: Mapping[str, bytes]):
+    def __init__(
+        self,
+        model_dir: str | os.PathLike,
+        config: SaveCheckpointConfig,
+        card: Mapping[str, Any],
+        files: Mapping[str, bytes],
+    ):
         import orbax.checkpoint as ocp
 
         self._model_dir = place(model_dir)
@@ -261,7 +276,7 @@ class CheckpointWriter:
         if self._config.keep is None or not hosts.is_first():
             return
         best = best_checkpoint(self._model_dir)
-        for step in complete_steps(self._model_dir)[:-self._config.keep]:
+        for step in complete_steps(self._model_dir)[: -self._config.keep]:
             folder = checkpoint_folder(self._model_dir, step)
             if folder != best:
                 remove_tree(folder)
@@ -271,8 +286,10 @@ def save_error(folder: Path, error: Exception) -> LisaxError:
     told = str(error).strip() or type(error).__name__
     # tensorstore's own sentence names a file of a folder that is gone by then, three times.
     why = os.strerror(errno.ENOSPC) if os.strerror(errno.ENOSPC) in told else told.splitlines()[0][:300]
-    return LisaxError(f"the checkpoint {folder} could not be saved: {why}. Check that the disk has room and "
-                      f"that the folder may be written; the checkpoints before it are whole")
+    return LisaxError(
+        f"the checkpoint {folder} could not be saved: {why}. Check that the disk has room and "
+        f"that the folder may be written; the checkpoints before it are whole"
+    )
 
 
 def state_tree(state: TrainState) -> dict[str, Any]:
@@ -286,8 +303,11 @@ def remove_incomplete(model_dir: str | os.PathLike, after: int | None) -> list[P
     Those in T5X's native layout were not saved by us, and stay."""
     if not hosts.is_first():
         return []
-    removed = [folder for step, folder in _folders(model_dir)
-               if not _is_complete(folder) or (after is not None and step > after)]
+    removed = [
+        folder
+        for step, folder in _folders(model_dir)
+        if not _is_complete(folder) or (after is not None and step > after)
+    ]
     removed = [folder for folder in removed if not (folder / NATIVE_INDEX).is_file()]
     for folder in removed:
         remove_tree(folder)

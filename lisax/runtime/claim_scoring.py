@@ -31,9 +31,17 @@ class ClaimScorer(ABC):
     model_name: ClassVar[str]
     text_name: ClassVar[str]  # what a claim has several of
 
-    def __init__(self, model: Model | None, parameters: Any, *, texts: int, max_tokens: int,
-                 tokens_per_batch: int | None = None, program: Callable | None = None,
-                 source: str | os.PathLike = "the model"):
+    def __init__(
+        self,
+        model: Model | None,
+        parameters: Any,
+        *,
+        texts: int,
+        max_tokens: int,
+        tokens_per_batch: int | None = None,
+        program: Callable | None = None,
+        source: str | os.PathLike = "the model",
+    ):
         """`texts`: the most that a claim has; `max_tokens`: the longest of them, with its EOS; `source`: where the
         parameters are from.
 
@@ -46,8 +54,9 @@ class ClaimScorer(ABC):
 
     @staticmethod
     @abstractmethod
-    def compiled(model: Any, partitioner: Partitioner, program: Callable | None
-                 ) -> Callable[[Any, jax.Array], tuple[jax.Array, ...]]:
+    def compiled(
+        model: Any, partitioner: Partitioner, program: Callable | None
+    ) -> Callable[[Any, jax.Array], tuple[jax.Array, ...]]:
         """The compiled (parameters, tokens [rows, texts, width]) -> arrays of `rows`."""
 
     @staticmethod
@@ -66,24 +75,38 @@ class ClaimScorer(ABC):
         folder = resolve_checkpoint(path)
         if (folder / program.PROGRAM_JSON).is_file():
             described, (_, parameters) = program.read_description(folder), bundle.read(folder)
-            program.check_use(described, parameters, folder, tokens=["batch", texts, "length"],
-                              outputs=cls.gives([shape[1:] for shape in described["outputs"]], texts))
-            return cls(None, parameters, texts=texts, max_tokens=max_tokens, program=program.load(folder, described),
-                       source=folder)
+            program.check_use(
+                described,
+                parameters,
+                folder,
+                tokens=["batch", texts, "length"],
+                outputs=cls.gives([shape[1:] for shape in described["outputs"]], texts),
+            )
+            return cls(
+                None,
+                parameters,
+                texts=texts,
+                max_tokens=max_tokens,
+                program=program.load(folder, described),
+                source=folder,
+            )
         from lisax.runtime.restore import load_model
 
-        return cls(*load_model(folder, cls.model_type(), cls.model_name), texts=texts, max_tokens=max_tokens,
-                   source=folder)
+        return cls(
+            *load_model(folder, cls.model_type(), cls.model_name), texts=texts, max_tokens=max_tokens, source=folder
+        )
 
-    def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None
-            ) -> list[np.ndarray]:
+    def run(
+        self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None
+    ) -> list[np.ndarray]:
         """What the model says of claims, given as token ids [claim][text][token], texts that end in EOS.
 
         `progress` is told of each batch's number of claims. A text above `max_tokens` or more of them than `texts` is
         an error: formats shorten, the scorer does not."""
         if claims and max(map(len, claims)) > self._texts:
-            raise LisaxError(f"a claim with {max(map(len, claims))} {self.text_name} was given to a scorer of at most "
-                             f"{self._texts}")
+            raise LisaxError(
+                f"a claim with {max(map(len, claims))} {self.text_name} was given to a scorer of at most {self._texts}"
+            )
         if not claims:
             shapes = jax.eval_shape(self._score, self._parameters, np.zeros((1, self._texts, 1), np.int32))
             return [np.zeros((0, *leaf.shape[1:]), leaf.dtype) for leaf in shapes]
@@ -94,8 +117,12 @@ class ClaimScorer(ABC):
                 if progress is not None:
                     progress(len(rows))
 
-        found = in_order([claims], batches, lambda tokens: self._score(self._parameters, tokens),
-                         lambda parts: list(zip(*map(np.asarray, parts))))
+        found = in_order(
+            [claims],
+            batches,
+            lambda tokens: self._score(self._parameters, tokens),
+            lambda parts: list(zip(*map(np.asarray, parts))),
+        )
         scores = list(map(np.array, zip(*next(found))))
         check_finite(scores, self._parameters, self._source)
         return scores
@@ -103,10 +130,11 @@ class ClaimScorer(ABC):
     def _batches(self, claims: Sequence[Sequence[Sequence[int]]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         """(indices, int32 [rows, texts, width])"""
         lengths = [max(map(len, claim), default=0) for claim in claims]
-        for rows, count, width in batches_by_length(lengths, self._max_tokens, self._tokens_per_batch // self._texts,
-                                                    self._partitioner.batch_shards):
+        for rows, count, width in batches_by_length(
+            lengths, self._max_tokens, self._tokens_per_batch // self._texts, self._partitioner.batch_shards
+        ):
             batch = np.zeros((count, self._texts, width), np.int32)
             for i, row in enumerate(rows):
                 for j, tokens in enumerate(claims[row]):
-                    batch[i, j, :len(tokens)] = tokens
+                    batch[i, j, : len(tokens)] = tokens
             yield rows, batch

@@ -76,14 +76,16 @@ def import_task_module(module: str) -> None:
         importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name and f"{module}.".startswith(f"{error.name}."):
-            raise LisaxError(f"MIXTURE_OR_TASK_MODULE: there is no module '{module}' "
-                             f"(looked for in the current folder and the Python path)") from None
+            raise LisaxError(
+                f"MIXTURE_OR_TASK_MODULE: there is no module '{module}' "
+                f"(looked for in the current folder and the Python path)"
+            ) from None
         raise
 
 
 def _is_installed(module: str) -> bool:
     package = module.partition(".")[0]
-    return package in sys.modules or bool(package) and importlib.util.find_spec(package) is not None
+    return package in sys.modules or (bool(package) and importlib.util.find_spec(package) is not None)
 
 
 def provider_of(config: DatasetConfig) -> Any:
@@ -98,7 +100,8 @@ def provider_of(config: DatasetConfig) -> Any:
         raise LisaxError(
             f"no seqio task or mixture is named '{name}'. "
             + (f"Did you mean {' or '.join(near)}?" if near else f"{len(known)} are registered.")
-            + ("" if config.module else " MIXTURE_OR_TASK_MODULE says which module registers it."))
+            + ("" if config.module else " MIXTURE_OR_TASK_MODULE says which module registers it.")
+        )
     return seqio.get_mixture_or_task(name)
 
 
@@ -106,24 +109,33 @@ def check_dataset(config: DatasetConfig, vocab_size: int, name: str) -> None:
     """Finds in a moment what would fail after minutes: lengths, split, cache, vocabulary against model."""
     provider = provider_of(config)
     if config.split not in provider.splits:
-        raise LisaxError(f"{name}: '{config.mixture_or_task_name}' has no split '{config.split}'; "
-                         f"it has {', '.join(sorted(provider.splits))}")
+        raise LisaxError(
+            f"{name}: '{config.mixture_or_task_name}' has no split '{config.split}'; "
+            f"it has {', '.join(sorted(provider.splits))}"
+        )
     for feature in ("inputs", "targets"):
         if feature not in provider.output_features:
-            raise LisaxError(f"{name}: '{config.mixture_or_task_name}' has no feature '{feature}'; "
-                             f"it has {', '.join(provider.output_features)}")
+            raise LisaxError(
+                f"{name}: '{config.mixture_or_task_name}' has no feature '{feature}'; "
+                f"it has {', '.join(provider.output_features)}"
+            )
         if config.task_feature_lengths is not None and not config.task_feature_lengths.get(feature):
-            raise LisaxError(f"TASK_FEATURE_LENGTHS must give a length for '{feature}', "
-                             f"found {dict(config.task_feature_lengths)}")
+            raise LisaxError(
+                f"TASK_FEATURE_LENGTHS must give a length for '{feature}', found {dict(config.task_feature_lengths)}"
+            )
         size = provider.output_features[feature].vocabulary.vocab_size
         if size > vocab_size:
-            raise LisaxError(f"the vocabulary of '{config.mixture_or_task_name}' ({feature}) has {size} pieces but "
-                             f"the model's embedding has {vocab_size} rows: set VOCAB_SIZE to at least {size}")
+            raise LisaxError(
+                f"the vocabulary of '{config.mixture_or_task_name}' ({feature}) has {size} pieces but "
+                f"the model's embedding has {vocab_size} rows: set VOCAB_SIZE to at least {size}"
+            )
     for task in import_seqio().get_subtasks(provider):
         if config.use_cached and not task.cache_dir:
-            raise LisaxError(f"USE_CACHED_TASKS is True, but '{task.name}' is not in the cache folders: cache it "
-                             f"with `lisax cache tasks {task.name} --out=DIR` and say "
-                             f"--seqio_additional_cache_dirs=DIR, or set USE_CACHED_TASKS=False")
+            raise LisaxError(
+                f"USE_CACHED_TASKS is True, but '{task.name}' is not in the cache folders: cache it "
+                f"with `lisax cache tasks {task.name} --out=DIR` and say "
+                f"--seqio_additional_cache_dirs=DIR, or set USE_CACHED_TASKS=False"
+            )
 
 
 def vocabulary_file(config: DatasetConfig) -> str | None:
@@ -135,8 +147,11 @@ def describe_vocabulary(config: DatasetConfig, name: str) -> dict[str, Any]:
     """For `model.json`: {"kind", "pieces", "extra_ids"} and, of a SentencePiece model, "file" (`name`) and
     its "sha256"."""
     vocabulary, path = _vocabulary(config), vocabulary_file(config)
-    described = {"kind": "sentencepiece" if path else "bytes", "pieces": int(vocabulary.vocab_size),
-                 "extra_ids": int(vocabulary.extra_ids)}
+    described = {
+        "kind": "sentencepiece" if path else "bytes",
+        "pieces": int(vocabulary.vocab_size),
+        "extra_ids": int(vocabulary.extra_ids),
+    }
     return described | ({"file": name, "sha256": digest(path)} if path else {})
 
 
@@ -165,9 +180,16 @@ def _dataset(provider: Any, config: DatasetConfig, lengths: Mapping[str, int], n
     # Random ops of preprocessors that take no seed of their own follow the global one.
     tf.random.set_seed(config.seed)
     dataset = seqio.get_dataset(
-        provider, dict(lengths), seqio.EncDecFeatureConverter(pack=config.pack), dataset_split=config.split,
-        use_cached=config.use_cached, shuffle=config.shuffle, num_epochs=num_epochs, seed=config.seed,
-        verbose=False)
+        provider,
+        dict(lengths),
+        seqio.EncDecFeatureConverter(pack=config.pack),
+        dataset_split=config.split,
+        use_cached=config.use_cached,
+        shuffle=config.shuffle,
+        num_epochs=num_epochs,
+        seed=config.seed,
+        verbose=False,
+    )
     options = tf.data.Options()
     options.deterministic = True
     return dataset.with_options(options)
@@ -212,7 +234,7 @@ def stack_rows(rows: list[HostBatch], batch_size: int) -> HostBatch:
     batch = {}
     for name, first in rows[0].items():
         batch[name] = np.zeros((batch_size, *np.shape(first)), np.int32)
-        batch[name][:len(rows)] = [row[name] for row in rows]
+        batch[name][: len(rows)] = [row[name] for row in rows]
     return batch
 
 
@@ -222,8 +244,14 @@ def examples(config: DatasetConfig) -> Iterator[dict[str, np.ndarray]]:
     lengths = config.task_feature_lengths and dict(config.task_feature_lengths)
     for task in seqio.get_subtasks(provider_of(config)):
         if config.split in task.splits:
-            dataset = task.get_dataset(lengths, split=config.split, use_cached=config.use_cached, shuffle=False,
-                                       seed=config.seed or 0, num_epochs=1)
+            dataset = task.get_dataset(
+                lengths,
+                split=config.split,
+                use_cached=config.use_cached,
+                shuffle=False,
+                seed=config.seed or 0,
+                num_epochs=1,
+            )
             yield from dataset.as_numpy_iterator()
 
 

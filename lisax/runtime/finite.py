@@ -23,10 +23,17 @@ def check_finite(scores: Iterable[np.ndarray], parameters: Any, source: str | os
         return
     for path, leaf in jax.tree_util.tree_leaves_with_path(parameters):
         if not jnp.isfinite(leaf).all():
-            raise DataError("these weights hold values that are no numbers (NaN or infinite): the file is damaged, or "
-                            "the training failed", path=source, field="/".join(str(entry.key) for entry in path))
-    raise DataError("the scores are no numbers (NaN or infinite), though all weights are: they are too large for the "
-                    "type of activations (`dtype`)", path=source)
+            raise DataError(
+                "these weights hold values that are no numbers (NaN or infinite): the file is damaged, or "
+                "the training failed",
+                path=source,
+                field="/".join(str(entry.key) for entry in path),
+            )
+    raise DataError(
+        "the scores are no numbers (NaN or infinite), though all weights are: they are too large for the "
+        "type of activations (`dtype`)",
+        path=source,
+    )
 
 
 def check_hypotheses(scores: np.ndarray, impossible: float, parameters: Any, source: str | os.PathLike) -> None:

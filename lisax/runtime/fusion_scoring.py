@@ -24,8 +24,9 @@ class Scores(NamedTuple):
 
 
 @functools.cache
-def compiled_fusion(model: FusionConfig | None, partitioner: Partitioner, program: Callable | None = None
-                    ) -> Callable[[Any, jax.Array], Any]:
+def compiled_fusion(
+    model: FusionConfig | None, partitioner: Partitioner, program: Callable | None = None
+) -> Callable[[Any, jax.Array], Any]:
     """The compiled (parameters, tokens [rows, k, width]) -> (probabilities, attention)."""
 
     def score(parameters: Any, tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -54,11 +55,16 @@ class FusionScorer(ClaimScorer):
 
     @staticmethod
     def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
-        return (len(outputs) == 2 and outputs[0] in ([texts, 2], [texts, 3])
-                and len(outputs[1]) == 3 and outputs[1][1:] == [texts, texts])
+        return (
+            len(outputs) == 2
+            and outputs[0] in ([texts, 2], [texts, 3])
+            and len(outputs[1]) == 3
+            and outputs[1][1:] == [texts, texts]
+        )
 
-    def scores(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
-               ) -> Scores:
+    def scores(
+        self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
+    ) -> Scores:
         """Scores of token ids [claim][table][token]; see `run`. A claim's missing tables, and texts without tokens,
         have probability and attention 0."""
         return Scores(*self.run(claims, progress))

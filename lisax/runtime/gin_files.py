@@ -78,8 +78,9 @@ def _searched(search_paths: Sequence[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def parsed(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
-           search_paths: Sequence[str] = ()) -> Iterator[Any]:
+def parsed(
+    gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
+) -> Iterator[Any]:
     """gin with the files and bindings read, checked for macros that still have to be given."""
     import gin
 
@@ -107,8 +108,13 @@ def parsed(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
         gin.config._LOCATION_PREFIXES[:] = folders
 
 
-def run_gin(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), *,
-            search_paths: Sequence[str] = (), **fields: Any) -> Any:
+def run_gin(
+    gin_files: Sequence[str | os.PathLike],
+    bindings: Sequence[str] = (),
+    *,
+    search_paths: Sequence[str] = (),
+    **fields: Any,
+) -> Any:
     """Trains as the gin files say; `fields` replace those of the `TrainConfig` (`evaluate`, `card`, `files`...).
 
     Bindings are gin statements: `"TRAIN_STEPS = 100"`. Returns the `TrainResult`."""
@@ -119,8 +125,9 @@ def run_gin(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = ()
 
 
 @contextlib.contextmanager
-def configured(verb: str, gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (),
-               search_paths: Sequence[str] = ()) -> Iterator[Any]:
+def configured(
+    verb: str, gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
+) -> Iterator[Any]:
     """The `train`, `eval` or `infer` configuration of gin files; gin stays set up while it is used, because
     task modules may read it."""
     with parsed(gin_files, bindings, search_paths) as gin:
@@ -137,8 +144,7 @@ def configured(verb: str, gin_files: Sequence[str | os.PathLike], bindings: Sequ
 
 def bindings_of(values: Mapping[str, Any]) -> list[str]:
     """{"TRAIN_STEPS": 100, "MODEL_DIR": path} as gin bindings; paths become strings."""
-    return [f"{name} = {(str(value) if isinstance(value, os.PathLike) else value)!r}"
-            for name, value in values.items()]
+    return [f"{name} = {(str(value) if isinstance(value, os.PathLike) else value)!r}" for name, value in values.items()]
 
 
 def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> None:
@@ -163,8 +169,11 @@ def _task_module(gin_files: list[str], bindings: list[str], search_paths: Sequen
 
 def _check_required(gin: Any) -> None:
     # gin has no public way to list bindings; `%gin.REQUIRED` is kept as a reference to that constant.
-    missing = [scope for (scope, selector), values in gin.config._CONFIG.items()
-               if selector == "gin.macro" and repr(values.get("value")) == "%gin.REQUIRED"]
+    missing = [
+        scope
+        for (scope, selector), values in gin.config._CONFIG.items()
+        if selector == "gin.macro" and repr(values.get("value")) == "%gin.REQUIRED"
+    ]
     if missing:
         raise LisaxError("these must be given: " + ", ".join(f"--gin.{name}=…" for name in sorted(missing)))
 

@@ -23,10 +23,14 @@ MULTIPROCESS = "LISAX_MULTIPROCESS"  # set to 1 by tpu_scripts/tpu.sh on every h
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--multiprocess", "--multiprocess_gpu", action="store_true",
-                        default=os.environ.get(MULTIPROCESS) == "1",
-                        help="one of several processes that train together; on a TPU pod and under Slurm or Open MPI "
-                             f"they find each other, elsewhere the next three say how (also {MULTIPROCESS}=1)")
+    parser.add_argument(
+        "--multiprocess",
+        "--multiprocess_gpu",
+        action="store_true",
+        default=os.environ.get(MULTIPROCESS) == "1",
+        help="one of several processes that train together; on a TPU pod and under Slurm or Open MPI "
+        f"they find each other, elsewhere the next three say how (also {MULTIPROCESS}=1)",
+    )
     parser.add_argument("--coordinator_address", metavar="HOST:PORT", help="where process 0 listens")
     parser.add_argument("--process_count", type=int, metavar="N", help="how many processes there are")
     parser.add_argument("--process_index", type=int, metavar="I", help="which of them this is, from 0")
@@ -44,8 +48,10 @@ def connect(args: argparse.Namespace) -> None:
     try:
         jax.distributed.initialize(*given)
     except (RuntimeError, ValueError) as error:
-        raise LisaxError(f"the processes of this run did not find each other: {str(error).strip()}. Give every one of "
-                         "them --coordinator_address, --process_count and its own --process_index") from None
+        raise LisaxError(
+            f"the processes of this run did not find each other: {str(error).strip()}. Give every one of "
+            "them --coordinator_address, --process_count and its own --process_index"
+        ) from None
 
 
 @contextlib.contextmanager
@@ -84,8 +90,10 @@ def _end(why: str, error: BaseException, status: int) -> None:
     import jax
 
     told = (str(error).strip() or type(error).__name__).splitlines()[0]
-    sys.stderr.write(f"lisax: process {jax.process_index()} of {jax.process_count()} stopped, because {why}: {told:.300}. "
-                     "Checkpoints are whole: start all processes again with the same command\n")
+    sys.stderr.write(
+        f"lisax: process {jax.process_index()} of {jax.process_count()} stopped, because {why}: {told:.300}. "
+        "Checkpoints are whole: start all processes again with the same command\n"
+    )
     sys.stderr.flush()
     os._exit(status)
 
@@ -107,8 +115,9 @@ def wait_for_all(what: str, timeout: int | None = None) -> None:
     if jax.process_count() > 1:
         import orbax.checkpoint as ocp
 
-        ocp.multihost.sync_global_processes(f"{what}.{next(_meetings[what])}", timeout=timeout,
-                                            processes=set(range(jax.process_count())))
+        ocp.multihost.sync_global_processes(
+            f"{what}.{next(_meetings[what])}", timeout=timeout, processes=set(range(jax.process_count()))
+        )
 
 
 def asked_to_stop(step: int) -> bool:

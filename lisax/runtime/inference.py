@@ -22,11 +22,11 @@ from jax import Array
 
 from lisax.models.architectures import Model
 from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
+from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.evidence_pointer import PointerConfig
 from lisax.models.pointer_loss import COLUMNS
-from lisax.models.t5 import T5Config
-from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig
+from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import FusionConfig
 from lisax.places import place
 from lisax.records import LisaxError, write_json
@@ -39,8 +39,8 @@ from lisax.runtime.objectives import Loss, apply_model, objective_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.pointer_scoring import PointerScorer
 from lisax.runtime.restore import load_parameters
-from lisax.runtime.shapes import check_parameters
 from lisax.runtime.resumable import fingerprint, resumable_groups
+from lisax.runtime.shapes import check_parameters
 from lisax.runtime.step import make_eval_step
 from lisax.runtime.train import evaluate_batches
 
@@ -84,8 +84,9 @@ class InferConfig:
 # --- On the device -------------------------------------------------------------------------
 
 
-def make_predictor(model: T5Config, length: int, decoding: Decoding, partitioner: Partitioner
-                   ) -> Callable[[Any, Array, Array], Generated]:
+def make_predictor(
+    model: T5Config, length: int, decoding: Decoding, partitioner: Partitioner
+) -> Callable[[Any, Array, Array], Generated]:
     """The compiled (parameters, inputs [rows, inputs], example numbers [rows]) -> hypotheses of at most `length`."""
 
     def predict(parameters, inputs, numbers):
@@ -114,8 +115,10 @@ class _Loaded:
 
     def __init__(self, config: EvalConfig | InferConfig):
         if isinstance(config.model, (DualEncoderConfig, ReaderConfig)):
-            raise LisaxError("dual encoders and readers are used by `lisax index vectors` and `lisax answer`; their "
-                             "losses and accuracies are those of training's evaluation")
+            raise LisaxError(
+                "dual encoders and readers are used by `lisax index vectors` and `lisax answer`; their "
+                "losses and accuracies are those of training's evaluation"
+            )
         self.partitioner = Partitioner.over_all_devices()
         self.folder = resolve_checkpoint(config.restore.path, config.restore.mode)
         self.partitioner.check_batch_size(config.dataset.batch_size, 1)
@@ -158,28 +161,39 @@ class _Loaded:
         tables = self.lengths["targets"]
         scorer = FusionScorer(self.model, self.parameters, texts=tables, max_tokens=self.lengths["inputs"] // tables)
         for claims in self._claims(examples, tables):
-            yield [{"prediction": probabilities.tolist(), "attention": attention.tolist()}
-                   for probabilities, attention in zip(*scorer.scores(claims))]
+            yield [
+                {"prediction": probabilities.tolist(), "attention": attention.tolist()}
+                for probabilities, attention in zip(*scorer.scores(claims))
+            ]
 
     def _pointed(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
         candidates = self.lengths["targets"] // COLUMNS
-        scorer = PointerScorer(self.model, self.parameters, texts=candidates,
-                               max_tokens=self.lengths["inputs"] // candidates)
+        scorer = PointerScorer(
+            self.model, self.parameters, texts=candidates, max_tokens=self.lengths["inputs"] // candidates
+        )
         for claims in self._claims(examples, candidates):
-            yield [{"prediction": pointers.tolist(), "shares": shares.tolist(), "labels": labels.tolist()}
-                   for pointers, shares, labels in zip(*scorer.point(claims))]
+            yield [
+                {"prediction": pointers.tolist(), "shares": shares.tolist(), "labels": labels.tolist()}
+                for pointers, shares, labels in zip(*scorer.point(claims))
+            ]
 
     def _claims(self, examples: Iterable[tuple[int, dict]], texts: int) -> Iterator[list[list[np.ndarray]]]:
         """Of each window, the tokens of every claim's texts."""
         for window in self._windows(examples):
-            yield [[row[:np.count_nonzero(row)] for row in np.reshape(example["inputs"], (texts, -1))]
-                   for _, example in window]
+            yield [
+                [row[: np.count_nonzero(row)] for row in np.reshape(example["inputs"], (texts, -1))]
+                for _, example in window
+            ]
 
     def scores(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
         """Of each window of (number, example), in order: {"score": log-likelihood of the targets}."""
         score = make_target_scorer(self.model, self.partitioner)
-        return in_order(self._windows(examples), self._pair_batches, lambda batch: score(self.parameters, batch),
-                        lambda scores: [{"score": float(value)} for value in np.asarray(scores)])
+        return in_order(
+            self._windows(examples),
+            self._pair_batches,
+            lambda batch: score(self.parameters, batch),
+            lambda scores: [{"score": float(value)} for value in np.asarray(scores)],
+        )
 
     def _windows(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[tuple[int, dict]]]:
         return windows(examples, self.window)
@@ -192,23 +206,33 @@ class _Loaded:
     def _input_batches(self, window: Sequence[tuple[int, dict]]) -> Iterator[tuple[np.ndarray, dict[str, Array]]]:
         lengths = [min(len(example["inputs"]), self.lengths["inputs"]) for _, example in window]
         for rows in by_length([(length,) for length in lengths], self.batch_size):
-            batch = {"encoder_input_tokens": self._stacked([window[i][1] for i in rows], "inputs"),
-                     "numbers": np.zeros(self.batch_size, np.int32)}
-            batch["numbers"][:len(rows)] = [window[i][0] for i in rows]
+            batch = {
+                "encoder_input_tokens": self._stacked([window[i][1] for i in rows], "inputs"),
+                "numbers": np.zeros(self.batch_size, np.int32),
+            }
+            batch["numbers"][: len(rows)] = [window[i][0] for i in rows]
             yield rows, self.partitioner.place_batch(batch)
 
     def _pair_batches(self, window: Sequence[tuple[int, dict]]) -> Iterator[tuple[np.ndarray, dict[str, Array]]]:
         # Inputs of about equal length are sorted by their targets' length.
         widths = bucket_widths(self.lengths["inputs"])
-        lengths = [(int(np.searchsorted(widths, len(example["inputs"]))), len(example["targets"]))
-                   for _, example in window]
+        lengths = [
+            (int(np.searchsorted(widths, len(example["inputs"]))), len(example["targets"])) for _, example in window
+        ]
         for rows in by_length(lengths, self.batch_size):
             examples = [window[i][1] for i in rows]
             targets = self._stacked(examples, "targets")
-            yield rows, self.partitioner.place_batch({
-                "encoder_input_tokens": self._stacked(examples, "inputs"), "decoder_target_tokens": targets,
-                "decoder_input_tokens": np.pad(targets, ((0, 0), (1, 0)))[:, :-1],
-                "decoder_loss_weights": (targets > 0).astype(np.int32)})
+            yield (
+                rows,
+                self.partitioner.place_batch(
+                    {
+                        "encoder_input_tokens": self._stacked(examples, "inputs"),
+                        "decoder_target_tokens": targets,
+                        "decoder_input_tokens": np.pad(targets, ((0, 0), (1, 0)))[:, :-1],
+                        "decoder_loss_weights": (targets > 0).astype(np.int32),
+                    }
+                ),
+            )
 
     def _stacked(self, examples: Sequence[dict], feature: str) -> np.ndarray:
         """One feature as int32 [batch size, width of its longest], filled with zeros; cut at the task's length."""
@@ -217,7 +241,7 @@ class _Loaded:
         stacked = np.zeros((self.batch_size, width), np.int32)
         for row, example in zip(stacked, examples):
             tokens = example[feature][:longest]
-            row[:len(tokens)] = tokens
+            row[: len(tokens)] = tokens
         return stacked
 
 
@@ -241,12 +265,15 @@ def infer(config: InferConfig) -> Path:
         mine = itertools.islice(numbered, config.shard_id, None, config.num_shards)
         with data.Prefetched(itertools.islice(mine, count, None), ahead=loaded.window) as examples:
             kept, examples = itertools.tee(examples)
-            results = (loaded.predictions(examples, config.decoding) if config.mode == "predict"
-                       else loaded.scores(examples))
+            results = (
+                loaded.predictions(examples, config.decoding) if config.mode == "predict" else loaded.scores(examples)
+            )
             for window in results:
                 count += len(window)
-                yield [json.dumps({"inputs": _readable(example)} | result, ensure_ascii=False)
-                       for result, (_, example) in zip(window, kept)]
+                yield [
+                    json.dumps({"inputs": _readable(example)} | result, ensure_ascii=False)
+                    for result, (_, example) in zip(window, kept)
+                ]
 
     resumable_groups(path, lines_after, made_from=repr((config, fingerprint(loaded.folder))))
     print(f"{count} lines in {path}, from {loaded.folder}", file=sys.stderr)
@@ -263,14 +290,20 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
     first = next(batches, None)
     if first is None:
         raise LisaxError(f"'{config.dataset.mixture_or_task_name}' has no examples in '{config.dataset.split}'")
-    metrics = evaluate_batches(eval_step, loaded.parameters, itertools.chain([first], batches), loaded.partitioner,
-                               objective_of(loaded.model).metrics)
+    metrics = evaluate_batches(
+        eval_step,
+        loaded.parameters,
+        itertools.chain([first], batches),
+        loaded.partitioner,
+        objective_of(loaded.model).metrics,
+    )
     tasks = data.import_seqio().get_subtasks(data.provider_of(config.dataset))
     for task in tasks:
         if config.dataset.split not in task.splits:
             continue
-        own = _task_metrics(task, loaded, dataclasses.replace(loaded.dataset, mixture_or_task_name=task.name),
-                            config.decoding)
+        own = _task_metrics(
+            task, loaded, dataclasses.replace(loaded.dataset, mixture_or_task_name=task.name), config.decoding
+        )
         metrics |= {(name if len(tasks) == 1 else f"{task.name}/{name}"): value for name, value in own.items()}
     name = f"{config.dataset.mixture_or_task_name}-{config.dataset.split}.json"
     path = place(config.output_dir) / name.replace("/", "_")
@@ -285,13 +318,14 @@ def _task_metrics(task: Any, loaded: _Loaded, dataset: data.DatasetConfig, decod
     if not predicted and not scored:
         return {}
     rows = list(data.examples(dataset))
-    targets = [task.postprocess_fn(_target_text(row, loaded.vocabulary), example=row, is_target=True)
-               for row in rows]
+    targets = [task.postprocess_fn(_target_text(row, loaded.vocabulary), example=row, is_target=True) for row in rows]
     metrics: dict[str, float] = {}
     if predicted:
         results = itertools.chain.from_iterable(loaded.predictions(enumerate(rows), decoding))
-        outputs = [task.postprocess_fn(result["prediction"], example=row, is_target=False)
-                   for result, row in zip(results, rows, strict=True)]
+        outputs = [
+            task.postprocess_fn(result["prediction"], example=row, is_target=False)
+            for result, row in zip(results, rows, strict=True)
+        ]
         for function in predicted:
             metrics |= function(targets, outputs)
     if scored:

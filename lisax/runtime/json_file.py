@@ -41,5 +41,6 @@ def parse_object(content: bytes, path: str | os.PathLike) -> dict[str, Any]:
 def _is_deeper(value: Any, depth: int) -> bool:
     if not isinstance(value, (dict, list)):
         return False
-    return depth == 0 or any(_is_deeper(item, depth - 1)
-                             for item in (value.values() if isinstance(value, dict) else value))
+    return depth == 0 or any(
+        _is_deeper(item, depth - 1) for item in (value.values() if isinstance(value, dict) else value)
+    )

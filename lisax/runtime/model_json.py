@@ -9,8 +9,22 @@ from typing import Any
 from lisax.formats.families import Family
 from lisax.formats.presets import PRESETS
 from lisax.formats.verbalizing import MARKERS
-from lisax.models.fields import (FINITE, REAL, FieldError, Items, Kinds, Maybe, Number, OneOf, Text, Truth, Whole,
-                                 check, check_architecture, shown)
+from lisax.models.fields import (
+    FINITE,
+    REAL,
+    FieldError,
+    Items,
+    Kinds,
+    Maybe,
+    Number,
+    OneOf,
+    Text,
+    Truth,
+    Whole,
+    check,
+    check_architecture,
+    shown,
+)
 from lisax.records import DataError, LisaxError
 from lisax.runtime.interop.kinds import MODEL_JSON
 from lisax.runtime.json_file import read_object
@@ -19,16 +33,32 @@ TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
 CARD: Kinds = {
     "text": {
-        "family": Text(100), "preset": OneOf(tuple(PRESETS)), "max_tokens": TOKENS, "question_tokens": TOKENS,
-        "target_tokens": TOKENS, "answer_tokens": Whole(0, 1 << 12), "tables": Whole(0, 1000),
-        "candidates": Whole(1, 1000), "passages": Whole(1, 10_000), "words": Items(Text(100), 1, 100),
-        "markers": {marker: Whole(0, 1 << 24) for marker in MARKERS}},
-    "vocabulary": {"kind": Text(100), "pieces": Whole(1, 1 << 24), "extra_ids": Whole(0, 1 << 16), "file": Text(255),
-                   "sha256": Text(64)},
+        "family": Text(100),
+        "preset": OneOf(tuple(PRESETS)),
+        "max_tokens": TOKENS,
+        "question_tokens": TOKENS,
+        "target_tokens": TOKENS,
+        "answer_tokens": Whole(0, 1 << 12),
+        "tables": Whole(0, 1000),
+        "candidates": Whole(1, 1000),
+        "passages": Whole(1, 10_000),
+        "words": Items(Text(100), 1, 100),
+        "markers": {marker: Whole(0, 1 << 24) for marker in MARKERS},
+    },
+    "vocabulary": {
+        "kind": Text(100),
+        "pieces": Whole(1, 1 << 24),
+        "extra_ids": Whole(0, 1 << 16),
+        "file": Text(255),
+        "sha256": Text(64),
+    },
     # Slots of a checkpoint whose step was not taken over are older than the run.
     "training": {"first_step": STEP, "slots_first_step": Whole(-(1 << 40), 1 << 40)},
     "decision": {"threshold": REAL, "in_data": Truth(), "precision": Maybe(Number(0, math.nextafter(1, 2)))},
-    "fusion": Maybe(Items(FINITE, 3, 3)), "files": Items(Text(255), 0, 100), "step": STEP}
+    "fusion": Maybe(Items(FINITE, 3, 3)),
+    "files": Items(Text(255), 0, 100),
+    "step": STEP,
+}
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -58,8 +88,11 @@ def needed(card: dict[str, Any], folder: Path, *fields: str) -> list[Any]:
         for name in field.split("."):
             value = value.get(name) if isinstance(value, dict) else None
             if value is None:
-                raise DataError("it is missing, so that the model cannot be used; export or import it again",
-                                path=folder / MODEL_JSON, field=field)
+                raise DataError(
+                    "it is missing, so that the model cannot be used; export or import it again",
+                    path=folder / MODEL_JSON,
+                    field=field,
+                )
         values.append(value)
     return values
 
@@ -68,8 +101,11 @@ def known_family(name: str, folder: Path) -> Family:
     try:
         return Family(name)
     except ValueError:
-        raise DataError(f"there is no format {shown(name)}; there are {', '.join(Family)}", path=folder / MODEL_JSON,
-                        field="text.family") from None
+        raise DataError(
+            f"there is no format {shown(name)}; there are {', '.join(Family)}",
+            path=folder / MODEL_JSON,
+            field="text.family",
+        ) from None
 
 
 def check_vocabulary(card: dict[str, Any], size: int, folder: Path) -> None:
@@ -77,5 +113,8 @@ def check_vocabulary(card: dict[str, Any], size: int, folder: Path) -> None:
     (described,) = needed(card, folder, "architecture")
     rows = described.get("t5", described).get("vocab_size", size)  # of a T5 of another size than the default it is said
     if size > rows:
-        raise DataError(f"the vocabulary beside it has {size:,} entries, the model {rows:,}: they do not belong "
-                        "together", path=folder / MODEL_JSON, field="architecture.vocab_size")
+        raise DataError(
+            f"the vocabulary beside it has {size:,} entries, the model {rows:,}: they do not belong together",
+            path=folder / MODEL_JSON,
+            field="architecture.vocab_size",
+        )

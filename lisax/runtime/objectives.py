@@ -26,8 +26,15 @@ from lisax.records import LisaxError
 
 Batch = dict[str, Array]  # arrays [rows, length] int32, named as seqio's EncDecFeatureConverter names them
 
-MODEL_FEATURES = ("encoder_input_tokens", "decoder_input_tokens", "decoder_target_tokens", "encoder_segment_ids",
-                  "decoder_segment_ids", "encoder_positions", "decoder_positions")
+MODEL_FEATURES = (
+    "encoder_input_tokens",
+    "decoder_input_tokens",
+    "decoder_target_tokens",
+    "encoder_segment_ids",
+    "decoder_segment_ids",
+    "encoder_positions",
+    "decoder_positions",
+)
 PER_REAL_TOKEN = "NUM_REAL_TARGET_TOKENS"
 PER_TOKEN = "NUM_TOTAL_TARGET_TOKENS"
 
@@ -45,8 +52,10 @@ class Loss:
 
     def __post_init__(self):
         if isinstance(self.normalizing_factor, str) and self.normalizing_factor not in (PER_REAL_TOKEN, PER_TOKEN):
-            raise LisaxError(f"LOSS_NORMALIZING_FACTOR is '{self.normalizing_factor}': expected a number, None, "
-                             f"'{PER_REAL_TOKEN}' or '{PER_TOKEN}'")
+            raise LisaxError(
+                f"LOSS_NORMALIZING_FACTOR is '{self.normalizing_factor}': expected a number, None, "
+                f"'{PER_REAL_TOKEN}' or '{PER_TOKEN}'"
+            )
 
     def normalizer(self, weights: Array) -> Array | float:
         if self.normalizing_factor == PER_REAL_TOKEN:
@@ -79,8 +88,9 @@ class Objective(Protocol):
     def weights(self, model: Any, batch: Batch) -> Array:
         """Float32 of any shape, one of each target of the batch; what the loss is normalised by."""
 
-    def __call__(self, model: Any, parameters: Any, batch: Batch, loss: Loss,
-                 dropout_key: Array | None) -> dict[str, Array]:
+    def __call__(
+        self, model: Any, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
+    ) -> dict[str, Array]:
         """Float32 sums over the batch: `loss`, that of `metrics`, and of `input_tokens`, `target_tokens` and
         `examples`. Dropout only where a key is given."""
 
@@ -94,14 +104,18 @@ class Objective(Protocol):
 class TextToText:
     """T5's: the cross-entropy of target tokens, each given those before it."""
 
-    metrics = {"loss": ("loss", "target_tokens"), "accuracy": ("right_tokens", "target_tokens"),
-               "sequence_accuracy": ("right_rows", "rows")}
+    metrics = {
+        "loss": ("loss", "target_tokens"),
+        "accuracy": ("right_tokens", "target_tokens"),
+        "sequence_accuracy": ("right_rows", "rows"),
+    }
 
     def weights(self, model: T5Config, batch: Batch) -> Array:
         return batch["decoder_loss_weights"].astype(jnp.float32)
 
-    def __call__(self, model: T5Config, parameters: Any, batch: Batch, loss: Loss,
-                 dropout_key: Array | None) -> dict[str, Array]:
+    def __call__(
+        self, model: T5Config, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
+    ) -> dict[str, Array]:
         logits = apply_model(model, parameters, batch, dropout_key)
         return sums(loss.per_token(logits, batch["decoder_target_tokens"]), logits, batch)
 
@@ -116,23 +130,32 @@ class Fusion:
     """Table fusion's: `inputs` are the texts of k tables end to end, each padded to the same length; `targets` are
     the k classes of `table_fusion`. A target of the loss is a row, one claim."""
 
-    metrics = {"loss": ("loss", "learned"), "accuracy": ("right_verdicts", "decided"),
-               "table_accuracy": ("right_tables", "decided")}
+    metrics = {
+        "loss": ("loss", "learned"),
+        "accuracy": ("right_verdicts", "decided"),
+        "table_accuracy": ("right_tables", "decided"),
+    }
 
     def weights(self, model: FusionConfig, batch: Batch) -> Array:
         return table_fusion.example_weights(model.objective, batch["decoder_target_tokens"])
 
-    def __call__(self, model: FusionConfig, parameters: Any, batch: Batch, loss: Loss,
-                 dropout_key: Array | None) -> dict[str, Array]:
+    def __call__(
+        self, model: FusionConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
+    ) -> dict[str, Array]:
         targets = batch["decoder_target_tokens"]
         rows, tables = targets.shape
         # A table without a class is none.
         tokens = jnp.where(targets[..., None] != NO_TABLE, batch["encoder_input_tokens"].reshape(rows, tables, -1), 0)
-        fused = model.network().apply({"params": parameters}, tokens, enable_dropout=dropout_key is not None,
-                                      rngs={} if dropout_key is None else {"dropout": dropout_key})
+        fused = model.network().apply(
+            {"params": parameters},
+            tokens,
+            enable_dropout=dropout_key is not None,
+            rngs={} if dropout_key is None else {"dropout": dropout_key},
+        )
         weights = self.weights(model, batch)
-        losses = table_fusion.example_loss(model.objective, table_fusion.log_probabilities(model.objective, fused),
-                                           targets)
+        losses = table_fusion.example_loss(
+            model.objective, table_fusion.log_probabilities(model.objective, fused), targets
+        )
         probabilities = table_fusion.probabilities(model.objective, fused)
         truth, relevance = table_truth.truth(probabilities), table_truth.relevance(probabilities)
         # Only a gold table says which verdict is right.
@@ -140,20 +163,33 @@ class Fusion:
         decided = jnp.any(gold, axis=-1)
         verdict = jnp.where(jnp.any(targets == TRUE, axis=-1), truth[:, 0] > truth[:, 1], truth[:, 0] < truth[:, 1])
         table = jnp.take_along_axis(gold, jnp.argmax(relevance, axis=-1)[:, None], axis=-1)[:, 0]
-        return {name: jnp.sum(value).astype(jnp.float32) for name, value in {
-            "loss": losses * weights, "learned": weights, "decided": decided, "right_verdicts": verdict & decided,
-            "right_tables": table & decided, "input_tokens": tokens > 0, "target_tokens": targets != NO_TABLE,
-            "examples": jnp.any(targets != NO_TABLE, axis=-1)}.items()}
+        return {
+            name: jnp.sum(value).astype(jnp.float32)
+            for name, value in {
+                "loss": losses * weights,
+                "learned": weights,
+                "decided": decided,
+                "right_verdicts": verdict & decided,
+                "right_tables": table & decided,
+                "input_tokens": tokens > 0,
+                "target_tokens": targets != NO_TABLE,
+                "examples": jnp.any(targets != NO_TABLE, axis=-1),
+            }.items()
+        }
 
     def check(self, model: FusionConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         if lengths["inputs"] % lengths["targets"]:
-            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: the length of 'targets' is the number of "
-                             "tables, and must divide that of 'inputs', their texts end to end")
+            raise LisaxError(
+                f"TASK_FEATURE_LENGTHS is {dict(lengths)}: the length of 'targets' is the number of "
+                "tables, and must divide that of 'inputs', their texts end to end"
+            )
         if pack:
             raise LisaxError("PACK is True, but tables cannot be packed: set PACK=False")
         if loss.z_loss or loss.label_smoothing:
-            raise LisaxError("table fusion has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0, as "
-                             "models/table_fusion.gin does when it comes after the T5's file")
+            raise LisaxError(
+                "table fusion has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0, as "
+                "models/table_fusion.gin does when it comes after the T5's file"
+            )
 
     def text_length(self, model: FusionConfig, lengths: Mapping[str, int]) -> int:
         return lengths["inputs"] // lengths["targets"]
@@ -166,8 +202,12 @@ class Pointer:
     Metrics are of the likeliest pointers step by step: `recall` is the share of claims with an evidence set for which
     a whole one was pointed to, `score` that of all claims whose label is right, with such a set where it needs one."""
 
-    metrics = {"loss": ("loss", "learned"), "recall": ("found", "provable"), "accuracy": ("right_labels", "labelled"),
-               "score": ("right_claims", "labelled")}
+    metrics = {
+        "loss": ("loss", "learned"),
+        "recall": ("found", "provable"),
+        "accuracy": ("right_labels", "labelled"),
+        "score": ("right_claims", "labelled"),
+    }
 
     def weights(self, model: PointerConfig, batch: Batch) -> Array:
         return pointer_loss.example_weights(model, self._gold(model, batch))
@@ -175,32 +215,49 @@ class Pointer:
     def _gold(self, model: PointerConfig, batch: Batch) -> pointer_loss.Gold:
         return pointer_loss.gold_of(batch["decoder_target_tokens"], model.steps)
 
-    def __call__(self, model: PointerConfig, parameters: Any, batch: Batch, loss: Loss,
-                 dropout_key: Array | None) -> dict[str, Array]:
+    def __call__(
+        self, model: PointerConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
+    ) -> dict[str, Array]:
         gold, weights = self._gold(model, batch), self.weights(model, batch)
         tokens = batch["encoder_input_tokens"].reshape(*gold.present.shape, -1)
-        forced, own = model.network().apply({"params": parameters}, tokens, gold.pointers,
-                                            enable_dropout=dropout_key is not None,
-                                            rngs={} if dropout_key is None else {"dropout": dropout_key})
+        forced, own = model.network().apply(
+            {"params": parameters},
+            tokens,
+            gold.pointers,
+            enable_dropout=dropout_key is not None,
+            rngs={} if dropout_key is None else {"dropout": dropout_key},
+        )
         losses = pointer_loss.example_loss(model, forced, own, gold)
         found = pointer_loss.complete(own.pointers, gold.sets)[:, -1]
         labelled = (gold.label >= 0) & (model.relation != "none")
         right = jnp.zeros_like(labelled)
         if model.relation != "none":
-            there = (own.pointers[:, :own.labels.shape[1], None] >= 0)
+            there = own.pointers[:, : own.labels.shape[1], None] >= 0
             shares = jnp.sum(jnp.where(there, jax.nn.softmax(own.labels), 0.0), axis=1)
             right = labelled & (jnp.argmax(shares, axis=-1) == gold.label)
-        return {name: jnp.sum(value).astype(jnp.float32) for name, value in {
-            "loss": losses * weights, "learned": weights, "provable": gold.sets.any(axis=(1, 2)), "found": found,
-            "labelled": labelled, "right_labels": right,
-            "right_claims": right & (found | (gold.label == LABEL_COUNT - 1)), "input_tokens": tokens > 0,
-            "target_tokens": gold.present, "examples": gold.present.any(axis=-1)}.items()}
+        return {
+            name: jnp.sum(value).astype(jnp.float32)
+            for name, value in {
+                "loss": losses * weights,
+                "learned": weights,
+                "provable": gold.sets.any(axis=(1, 2)),
+                "found": found,
+                "labelled": labelled,
+                "right_labels": right,
+                "right_claims": right & (found | (gold.label == LABEL_COUNT - 1)),
+                "input_tokens": tokens > 0,
+                "target_tokens": gold.present,
+                "examples": gold.present.any(axis=-1),
+            }.items()
+        }
 
     def check(self, model: PointerConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         candidates, rest = divmod(lengths["targets"], COLUMNS)
         if rest or not candidates or lengths["inputs"] % candidates:
-            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: 'targets' has {COLUMNS} numbers of each of a "
-                             "claim's candidates, and their number must divide 'inputs', their texts end to end")
+            raise LisaxError(
+                f"TASK_FEATURE_LENGTHS is {dict(lengths)}: 'targets' has {COLUMNS} numbers of each of a "
+                "claim's candidates, and their number must divide 'inputs', their texts end to end"
+            )
         _check_plain("the evidence pointer", loss, pack)
 
     def text_length(self, model: PointerConfig, lengths: Mapping[str, int]) -> int:
@@ -216,28 +273,41 @@ class Contrast:
     def weights(self, model: DualEncoderConfig, batch: Batch) -> Array:
         return (batch["decoder_target_tokens"][:, 0] == POSITIVE).astype(jnp.float32)
 
-    def __call__(self, model: DualEncoderConfig, parameters: Any, batch: Batch, loss: Loss,
-                 dropout_key: Array | None) -> dict[str, Array]:
+    def __call__(
+        self, model: DualEncoderConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
+    ) -> dict[str, Array]:
         targets = batch["decoder_target_tokens"]
         texts = dual_encoder.split(batch["encoder_input_tokens"], targets.shape[1])
         flat = texts.passages.reshape(-1, texts.passages.shape[-1])
-        vectors = model.network().apply({"params": parameters}, texts.questions, flat,
-                                        enable_dropout=dropout_key is not None,
-                                        rngs={} if dropout_key is None else {"dropout": dropout_key})
+        vectors = model.network().apply(
+            {"params": parameters},
+            texts.questions,
+            flat,
+            enable_dropout=dropout_key is not None,
+            rngs={} if dropout_key is None else {"dropout": dropout_key},
+        )
         shares = dual_encoder.contrast(*vectors, texts.passages, targets)
         own = jnp.arange(len(targets)) * targets.shape[1]
         weights = self.weights(model, batch)
-        return {name: jnp.sum(value).astype(jnp.float32) for name, value in {
-            "loss": -jnp.take_along_axis(shares, own[:, None], axis=1)[:, 0] * weights, "learned": weights,
-            "right": (jnp.argmax(shares, axis=1) == own) * weights,
-            "input_tokens": batch["encoder_input_tokens"] > 0, "target_tokens": targets != NO_PASSAGE,
-            "examples": weights}.items()}
+        return {
+            name: jnp.sum(value).astype(jnp.float32)
+            for name, value in {
+                "loss": -jnp.take_along_axis(shares, own[:, None], axis=1)[:, 0] * weights,
+                "learned": weights,
+                "right": (jnp.argmax(shares, axis=1) == own) * weights,
+                "input_tokens": batch["encoder_input_tokens"] > 0,
+                "target_tokens": targets != NO_PASSAGE,
+                "examples": weights,
+            }.items()
+        }
 
     def check(self, model: DualEncoderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         if lengths["inputs"] % (2 * lengths["targets"] + 1):
-            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: the length of 'targets' is the number of "
-                             "passages, n, and 2 n + 1 must divide that of 'inputs': a question with its passages, "
-                             "each with twice its room")
+            raise LisaxError(
+                f"TASK_FEATURE_LENGTHS is {dict(lengths)}: the length of 'targets' is the number of "
+                "passages, n, and 2 n + 1 must divide that of 'inputs': a question with its passages, "
+                "each with twice its room"
+            )
         _check_plain("a dual encoder", loss, pack)
 
     def text_length(self, model: DualEncoderConfig, lengths: Mapping[str, int]) -> int:
@@ -262,19 +332,31 @@ class Pointing:
     def weights(self, model: SpanReaderConfig, batch: Batch) -> Array:
         return jnp.any(batch["decoder_target_tokens"] > 0, axis=-1).astype(jnp.float32)
 
-    def __call__(self, model: SpanReaderConfig, parameters: Any, batch: Batch, loss: Loss,
-                 dropout_key: Array | None) -> dict[str, Array]:
+    def __call__(
+        self, model: SpanReaderConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
+    ) -> dict[str, Array]:
         tokens, targets = batch["encoder_input_tokens"], batch["decoder_target_tokens"]
-        logits = model.network().apply({"params": parameters}, tokens, enable_dropout=dropout_key is not None,
-                                       rngs={} if dropout_key is None else {"dropout": dropout_key})
+        logits = model.network().apply(
+            {"params": parameters},
+            tokens,
+            enable_dropout=dropout_key is not None,
+            rngs={} if dropout_key is None else {"dropout": dropout_key},
+        )
         spans, weights = targets.reshape(len(targets), -1, 2), self.weights(model, batch)
         best = jnp.argmax(logits, axis=1)  # [rows, 2]
         # (0, 0) fills up the places and is no answer's, though a model may point there.
         right = jnp.any(jnp.all(spans == best[:, None], axis=-1) & jnp.any(spans > 0, axis=-1), axis=-1)
-        return {name: jnp.sum(value).astype(jnp.float32) for name, value in {
-            "loss": jnp.where(weights > 0, -span_log_likelihood(logits, spans), 0.0), "learned": weights,
-            "right": right * weights, "input_tokens": tokens > 0, "target_tokens": targets > 0,
-            "examples": jnp.any(tokens > 0, axis=-1)}.items()}
+        return {
+            name: jnp.sum(value).astype(jnp.float32)
+            for name, value in {
+                "loss": jnp.where(weights > 0, -span_log_likelihood(logits, spans), 0.0),
+                "learned": weights,
+                "right": right * weights,
+                "input_tokens": tokens > 0,
+                "target_tokens": targets > 0,
+                "examples": jnp.any(tokens > 0, axis=-1),
+            }.items()
+        }
 
     def check(self, model: SpanReaderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
         _check_passages(model, lengths, pack)
@@ -288,8 +370,10 @@ class Pointing:
 
 def _check_passages(model: ReaderConfig, lengths: Mapping[str, int], pack: bool) -> None:
     if lengths["inputs"] % model.passages:
-        raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: PASSAGES, which is {model.passages}, must divide "
-                         "the length of 'inputs', the texts of the passages end to end")
+        raise LisaxError(
+            f"TASK_FEATURE_LENGTHS is {dict(lengths)}: PASSAGES, which is {model.passages}, must divide "
+            "the length of 'inputs', the texts of the passages end to end"
+        )
     if pack:
         raise LisaxError("PACK is True, but texts of many passages cannot be packed: set PACK=False")
 
@@ -302,8 +386,13 @@ def _check_plain(what: str, loss: Loss, pack: bool) -> None:
 
 
 _OBJECTIVES: dict[type, Objective] = {
-    T5Config: TextToText(), FusionConfig: Fusion(), PointerConfig: Pointer(), DualEncoderConfig: Contrast(),
-    ReaderConfig: Reading(), SpanReaderConfig: Pointing()}
+    T5Config: TextToText(),
+    FusionConfig: Fusion(),
+    PointerConfig: Pointer(),
+    DualEncoderConfig: Contrast(),
+    ReaderConfig: Reading(),
+    SpanReaderConfig: Pointing(),
+}
 
 
 def objective_of(model: Model) -> Objective:
@@ -313,12 +402,17 @@ def objective_of(model: Model) -> Objective:
 # --- Text to text --------------------------------------------------------------------------
 
 
-def apply_model(model: T5Config | ReaderConfig, parameters: Any, batch: Batch,
-                dropout_key: Array | None = None) -> Array:
+def apply_model(
+    model: T5Config | ReaderConfig, parameters: Any, batch: Batch, dropout_key: Array | None = None
+) -> Array:
     """Teacher-forced logits float32 [rows, target length, vocab]; dropout only where a key is given."""
     features = {name: batch[name] for name in MODEL_FEATURES if name in batch}
-    return model.network().apply({"params": parameters}, **features, enable_dropout=dropout_key is not None,
-                                 rngs={} if dropout_key is None else {"dropout": dropout_key})
+    return model.network().apply(
+        {"params": parameters},
+        **features,
+        enable_dropout=dropout_key is not None,
+        rngs={} if dropout_key is None else {"dropout": dropout_key},
+    )
 
 
 def sums(loss: Array, logits: Array, batch: Batch) -> dict[str, Array]:

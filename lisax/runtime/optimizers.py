@@ -26,8 +26,9 @@ Tree = Any
 class Optimizer(Protocol):
     def init(self, parameters: Tree) -> Tree: ...
 
-    def update(self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array,
-               count: Array) -> tuple[Tree, Tree]:
+    def update(
+        self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array, count: Array
+    ) -> tuple[Tree, Tree]:
         """New parameters and slots. `count`: int32, updates made since the slots were fresh."""
 
 
@@ -53,12 +54,19 @@ class Adafactor:
     def init(self, parameters: Tree) -> Tree:
         return _map_parameters(self._init_one, parameters)
 
-    def update(self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array,
-               count: Array) -> tuple[Tree, Tree]:
+    def update(
+        self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array, count: Array
+    ) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
         decay = 1.0 - (jnp.asarray(count - self.step_offset, jnp.float32) + 1.0) ** -self.decay_rate
-        return _unzip(_map_parameters(lambda path, p, g, s: self._update_one(path, g, s, p, learning_rate, decay),
-                                      parameters, gradients, slots))
+        return _unzip(
+            _map_parameters(
+                lambda path, p, g, s: self._update_one(path, g, s, p, learning_rate, decay),
+                parameters,
+                gradients,
+                slots,
+            )
+        )
 
     def _factored_axes(self, path: Sequence[str], shape: tuple[int, ...]) -> tuple[int, int] | None:
         """The axes that `v_row` and `v_col` keep, or None where the second moment is kept whole.
@@ -81,8 +89,15 @@ class Adafactor:
             shapes["v_row"], shapes["v_col"] = (tuple(np.delete(shape, axis)) for axis in reversed(axes))
         return {name: jnp.zeros(shape, jnp.float32) for name, shape in shapes.items()}
 
-    def _update_one(self, path: Sequence[str], gradient: Array, slot: dict[str, Array], parameter: Array,
-                    learning_rate: Array, decay: Array) -> tuple[Array, dict[str, Array]]:
+    def _update_one(
+        self,
+        path: Sequence[str],
+        gradient: Array,
+        slot: dict[str, Array],
+        parameter: Array,
+        learning_rate: Array,
+        decay: Array,
+    ) -> tuple[Array, dict[str, Array]]:
         gradient, new = gradient.astype(jnp.float32), dict(slot)
         squared = jnp.square(gradient) + self.epsilon1
         axes = self._factored_axes(path, parameter.shape)
@@ -96,8 +111,9 @@ class Adafactor:
             new["v_col"] = decay * slot["v_col"] + (1.0 - decay) * jnp.mean(squared, axis=row)
             kept = row - (column < row)  # where `row` stands once `column` is averaged away
             rows = new["v_row"] / jnp.mean(new["v_row"], axis=kept, keepdims=True)
-            update = gradient * (jnp.expand_dims(jax.lax.rsqrt(rows), column)
-                                 * jnp.expand_dims(jax.lax.rsqrt(new["v_col"]), row))
+            update = gradient * (
+                jnp.expand_dims(jax.lax.rsqrt(rows), column) * jnp.expand_dims(jax.lax.rsqrt(new["v_col"]), row)
+            )
         if self.clipping_threshold is not None:
             update /= jnp.maximum(1.0, _root_mean_square(update, of_one) / self.clipping_threshold)
         scale = learning_rate
@@ -123,8 +139,9 @@ class AdamW:
     def init(self, parameters: Tree) -> Tree:
         return _map_parameters(lambda _, p: {"mu": jnp.zeros_like(p), "nu": jnp.zeros_like(p)}, parameters)
 
-    def update(self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array,
-               count: Array) -> tuple[Tree, Tree]:
+    def update(
+        self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array, count: Array
+    ) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
         adam = optax.scale_by_adam(self.beta1, self.beta2, self.epsilon)
 
@@ -148,8 +165,9 @@ class Adagrad:
     def init(self, parameters: Tree) -> Tree:
         return _map_parameters(lambda _, p: {"v": jnp.full_like(p, self.initial_accumulator_value)}, parameters)
 
-    def update(self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array,
-               count: Array) -> tuple[Tree, Tree]:
+    def update(
+        self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array, count: Array
+    ) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
         adagrad = optax.scale_by_rss(self.initial_accumulator_value, self.epsilon)
 
@@ -163,13 +181,15 @@ class Adagrad:
 def _map_parameters(function: Callable, parameters: Tree, *trees: Tree) -> Tree:
     """`function(path, parameter, ...)` over trees like the parameters', whose leaves may be trees."""
     return jax.tree_util.tree_map_with_path(
-        lambda path, *leaves: function([entry.key for entry in path], *leaves), parameters, *trees)
+        lambda path, *leaves: function([entry.key for entry in path], *leaves), parameters, *trees
+    )
 
 
 def _unzip(pairs: Tree) -> tuple[Tree, Tree]:
     """A tree of (parameter, slot) as two trees."""
-    first, second = (jax.tree.map(lambda pair, i=i: pair[i], pairs, is_leaf=lambda x: isinstance(x, tuple))
-                     for i in (0, 1))
+    first, second = (
+        jax.tree.map(lambda pair, i=i: pair[i], pairs, is_leaf=lambda x: isinstance(x, tuple)) for i in (0, 1)
+    )
     return first, second
 
 

@@ -23,8 +23,13 @@ from lisax.records import LisaxError
 
 DATA_AXIS, MODEL_AXIS = "data", "model"
 # T5X's names of dimensions -> axis of the mesh. Others are not split.
-RULES = (("batch", DATA_AXIS), ("vocab", MODEL_AXIS), ("heads", MODEL_AXIS), ("joined_kv", MODEL_AXIS),
-         ("mlp", MODEL_AXIS))
+RULES = (
+    ("batch", DATA_AXIS),
+    ("vocab", MODEL_AXIS),
+    ("heads", MODEL_AXIS),
+    ("joined_kv", MODEL_AXIS),
+    ("mlp", MODEL_AXIS),
+)
 # Slots that are shaped as their parameter; factored ones are vectors and stay whole.
 FULL_SLOTS = ("m", "v", "mu", "nu")
 
@@ -62,7 +67,8 @@ class Partitioner:
     def state(self, tree: Any) -> Any:
         """The sharding of each leaf of a tree of parameters, or of a state that holds them and their slots."""
         return jax.tree_util.tree_map_with_path(
-            lambda path, leaf: NamedSharding(self.mesh, self._spec(_names(path), leaf.shape)), tree)
+            lambda path, leaf: NamedSharding(self.mesh, self._spec(_names(path), leaf.shape)), tree
+        )
 
     def _spec(self, names: list[str], shape: Sequence[int]) -> PartitionSpec:
         axes = logical_axes(names[:-1] if names and names[-1] in FULL_SLOTS else names)
@@ -71,8 +77,9 @@ class Partitioner:
         rules = dict(self.rules) | ({"embed": DATA_AXIS} if self.fully_sharded else {})
         split = [rules.get(axis) for axis in axes]
         # What an axis of the mesh does not divide stays whole on it.
-        return PartitionSpec(*(name if name and size % self.mesh.shape[name] == 0 else None
-                               for name, size in zip(split, shape)))
+        return PartitionSpec(
+            *(name if name and size % self.mesh.shape[name] == 0 else None for name, size in zip(split, shape))
+        )
 
     @contextlib.contextmanager
     def constraints(self) -> Iterator[None]:
@@ -91,12 +98,15 @@ class Partitioner:
             raise LisaxError(
                 f"{name} is {batch_size}, which {shards} devices"
                 + (f" times {microbatches} microbatches" if microbatches > 1 else "")
-                + f" cannot share evenly: make it a multiple of {shards * microbatches}")
+                + f" cannot share evenly: make it a multiple of {shards * microbatches}"
+            )
 
     def place_batch(self, batch: dict[str, np.ndarray]) -> dict[str, jax.Array]:
         """A whole host batch as global arrays; every process gives the same rows and keeps its own."""
-        return {name: jax.make_array_from_callback(array.shape, self.batch, lambda index, a=array: a[index])
-                for name, array in batch.items()}
+        return {
+            name: jax.make_array_from_callback(array.shape, self.batch, lambda index, a=array: a[index])
+            for name, array in batch.items()
+        }
 
     def place_state(self, state: Any) -> Any:
         """Host or device arrays as global arrays of the state's shardings."""
@@ -117,20 +127,26 @@ class PjitPartitioner:
 
     def __post_init__(self):
         if self.parameter_partitioning_dims not in (1, 2):
-            raise LisaxError("PjitPartitioner.parameter_partitioning_dims must be 1 or 2 (fully sharded), found "
-                             f"{self.parameter_partitioning_dims}")
+            raise LisaxError(
+                "PjitPartitioner.parameter_partitioning_dims must be 1 or 2 (fully sharded), found "
+                f"{self.parameter_partitioning_dims}"
+            )
         if self.num_partitions < 1:
             raise LisaxError(f"PjitPartitioner.num_partitions must be at least 1, found {self.num_partitions}")
         for name, axis in self.logical_axis_rules:
             if axis not in (DATA_AXIS, MODEL_AXIS, None):
-                raise LisaxError(f"PjitPartitioner.logical_axis_rules: '{name}' is given to '{axis}'; the axes of "
-                                 f"the mesh are '{DATA_AXIS}' and '{MODEL_AXIS}'")
+                raise LisaxError(
+                    f"PjitPartitioner.logical_axis_rules: '{name}' is given to '{axis}'; the axes of "
+                    f"the mesh are '{DATA_AXIS}' and '{MODEL_AXIS}'"
+                )
 
     def over(self, devices: Sequence[jax.Device]) -> Partitioner:
         """The partitioner on these devices, neighbours on the network next to each other in the mesh."""
         if len(devices) % self.num_partitions:
-            raise LisaxError(f"PjitPartitioner.num_partitions is {self.num_partitions}, which does not divide the "
-                             f"{len(devices)} devices")
+            raise LisaxError(
+                f"PjitPartitioner.num_partitions is {self.num_partitions}, which does not divide the "
+                f"{len(devices)} devices"
+            )
         shape = (len(devices) // self.num_partitions, self.num_partitions)
         mesh = Mesh(mesh_utils.create_device_mesh(shape, devices), (DATA_AXIS, MODEL_AXIS))
         rules = tuple((dict(RULES) | dict(self.logical_axis_rules)).items())
@@ -139,8 +155,9 @@ class PjitPartitioner:
 
 def bytes_on_device(tree: Any, shardings: Any) -> int:
     """Bytes that one device holds of a tree of arrays or shapes under their shardings."""
-    sizes = jax.tree.map(lambda leaf, sharding: math.prod(sharding.shard_shape(leaf.shape)) * leaf.dtype.itemsize,
-                         tree, shardings)
+    sizes = jax.tree.map(
+        lambda leaf, sharding: math.prod(sharding.shard_shape(leaf.shape)) * leaf.dtype.itemsize, tree, shardings
+    )
     return sum(jax.tree.leaves(sizes))
 
 

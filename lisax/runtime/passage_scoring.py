@@ -34,8 +34,15 @@ class _Scorer:
     kind: type
     called: str
 
-    def __init__(self, model: Any, parameters: Any, *, max_tokens: int, tokens_per_batch: int | None = None,
-                 source: str | os.PathLike = "the model"):
+    def __init__(
+        self,
+        model: Any,
+        parameters: Any,
+        *,
+        max_tokens: int,
+        tokens_per_batch: int | None = None,
+        source: str | os.PathLike = "the model",
+    ):
         """`max_tokens`: of the longest text; a longer one is an error: formats shorten, this does not. `source`: where
         the parameters are from."""
         self.model, self._max_tokens = model.for_inference(), max_tokens
@@ -60,11 +67,12 @@ class _Scorer:
         """What `score(parameters, tokens [texts, width])` gives of each text, in their order."""
 
         def batches(texts: Sequence[Tokens]) -> Iterable[tuple[np.ndarray, jax.Array]]:
-            for rows, count, width in batches_by_length([len(text) for text in texts], self._max_tokens,
-                                                        self._tokens_per_batch, self._partitioner.batch_shards):
+            for rows, count, width in batches_by_length(
+                [len(text) for text in texts], self._max_tokens, self._tokens_per_batch, self._partitioner.batch_shards
+            ):
                 batch = np.zeros((count, width), np.int32)
                 for i, row in enumerate(rows):
-                    batch[i, :len(texts[row])] = texts[row]
+                    batch[i, : len(texts[row])] = texts[row]
                 yield rows, self._place(batch)
                 if progress is not None:
                     progress(len(rows))
@@ -103,7 +111,7 @@ class SpanScorer(_Scorer):
     def ends(self, texts: Sequence[Tokens], progress: Progress | None = None) -> list[np.ndarray]:
         """float32 [tokens, 2] of each text."""
         found = self._each(texts, _compiled(self.model, self._partitioner, "__call__"), progress)
-        return [logits[:len(text)] for logits, text in zip(found, texts, strict=True)]
+        return [logits[: len(text)] for logits, text in zip(found, texts, strict=True)]
 
 
 class AnswerGenerator(_Scorer):
@@ -111,8 +119,14 @@ class AnswerGenerator(_Scorer):
 
     kind, called = ReaderConfig, "generating reader"
 
-    def answers(self, questions: Sequence[Sequence[Tokens]], *, length: int, decoding: Decoding = Decoding(),
-                progress: Progress | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
+    def answers(
+        self,
+        questions: Sequence[Sequence[Tokens]],
+        *,
+        length: int,
+        decoding: Decoding = Decoding(),
+        progress: Progress | None = None,
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Of each question, given as the texts of its passages, (tokens int32 [beams, length], scores [beams])."""
         passages = max(map(len, questions), default=1)
         model = dataclasses.replace(self.model, passages=max(1, passages))
@@ -126,12 +140,14 @@ class AnswerGenerator(_Scorer):
             for i, texts in enumerate(window):
                 for j, text in enumerate(texts):
                     if len(text) > width:
-                        raise LisaxError(f"a text of {len(text)} tokens was given to a reader of at most {width}: "
-                                         "shorten it with its format")
-                    batch[i, j, :len(text)] = text
+                        raise LisaxError(
+                            f"a text of {len(text)} tokens was given to a reader of at most {width}: "
+                            "shorten it with its format"
+                        )
+                    batch[i, j, : len(text)] = text
             numbers = np.zeros(rows, np.int32)
             generated = run(self._parameters, self._place(batch.reshape(rows, -1)), self._place(numbers))
-            tokens, scores = (np.asarray(part)[:len(window)] for part in generated)
+            tokens, scores = (np.asarray(part)[: len(window)] for part in generated)
             asked = np.array(list(map(bool, window)))  # whether there is a passage to answer from
             check_hypotheses(scores[asked], IMPOSSIBLE, self._parameters, self._source)
             found += list(zip(tokens, scores))

@@ -28,12 +28,28 @@ from lisax.runtime.partitioning import Partitioner, bytes_on_device
 from lisax.runtime.step import TrainState, make_train_step
 from lisax.runtime.train_config import TrainConfig
 
-GIB = 2 ** 30
-TOPOLOGIES = {"v2-8": "v2:2x2", "v3-8": "v3:2x2", "v3-32": "v3:4x4", "v4-8": "v4:2x2x1", "v4-16": "v4:2x2x2",
-              "v5e-4": "v5e:2x2", "v5e-8": "v5e:2x4", "v5e-16": "v5e:4x4", "v5p-8": "v5p:2x2x1", "v6e-8": "v6e:2x4"}
+GIB = 2**30
+TOPOLOGIES = {
+    "v2-8": "v2:2x2",
+    "v3-8": "v3:2x2",
+    "v3-32": "v3:4x4",
+    "v4-8": "v4:2x2x1",
+    "v4-16": "v4:2x2x2",
+    "v5e-4": "v5e:2x2",
+    "v5e-8": "v5e:2x4",
+    "v5e-16": "v5e:4x4",
+    "v5p-8": "v5p:2x2x1",
+    "v6e-8": "v6e:2x4",
+}
 # bfloat16 operations a second of a device, as its maker states them (v2, v3 and v4: half a chip).
-PEAK_FLOPS = {"TPU v2": 22.5e12, "TPU v3": 61.5e12, "TPU v4": 137.5e12, "TPU v5 lite": 197e12, "TPU v5": 459e12,
-              "TPU v6 lite": 918e12}
+PEAK_FLOPS = {
+    "TPU v2": 22.5e12,
+    "TPU v3": 61.5e12,
+    "TPU v4": 137.5e12,
+    "TPU v5 lite": 197e12,
+    "TPU v5": 459e12,
+    "TPU v6 lite": 918e12,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,10 +104,11 @@ def devices_of(topology: str) -> list[Any]:
         except RuntimeError:
             raise LisaxError(f"this machine has no {kind} that JAX can use") from None
         if not count.isdigit() or not 1 <= int(count) <= len(devices):
-            raise LisaxError(f"'{topology}': this machine has {len(devices)} {kind} device(s)"
-                             + ("; XLA_FLAGS=--xla_force_host_platform_device_count=8 simulates more"
-                                if kind == "cpu" else ""))
-        return devices[:int(count)]
+            raise LisaxError(
+                f"'{topology}': this machine has {len(devices)} {kind} device(s)"
+                + ("; XLA_FLAGS=--xla_force_host_platform_device_count=8 simulates more" if kind == "cpu" else "")
+            )
+        return devices[: int(count)]
     if topology not in TOPOLOGIES:
         raise LisaxError(f"no topology is named '{topology}': there are {', '.join(TOPOLOGIES)}, cpu-N and gpu-N")
     from jax.experimental import topologies
@@ -100,10 +117,13 @@ def devices_of(topology: str) -> list[Any]:
         return list(topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[topology]).devices)
     except Exception as error:
         if "libtpu" in str(error) and "lockfile" in str(error):
-            raise LisaxError("libtpu is in use by another process on this machine, and one at a time can hold it: "
-                             "wait for that one, or remove /tmp/libtpu_lockfile if there is none") from error
-        raise LisaxError("the TPU compiler is not installed: pip install 'lisax[plan]' "
-                         f"({str(error).splitlines()[0][:150]})") from error
+            raise LisaxError(
+                "libtpu is in use by another process on this machine, and one at a time can hold it: "
+                "wait for that one, or remove /tmp/libtpu_lockfile if there is none"
+            ) from error
+        raise LisaxError(
+            f"the TPU compiler is not installed: pip install 'lisax[plan]' ({str(error).splitlines()[0][:150]})"
+        ) from error
 
 
 def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled | None = None) -> Plan:
@@ -115,8 +135,15 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
     microbatches = config.trainer.num_microbatches or 1
     partitioner.check_batch_size(_batch_size(config), microbatches if program == "train" else 1)
     state = _state_shapes(config, program)
-    found = Plan(program, devices[0].device_kind, len(devices), parameter_count(_parameters(state)),
-                 bytes_on_device(state, partitioner.state(state)), False, examples=_batch_size(config))
+    found = Plan(
+        program,
+        devices[0].device_kind,
+        len(devices),
+        parameter_count(_parameters(state)),
+        bytes_on_device(state, partitioner.state(state)),
+        False,
+        examples=_batch_size(config),
+    )
     started = time.perf_counter()
     try:
         compiled = _compiled(config, program, partitioner)
@@ -126,8 +153,12 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
         return dataclasses.replace(found, refusal=_refusal(error), compile_seconds=time.perf_counter() - started)
     memory = compiled.memory_analysis()
     found = dataclasses.replace(
-        found, fits=True, compile_seconds=time.perf_counter() - started, temporaries=memory.temp_size_in_bytes,
-        peak=getattr(memory, "peak_memory_in_bytes", None) or None)
+        found,
+        fits=True,
+        compile_seconds=time.perf_counter() - started,
+        temporaries=memory.temp_size_in_bytes,
+        peak=getattr(memory, "peak_memory_in_bytes", None) or None,
+    )
     flops, seconds = _cost(compiled)
     if config.model.t5.scan_layers or config.model.t5.attention_chunk or (program == "train" and microbatches > 1):
         at_once = dataclasses.replace(config, model=config.model.replaced(attention_chunk=None))
@@ -141,19 +172,31 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
 
 def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> Any:
     state = _state_shapes(config, program)
-    placed = jax.tree.map(lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
-                          state, partitioner.state(state))
+    placed = jax.tree.map(
+        lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
+        state,
+        partitioner.state(state),
+    )
     lengths, rows = config.train_data.task_feature_lengths, _batch_size(config)
 
     def tokens(length: int) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct((rows, length), jnp.int32, sharding=partitioner.batch)
 
     if program == "train":
-        step = make_train_step(config.model, config.loss, config.optimizer, config.trainer.learning_rate_fn, seed=0,
-                               microbatches=config.trainer.num_microbatches or 1, slots_first_step=0,
-                               partitioner=partitioner)
-        targets = {name: tokens(lengths["targets"]) for name in
-                   ("decoder_input_tokens", "decoder_target_tokens", "decoder_loss_weights")}
+        step = make_train_step(
+            config.model,
+            config.loss,
+            config.optimizer,
+            config.trainer.learning_rate_fn,
+            seed=0,
+            microbatches=config.trainer.num_microbatches or 1,
+            slots_first_step=0,
+            partitioner=partitioner,
+        )
+        targets = {
+            name: tokens(lengths["targets"])
+            for name in ("decoder_input_tokens", "decoder_target_tokens", "decoder_loss_weights")
+        }
         return step.lower(placed, {"encoder_input_tokens": tokens(lengths["inputs"]), **targets}).compile()
     if program != "train" and isinstance(config.model, (DualEncoderConfig, ReaderConfig)):
         raise LisaxError("of dual encoders and readers training alone is planned: plan --program=train")
@@ -186,14 +229,18 @@ def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Mod
     microbatches = (config.trainer.num_microbatches or 1) if program == "train" else 1
     stacks, chunk = config.model.t5, config.model.t5.attention_chunk
     part = dataclasses.replace(
-        config, trainer=dataclasses.replace(config.trainer, num_microbatches=1),
-        train_data=dataclasses.replace(config.train_data, batch_size=_batch_size(config) // microbatches))
+        config,
+        trainer=dataclasses.replace(config.trainer, num_microbatches=1),
+        train_data=dataclasses.replace(config.train_data, batch_size=_batch_size(config) // microbatches),
+    )
 
     def of(encoder: int, decoder: int) -> np.ndarray:
         """[FLOPs, seconds, bytes]"""
+
         def compiled(chunk: int | None) -> Any:
-            model = config.model.replaced(num_encoder_layers=encoder, num_decoder_layers=decoder, scan_layers=False,
-                                          attention_chunk=chunk)
+            model = config.model.replaced(
+                num_encoder_layers=encoder, num_decoder_layers=decoder, scan_layers=False, attention_chunk=chunk
+            )
             return _compiled(dataclasses.replace(part, model=model), program, partitioner)
 
         whole = compiled(None)

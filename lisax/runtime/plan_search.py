@@ -18,8 +18,14 @@ from lisax.runtime.plan import GIB, Modelled, Plan, least_memory, modelled, plan
 from lisax.runtime.train_config import TrainConfig
 
 # Of a device, as its maker states it (v2, v3 and v4: half a chip). What is modelled to need more is not compiled.
-MEMORY = {"TPU v2": 8 * GIB, "TPU v3": 16 * GIB, "TPU v4": 16 * GIB, "TPU v5 lite": 16 * GIB, "TPU v5": 95 * GIB,
-          "TPU v6 lite": 32 * GIB}
+MEMORY = {
+    "TPU v2": 8 * GIB,
+    "TPU v3": 16 * GIB,
+    "TPU v4": 16 * GIB,
+    "TPU v5 lite": 16 * GIB,
+    "TPU v5": 95 * GIB,
+    "TPU v6 lite": 32 * GIB,
+}
 REMATS = ("none", "minimal", "full")
 CHUNK = 128  # of attention
 MAX_MICROBATCHES = 16
@@ -39,23 +45,35 @@ class Setting:
     @classmethod
     def of(cls, config: TrainConfig) -> Setting:
         model, partitioner = config.model.t5, config.partitioner
-        return cls(partitioner.num_partitions, partitioner.parameter_partitioning_dims == 2, model.scan_layers,
-                   model.remat, model.attention_chunk, config.trainer.num_microbatches or 1)
+        return cls(
+            partitioner.num_partitions,
+            partitioner.parameter_partitioning_dims == 2,
+            model.scan_layers,
+            model.remat,
+            model.attention_chunk,
+            config.trainer.num_microbatches or 1,
+        )
 
     def applied(self, config: TrainConfig) -> TrainConfig:
-        model = config.model.replaced(scan_layers=self.scan_layers, remat=self.remat,
-                                      attention_chunk=self.attention_chunk)
-        partitioner = dataclasses.replace(config.partitioner, num_partitions=self.num_partitions,
-                                          parameter_partitioning_dims=2 if self.fully_sharded else 1)
+        model = config.model.replaced(
+            scan_layers=self.scan_layers, remat=self.remat, attention_chunk=self.attention_chunk
+        )
+        partitioner = dataclasses.replace(
+            config.partitioner,
+            num_partitions=self.num_partitions,
+            parameter_partitioning_dims=2 if self.fully_sharded else 1,
+        )
         trainer = dataclasses.replace(config.trainer, num_microbatches=self.microbatches)
         return dataclasses.replace(config, model=model, partitioner=partitioner, trainer=trainer)
 
     def bindings(self) -> str:
         """As flags of `lisax train`."""
-        return (f"--gin.PjitPartitioner.num_partitions={self.num_partitions} "
-                f"--gin.PjitPartitioner.parameter_partitioning_dims={2 if self.fully_sharded else 1} "
-                f"--gin.T5Config.scan_layers={self.scan_layers} --gin.T5Config.remat={self.remat} "
-                f"--gin.T5Config.attention_chunk={self.attention_chunk} --gin.Trainer.num_microbatches={self.microbatches}")
+        return (
+            f"--gin.PjitPartitioner.num_partitions={self.num_partitions} "
+            f"--gin.PjitPartitioner.parameter_partitioning_dims={2 if self.fully_sharded else 1} "
+            f"--gin.T5Config.scan_layers={self.scan_layers} --gin.T5Config.remat={self.remat} "
+            f"--gin.T5Config.attention_chunk={self.attention_chunk} --gin.Trainer.num_microbatches={self.microbatches}"
+        )
 
 
 Tell = Callable[[Setting, Modelled, "Plan | None"], None]
@@ -101,7 +119,7 @@ def _layouts(config: TrainConfig, devices: int) -> Iterator[Setting]:
         shards = devices // partitions
         if devices % partitions or config.model.t5.num_heads % partitions or config.train_data.batch_size % shards:
             continue
-        for fully_sharded in (False, True)[:1 if shards == 1 else 2]:
+        for fully_sharded in (False, True)[: 1 if shards == 1 else 2]:
             yield Setting(partitions, fully_sharded, False, "none", None, 1)
 
 

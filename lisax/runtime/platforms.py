@@ -40,10 +40,14 @@ def choose_platforms() -> None:
 
 def tpu_attached(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> bool:
     """Whether this machine looks like a TPU host; libtpu is not asked."""
-    return (any(environment.get(name) for name in VARIABLES)
-            or any(True for pattern in DEVICES for _ in root.glob(pattern))
-            or any(_says(path, {VENDOR}) and _says(path.with_name("device"), TPUS)
-                   for path in root.glob("sys/bus/pci/devices/*/vendor")))
+    return (
+        any(environment.get(name) for name in VARIABLES)
+        or any(True for pattern in DEVICES for _ in root.glob(pattern))
+        or any(
+            _says(path, {VENDOR}) and _says(path.with_name("device"), TPUS)
+            for path in root.glob("sys/bus/pci/devices/*/vendor")
+        )
+    )
 
 
 def _says(path: Path, values: set[str]) -> bool:
@@ -56,7 +60,8 @@ def _says(path: Path, values: set[str]) -> bool:
 def _plugins() -> bool:
     """Whether a package brings JAX a platform of its own, as those for CUDA and ROCm do."""
     return importlib.util.find_spec("jax_plugins") is not None or bool(
-        importlib.metadata.entry_points(group="jax_plugins"))
+        importlib.metadata.entry_points(group="jax_plugins")
+    )
 
 
 def _absent() -> None:

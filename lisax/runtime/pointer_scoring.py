@@ -25,8 +25,9 @@ class Pointing(NamedTuple):
 
 
 @functools.cache
-def compiled_search(model: PointerConfig | None, partitioner: Partitioner, program: Callable | None = None
-                    ) -> Callable[[Any, jax.Array], Any]:
+def compiled_search(
+    model: PointerConfig | None, partitioner: Partitioner, program: Callable | None = None
+) -> Callable[[Any, jax.Array], Any]:
     """The compiled (parameters, tokens [rows, k, width]) -> (pointers, shares, labels) of the best hypotheses."""
 
     def search(parameters: Any, tokens: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -54,8 +55,9 @@ class PointerScorer(ClaimScorer):
     def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:
         return len(outputs) == 3 and len(outputs[0]) == 1 and outputs[1] == outputs[0] and outputs[2] == [3]
 
-    def point(self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
-              ) -> Pointing:
+    def point(
+        self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None = None
+    ) -> Pointing:
         """The best pointers for token ids [claim][candidate][token]; see `run`. A claim without candidates points
         nowhere and has labels of no meaning."""
         pointers, shares, labels = self.run(claims, progress)

@@ -125,18 +125,21 @@ def save(exported: export.Exported, folder: Path, **about: Any) -> None:
     """Writes `scorer.stablehlo` and `scorer.json`, which says `about` too: of label words {words, pieces}."""
     (parameters, tokens), _ = jax.tree.unflatten(exported.in_tree, exported.in_avals)
     (folder / PROGRAM_NAME).write_bytes(exported.mlir_module_serialized)
-    write_json(folder / PROGRAM_JSON, {
-        "format": 2,
-        "computes": "(parameters float32, tokens int32) -> outputs float32",
-        "tokens": _plain(tokens.shape),
-        "outputs": [_plain(leaf.shape) for leaf in exported.out_avals],
-        **about,
-        "sha256": hashlib.sha256(exported.mlir_module_serialized).hexdigest(),
-        "platforms": list(exported.platforms),
-        "calling_convention_version": exported.calling_convention_version,
-        "kept_arguments": list(exported.module_kept_var_idx),
-        "parameters": {name: list(leaf.shape) for name, leaf in parameters.items()},
-    })
+    write_json(
+        folder / PROGRAM_JSON,
+        {
+            "format": 2,
+            "computes": "(parameters float32, tokens int32) -> outputs float32",
+            "tokens": _plain(tokens.shape),
+            "outputs": [_plain(leaf.shape) for leaf in exported.out_avals],
+            **about,
+            "sha256": hashlib.sha256(exported.mlir_module_serialized).hexdigest(),
+            "platforms": list(exported.platforms),
+            "calling_convention_version": exported.calling_convention_version,
+            "kept_arguments": list(exported.module_kept_var_idx),
+            "parameters": {name: list(leaf.shape) for name, leaf in parameters.items()},
+        },
+    )
 
 
 def _plain(shape: Sequence[Any]) -> list[int | str]:
@@ -154,49 +157,84 @@ def read_description(folder: Path) -> dict[str, Any]:
     return described
 
 
-def check_use(described: Mapping[str, Any], parameters: Mapping[str, np.ndarray], folder: Path, *,
-              tokens: Sequence[Any], outputs: bool) -> None:
+def check_use(
+    described: Mapping[str, Any],
+    parameters: Mapping[str, np.ndarray],
+    folder: Path,
+    *,
+    tokens: Sequence[Any],
+    outputs: bool,
+) -> None:
     """A LisaxError unless the program takes these parameters, and `tokens`; `outputs` says whether it gives what its
     caller wants."""
     check_parameters(_parameters(described), parameters, folder)
     if other := next((name for name, array in parameters.items() if array.dtype != np.float32), None):
-        raise DataError(f"the scorer takes float32, found {parameters[other].dtype}", path=folder / SAFETENSORS, field=other)
+        raise DataError(
+            f"the scorer takes float32, found {parameters[other].dtype}", path=folder / SAFETENSORS, field=other
+        )
     if described["tokens"] != tokens or not outputs:
-        raise DataError(f"the scorer of another kind of model: it takes {described['tokens']} and gives "
-                        f"{described['outputs']}; export the model again", path=folder / PROGRAM_JSON)
+        raise DataError(
+            f"the scorer of another kind of model: it takes {described['tokens']} and gives "
+            f"{described['outputs']}; export the model again",
+            path=folder / PROGRAM_JSON,
+        )
 
 
 def _parameters(described: Mapping[str, Any]) -> dict[str, jax.ShapeDtypeStruct]:
     return {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in described["parameters"].items()}
 
 
-def load(folder: Path, described: Mapping[str, Any]
-         ) -> Callable[[Mapping[str, jax.Array], jax.Array], tuple[jax.Array, ...]]:
+def load(
+    folder: Path, described: Mapping[str, Any]
+) -> Callable[[Mapping[str, jax.Array], jax.Array], tuple[jax.Array, ...]]:
     """The program of a bundle, to be called inside `jit`."""
     content, tokens = read_program(folder / PROGRAM_NAME, described), _tokens(described["tokens"])
-    version, known = described["calling_convention_version"], range(
-        export.minimum_supported_calling_convention_version, export.maximum_supported_calling_convention_version + 1)
+    version, known = (
+        described["calling_convention_version"],
+        range(
+            export.minimum_supported_calling_convention_version, export.maximum_supported_calling_convention_version + 1
+        ),
+    )
     backend = {"gpu": ("cuda", "rocm")}.get(jax.default_backend(), (jax.default_backend(),))
     if version not in known or not set(backend) & set(described["platforms"]):
-        raise DataError(f"a scorer for {', '.join(described['platforms'])} in the calling convention {version}; this "
-                        f"is {backend[0]}, and jax {jax.__version__} reads {known[0]} to {known[-1]}: export the model "
-                        "again", path=folder / PROGRAM_JSON)
+        raise DataError(
+            f"a scorer for {', '.join(described['platforms'])} in the calling convention {version}; this "
+            f"is {backend[0]}, and jax {jax.__version__} reads {known[0]} to {known[-1]}: export the model "
+            "again",
+            path=folder / PROGRAM_JSON,
+        )
     arguments = ((_parameters(described), tokens), {})
     leaves, in_tree = jax.tree.flatten(arguments)
-    outs = tuple(jax.core.ShapedArray((tokens.shape[0], *shape[1:]), np.dtype(np.float32))
-                 for shape in described["outputs"])
+    outs = tuple(
+        jax.core.ShapedArray((tokens.shape[0], *shape[1:]), np.dtype(np.float32)) for shape in described["outputs"]
+    )
     try:
         # What `jax.export.deserialize` builds of its file format.
         exported = export.Exported(
-            fun_name="score", in_tree=in_tree, out_tree=jax.tree.structure(outs),
-            in_avals=tuple(jax.core.ShapedArray(leaf.shape, leaf.dtype) for leaf in leaves), out_avals=outs,
-            in_shardings_hlo=(None,) * len(leaves), out_shardings_hlo=(None,) * len(outs), _has_named_shardings=True,
-            _in_named_shardings=(None,) * len(leaves), _out_named_shardings=(None,) * len(outs), nr_devices=1,
-            platforms=tuple(described["platforms"]), ordered_effects=(), unordered_effects=(),
-            disabled_safety_checks=(), mlir_module_serialized=content,
+            fun_name="score",
+            in_tree=in_tree,
+            out_tree=jax.tree.structure(outs),
+            in_avals=tuple(jax.core.ShapedArray(leaf.shape, leaf.dtype) for leaf in leaves),
+            out_avals=outs,
+            in_shardings_hlo=(None,) * len(leaves),
+            out_shardings_hlo=(None,) * len(outs),
+            _has_named_shardings=True,
+            _in_named_shardings=(None,) * len(leaves),
+            _out_named_shardings=(None,) * len(outs),
+            nr_devices=1,
+            platforms=tuple(described["platforms"]),
+            ordered_effects=(),
+            unordered_effects=(),
+            disabled_safety_checks=(),
+            mlir_module_serialized=content,
             calling_convention_version=described["calling_convention_version"],
-            module_kept_var_idx=tuple(described["kept_arguments"]), uses_global_constants=True, _get_vjp=None)
+            module_kept_var_idx=tuple(described["kept_arguments"]),
+            uses_global_constants=True,
+            _get_vjp=None,
+        )
     except (TypeError, ValueError) as error:
-        raise LisaxError(f"jax {jax.__version__} describes exported programs in another way ({error}): use the jax that "
-                         f"this version of LisaX pins, or remove {folder / PROGRAM_JSON} and install flax") from None
+        raise LisaxError(
+            f"jax {jax.__version__} describes exported programs in another way ({error}): use the jax that "
+            f"this version of LisaX pins, or remove {folder / PROGRAM_JSON} and install flax"
+        ) from None
     return exported.call

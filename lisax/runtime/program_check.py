@@ -21,9 +21,13 @@ NOT_ONE = "not a program in StableHLO"
 ASSERTION = "shape_assertion"  # the only call to outside that `jax.export` makes here: it compares sizes
 REFUSED = frozenset(f"stablehlo.{name}" for name in ("while", "infeed", "outfeed", "send", "recv"))
 DESCRIPTION: Kinds = {
-    "platforms": Items(OneOf(("cpu", "cuda", "rocm", "tpu")), 1, 4), "calling_convention_version": Whole(9, 99),
-    "kept_arguments": Items(Whole(0, 1 << 20), 1, 1 << 20), "words": Items(Text(100), 1, 100),
-    "pieces": Items(Whole(0, 1 << 24), 1, 100), "sha256": Text(64)}
+    "platforms": Items(OneOf(("cpu", "cuda", "rocm", "tpu")), 1, 4),
+    "calling_convention_version": Whole(9, 99),
+    "kept_arguments": Items(Whole(0, 1 << 20), 1, 1 << 20),
+    "words": Items(Text(100), 1, 100),
+    "pieces": Items(Whole(0, 1 << 24), 1, 100),
+    "sha256": Text(64),
+}
 SIZE, RANK = Whole(0, 1 << 40), 8
 TEXTS = Whole(1, 10_000)  # of a claim
 
@@ -35,15 +39,28 @@ def check_description(described: Mapping[str, Any]) -> None:
             raise FieldError(name, "is missing")
     check(described, DESCRIPTION, others=True)
     parameters, tokens, outputs = described["parameters"], described["tokens"], described["outputs"]
-    if not isinstance(parameters, dict) or not all(map(Items(SIZE, 0, RANK).accepts, parameters.values())) or not all(
-            name.isprintable() for name in parameters):
+    if (
+        not isinstance(parameters, dict)
+        or not all(map(Items(SIZE, 0, RANK).accepts, parameters.values()))
+        or not all(name.isprintable() for name in parameters)
+    ):
         raise FieldError("parameters", "must give the sizes of each array, by names that can be shown")
-    if not (isinstance(tokens, list) and tokens[:1] == ["batch"] and tokens[-1:] == ["length"] and len(tokens) in (2, 3)
-            and all(map(TEXTS.accepts, tokens[1:-1]))):
+    if not (
+        isinstance(tokens, list)
+        and tokens[:1] == ["batch"]
+        and tokens[-1:] == ["length"]
+        and len(tokens) in (2, 3)
+        and all(map(TEXTS.accepts, tokens[1:-1]))
+    ):
         raise FieldError("tokens", f"must be ['batch', 'length'], or with a number between them, found {shown(tokens)}")
-    if not (isinstance(outputs, list) and 0 < len(outputs) <= RANK and all(
+    if not (
+        isinstance(outputs, list)
+        and 0 < len(outputs) <= RANK
+        and all(
             isinstance(shape, list) and shape[:1] == ["batch"] and Items(SIZE, 0, RANK).accepts(shape[1:])
-            for shape in outputs)):
+            for shape in outputs
+        )
+    ):
         raise FieldError("outputs", "must give the sizes of each output, the first of them 'batch'")
     kept = described["kept_arguments"]
     if sorted(set(kept)) != kept or kept[-1] > len(parameters):
@@ -60,8 +77,9 @@ def read_program(path: Path, described: Mapping[str, Any]) -> bytes:
         raise DataError(f"more than the {MOST_BYTES >> 20} MiB that a scorer may take", path=path)
     expected = described.get("sha256")  # older bundles have none
     if expected is not None and hashlib.sha256(content).hexdigest() != expected:
-        raise DataError("not the scorer that scorer.json describes: it is damaged or another's; export the model again",
-                        path=path)
+        raise DataError(
+            "not the scorer that scorer.json describes: it is damaged or another's; export the model again", path=path
+        )
     if complaint := _complaint(content, described):
         raise DataError(f"{complaint}: export the model again", path=path)
     return content
@@ -92,8 +110,10 @@ def _complaint(content: bytes, described: Mapping[str, Any]) -> str | None:
             if outside := next((used for used in names if not _is_harmless(used)), None):
                 return f"it does more than to score ('{outside}')"
             if name == "main" and (found := _signature(function)) != (wanted := _described_signature(described)):
-                return (f"it takes and gives {len(found[0])} and {len(found[1])} arrays that are not the "
-                        f"{len(wanted[0])} and {len(wanted[1])} of scorer.json")
+                return (
+                    f"it takes and gives {len(found[0])} and {len(found[1])} arrays that are not the "
+                    f"{len(wanted[0])} and {len(wanted[1])} of scorer.json"
+                )
     if "main" not in steps:
         return NOT_ONE
     return None if _total(steps, calls) <= MOST_STEPS else "its functions call each other without end"

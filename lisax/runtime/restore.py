@@ -20,8 +20,16 @@ import numpy as np
 from lisax.models.stacking import stack, unstack
 from lisax.places import absolute
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import (STATE_NAME, checkpoint_folder, complete_steps, flatten, native_checkpoints,
-                                       nested, remove_incomplete, state_tree)
+from lisax.runtime.checkpoints import (
+    STATE_NAME,
+    checkpoint_folder,
+    complete_steps,
+    flatten,
+    native_checkpoints,
+    nested,
+    remove_incomplete,
+    state_tree,
+)
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import Checkpoint, Piece, first_line, shapes_of, unreadable, with_bias_of_each_layer
@@ -57,8 +65,9 @@ def load_parameters(path: str | os.PathLike) -> dict[str, Any]:
     return nested(dict(checkpoint.read(checkpoint.parameters)))
 
 
-def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner: Partitioner,
-                say: Callable[[str], None]) -> TrainState | None:
+def restore_own(
+    model_dir: str | os.PathLike, expected: TrainState, partitioner: Partitioner, say: Callable[[str], None]
+) -> TrainState | None:
     """The newest readable state in MODEL_DIR, or None where a run has not saved yet.
 
     `expected`: shapes. A checkpoint that cannot be read is told and skipped; one of another model or optimizer
@@ -71,8 +80,13 @@ def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner:
         try:
             found = index_of(folder)
             check_parameters(expected.parameters, found["target"], folder)
-            check_same(expected.slots, found["state"].get("param_states", {}), folder, "optimizer slots",
-                   "continue with the same optimizer, or choose another MODEL_DIR")
+            check_same(
+                expected.slots,
+                found["state"].get("param_states", {}),
+                folder,
+                "optimizer slots",
+                "continue with the same optimizer, or choose another MODEL_DIR",
+            )
             restored = _read(folder, state_tree(expected), partitioner)
         except LisaxError:
             raise
@@ -83,18 +97,22 @@ def restore_own(model_dir: str | os.PathLike, expected: TrainState, partitioner:
             say(f"removed {removed}: it was incomplete or damaged")
         return TrainState(restored["state"]["step"], restored["target"], restored["state"]["param_states"])
     if steps:
-        raise LisaxError(f"no checkpoint in {model_dir} can be read: restore one from a copy, or remove them to "
-                         f"start again")
+        raise LisaxError(
+            f"no checkpoint in {model_dir} can be read: restore one from a copy, or remove them to start again"
+        )
     foreign = native_checkpoints(model_dir)
     if foreign:
-        raise LisaxError(f"{foreign[-1]} is in T5X's native layout, which is read but not continued in place: give "
-                         f"it as INITIAL_CHECKPOINT_PATH and choose another MODEL_DIR")
+        raise LisaxError(
+            f"{foreign[-1]} is in T5X's native layout, which is read but not continued in place: give "
+            f"it as INITIAL_CHECKPOINT_PATH and choose another MODEL_DIR"
+        )
     remove_incomplete(model_dir, after=None)
     return None
 
 
-def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner, *,
-                    optimizer: bool | None) -> tuple[TrainState, bool]:
+def restore_initial(
+    folder: Path, expected: TrainState, partitioner: Partitioner, *, optimizer: bool | None
+) -> tuple[TrainState, bool]:
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
     Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model
@@ -107,12 +125,16 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
         shared = {name: tree for name, tree in expected.parameters.items() if name in T5_PARTS}
         expected = expected._replace(parameters=shared)
         checkpoint = dataclasses.replace(
-            checkpoint, parameters=tuple(piece for piece in checkpoint.parameters if _part(piece) in shared))
+            checkpoint, parameters=tuple(piece for piece in checkpoint.parameters if _part(piece) in shared)
+        )
     step = np.int32(checkpoint.step or 0)
     stacks = "encoder" in expected.parameters["encoder"]  # the model scans its layers
     if _bias_per_layer(flatten(expected.parameters)) and not _bias_per_layer(shapes_of(checkpoint.parameters)):
-        checkpoint = dataclasses.replace(checkpoint, parameters=with_bias_of_each_layer(checkpoint.parameters),
-                                         slots=with_bias_of_each_layer(checkpoint.slots))
+        checkpoint = dataclasses.replace(
+            checkpoint,
+            parameters=with_bias_of_each_layer(checkpoint.parameters),
+            slots=with_bias_of_each_layer(checkpoint.slots),
+        )
     index = index_of(folder) if checkpoint.kind is Kind.ORBAX else {}
     parts = set(map(_part, checkpoint.parameters))
     found = {name: tree for name, tree in index.get("target", {}).items() if name in parts}
@@ -127,8 +149,9 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
         slots = jax.eval_shape(stacked_slots, slots, shapes)
     fits = optimizer is not False and differences(expected.slots, slots) == ""
     if optimizer and not fits:
-        check_same(expected.slots, slots, folder, "optimizer slots",
-               "set RestoreCheckpointConfig.restore_optimizer=None")
+        check_same(
+            expected.slots, slots, folder, "optimizer slots", "set RestoreCheckpointConfig.restore_optimizer=None"
+        )
     if as_is:
         parameters, slots = _whole_orbax(folder, expected, partitioner, with_slots=fits)
         return TrainState(step, parameters, slots), fits
@@ -137,8 +160,11 @@ def restore_initial(folder: Path, expected: TrainState, partitioner: Partitioner
         slots = stacked_slots(nested(dict(checkpoint.read(checkpoint.slots))), shapes) if fits else None
         state = partitioner.place_state(TrainState(step, parameters, slots))
         return state, fits
-    return TrainState(step, _placed(checkpoint, checkpoint.parameters, partitioner),
-                      _placed(checkpoint, checkpoint.slots, partitioner) if fits else None), fits
+    return TrainState(
+        step,
+        _placed(checkpoint, checkpoint.parameters, partitioner),
+        _placed(checkpoint, checkpoint.slots, partitioner) if fits else None,
+    ), fits
 
 
 def _bias_per_layer(names: Iterable[str]) -> bool:
@@ -152,12 +178,11 @@ def _factored(slots: Any) -> bool:
 
 
 def _part(piece: Piece) -> str:
-    """"encoder" of a piece that holds encoder/…"""
+    """ "encoder" of a piece that holds encoder/…"""
     return next(iter(piece.shapes)).split("/")[0]
 
 
-def _whole_orbax(folder: Path, expected: TrainState, partitioner: Partitioner, *,
-                 with_slots: bool) -> tuple[Any, Any]:
+def _whole_orbax(folder: Path, expected: TrainState, partitioner: Partitioner, *, with_slots: bool) -> tuple[Any, Any]:
     """(parameters, slots or None), each process reading its own parts only."""
     wanted = state_tree(expected)
     del wanted["state"]["step"]
@@ -172,8 +197,12 @@ def _whole_orbax(folder: Path, expected: TrainState, partitioner: Partitioner, *
 
 def _placed(checkpoint: Checkpoint, pieces: tuple[Piece, ...], partitioner: Partitioner) -> Any:
     """Arrays on the devices, each of them read when the one before it is there."""
-    return nested({name: jax.tree.leaves(partitioner.place_state(nested({name: array})))[0]
-                   for name, array in checkpoint.read(pieces)})
+    return nested(
+        {
+            name: jax.tree.leaves(partitioner.place_state(nested({name: array})))[0]
+            for name, array in checkpoint.read(pieces)
+        }
+    )
 
 
 def shape_tree(pieces: tuple[Piece, ...]) -> Any:
@@ -185,8 +214,13 @@ def _read(folder: Path, wanted: Any, partitioner: Partitioner) -> Any:
     """Arrays of the tree `wanted` (shapes and dtypes) on their devices, each process reading its own parts only."""
     import orbax.checkpoint as ocp
 
-    arguments = jax.tree.map(lambda leaf, sharding: ocp.ArrayRestoreArgs(sharding=sharding, dtype=leaf.dtype),
-                             wanted, partitioner.state(wanted))
+    arguments = jax.tree.map(
+        lambda leaf, sharding: ocp.ArrayRestoreArgs(sharding=sharding, dtype=leaf.dtype),
+        wanted,
+        partitioner.state(wanted),
+    )
     with ocp.PyTreeCheckpointer() as checkpointer:
-        return checkpointer.restore(absolute(folder) / STATE_NAME, args=ocp.args.PyTreeRestore(
-            item=wanted, restore_args=arguments, partial_restore=True))
+        return checkpointer.restore(
+            absolute(folder) / STATE_NAME,
+            args=ocp.args.PyTreeRestore(item=wanted, restore_args=arguments, partial_restore=True),
+        )

@@ -19,8 +19,9 @@ def partial(path: Path) -> Path:
     return path.with_name(path.name + ".partial")
 
 
-def resumable_lines(path: Path, groups: Sequence[Any], work: Callable[[Any], Iterable[str]],
-                    made_from: str = "") -> None:
+def resumable_lines(
+    path: Path, groups: Sequence[Any], work: Callable[[Any], Iterable[str]], made_from: str = ""
+) -> None:
     """Writes the lines of `work(group)` for every group to `path`, as `resumable_groups` does."""
     resumable_groups(path, lambda done: map(work, groups[done:]), made_from)
 
@@ -56,8 +57,9 @@ def resumable_groups(path: Path, groups_after: Callable[[int], Iterable[Iterable
         _finish(gathering, path)
 
 
-def _gather_in_bucket(path: Path, gathering: Path, begin: bytes,
-                      groups_after: Callable[[int], Iterable[Iterable[str]]]) -> None:
+def _gather_in_bucket(
+    path: Path, gathering: Path, begin: bytes, groups_after: Callable[[int], Iterable[Iterable[str]]]
+) -> None:
     with alone_in(gathering):
         written = listing(gathering)
         start, groups = gathering / "from", [f"{number:08d}" for number in range(len(written))]
@@ -82,7 +84,7 @@ def _gather_in_bucket(path: Path, gathering: Path, begin: bytes,
 def _append(file: BinaryIO, content: bytes, path: Path) -> None:
     with naming(path):
         while content:
-            content = content[file.write(content):]
+            content = content[file.write(content) :]
         os.fsync(file.fileno())
 
 

@@ -17,7 +17,9 @@ from typing import Any
 from lisax.places import create, exists, is_remote, place
 from lisax.records import LisaxError
 
-LOCK = ".lock"  # as of an index (`retrieval/folder.py`); the system lets go of it when its process ends, however it ends
+LOCK = (
+    ".lock"  # as of an index (`retrieval/folder.py`); the system lets go of it when its process ends, however it ends
+)
 # Nobody lets go of an object of a process that was killed: it says that it lives, and is dead when it has not for long.
 BEAT_SECONDS, DEAD_SECONDS = 15, 60
 
@@ -43,8 +45,9 @@ def _alone_on_disk(folder: Path) -> Iterator[None]:
 
 
 def _taken(folder: Path) -> LisaxError:
-    return LisaxError(f"{folder}: another process is at work in this folder; wait for it or stop it, or give another "
-                      "folder")
+    return LisaxError(
+        f"{folder}: another process is at work in this folder; wait for it or stop it, or give another folder"
+    )
 
 
 @contextlib.contextmanager
@@ -53,8 +56,9 @@ def _alone_in_bucket(folder: Path) -> Iterator[None]:
     beats = 0
 
     def content() -> bytes:
-        return json.dumps({"id": me, "machine": _machine(), "pid": os.getpid(), "started": _started(os.getpid()),
-                           "beat": beats}).encode()
+        return json.dumps(
+            {"id": me, "machine": _machine(), "pid": os.getpid(), "started": _started(os.getpid()), "beat": beats}
+        ).encode()
 
     while not create(path, content()):
         if (seen := _read(path)) is not None:

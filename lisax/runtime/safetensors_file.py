@@ -45,8 +45,9 @@ def header_of(path: Path) -> dict[str, Entry]:
     end = start
     for name, entry in sorted(entries.items(), key=lambda item: item[1][2:]):
         if entry.begin != end:
-            raise _damaged(path, f"'{name}' begins at byte {entry.begin:,} of the file, and what is before it ends at "
-                                 f"{end:,}")
+            raise _damaged(
+                path, f"'{name}' begins at byte {entry.begin:,} of the file, and what is before it ends at {end:,}"
+            )
         end = entry.end
     if end != size:
         raise _damaged(path, f"its arrays end at byte {end:,} of {size:,}")
@@ -61,8 +62,11 @@ def _entry(path: Path, name: str, described: Any, start: int) -> Entry:
     if not isinstance(dtype, str) or dtype not in BITS:
         raise _damaged(path, f"'{name}' is of the type {shown(dtype)}, expected one of {', '.join(BITS)}")
     for field, value, most in (("shape", shape, MOST_DIMENSIONS), ("data_offsets", offsets, 2)):
-        if not (isinstance(value, list) and len(value) <= most
-                and all(type(number) is int and 0 <= number < 1 << 48 for number in value)):
+        if not (
+            isinstance(value, list)
+            and len(value) <= most
+            and all(type(number) is int and 0 <= number < 1 << 48 for number in value)
+        ):
             raise _damaged(path, f"`{field}` of '{name}' is {shown(value)}, expected at most {most} whole numbers")
     if len(offsets) != 2 or 8 * (offsets[1] - offsets[0]) != math.prod(shape) * BITS[dtype]:
         raise _damaged(path, f"'{name}' is {shape} of {dtype}, which do not take the bytes of its offsets {offsets}")
@@ -81,5 +85,7 @@ def read(path: str | os.PathLike) -> dict[str, np.ndarray]:
     for name, entry in entries.items():
         if entry.dtype not in DTYPES:
             raise DataError(f"'{name}' is of the type {entry.dtype}, expected one of {', '.join(DTYPES)}", path=path)
-    return {name: data[entry.begin:entry.end].view(DTYPES[entry.dtype]).reshape(entry.shape)
-            for name, entry in entries.items()}
+    return {
+        name: data[entry.begin : entry.end].view(DTYPES[entry.dtype]).reshape(entry.shape)
+        for name, entry in entries.items()
+    }

@@ -27,14 +27,19 @@ def save(exported: export.Exported, parameters: Mapping[str, np.ndarray], folder
     # In the order of the program's arguments, which is that of sorted names.
     module.parameters = [tf.Variable(parameters[name], trainable=False, name=name) for name in sorted(parameters)]
 
-    @tf.function(input_signature=[tf.TensorSpec(sizes(exported.in_avals[-1].shape), tf.int32, name="tokens")], autograph=False)
+    @tf.function(
+        input_signature=[tf.TensorSpec(sizes(exported.in_avals[-1].shape), tf.int32, name="tokens")], autograph=False
+    )
     def score(tokens: tf.Tensor) -> dict[str, tf.Tensor]:
         arguments = [*module.parameters, tokens]
         first, *more = xla.call_module(
-            [arguments[i] for i in exported.module_kept_var_idx], version=exported.calling_convention_version,
-            module=exported.mlir_module_serialized, Tout=[tf.float32] * len(exported.out_avals),
+            [arguments[i] for i in exported.module_kept_var_idx],
+            version=exported.calling_convention_version,
+            module=exported.mlir_module_serialized,
+            Tout=[tf.float32] * len(exported.out_avals),
             Sout=[sizes(leaf.shape) for leaf in exported.out_avals],
-            platforms=[platform.upper() for platform in exported.platforms])
+            platforms=[platform.upper() for platform in exported.platforms],
+        )
         if more:
             return {"probabilities": first, "attention": more[0]}
         return {"probabilities": tf.nn.softmax(first), "logits": first}

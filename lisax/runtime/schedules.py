@@ -35,8 +35,9 @@ class Schedule:
     def __post_init__(self):
         unknown = [name for name in self.names if name not in _FACTORS]
         if unknown:
-            raise LisaxError(f"unknown learning-rate factor '{unknown[0]}' in '{self.factors}': "
-                             f"expected {', '.join(_FACTORS)}")
+            raise LisaxError(
+                f"unknown learning-rate factor '{unknown[0]}' in '{self.factors}': expected {', '.join(_FACTORS)}"
+            )
 
     @property
     def names(self) -> list[str]:

@@ -32,9 +32,17 @@ TOKENS_PER_BATCH = {"cpu": 2048, "gpu": 8192, "tpu": 8192}
 class LabelScorer:
     """Scores token sequences against label words. Each shape of batch is compiled once and kept."""
 
-    def __init__(self, config: T5Config | None, parameters: Any, pieces: Sequence[int], *, max_tokens: int,
-                 tokens_per_batch: int | None = None, program: Callable | None = None,
-                 source: str | os.PathLike = "the model"):
+    def __init__(
+        self,
+        config: T5Config | None,
+        parameters: Any,
+        pieces: Sequence[int],
+        *,
+        max_tokens: int,
+        tokens_per_batch: int | None = None,
+        program: Callable | None = None,
+        source: str | os.PathLike = "the model",
+    ):
         """`pieces` are the vocabulary ids of the label words, `max_tokens` the longest input with its EOS, `source`
         where the parameters are from.
 
@@ -73,24 +81,27 @@ class LabelScorer:
     def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         """(indices, int32 [rows, width]): longest first; of a width, only the last batch may have fewer rows."""
         lengths = [len(ids) for ids in tokens]
-        for rows, count, width in batches_by_length(lengths, self._max_tokens, self._tokens_per_batch,
-                                                    self._partitioner.batch_shards):
+        for rows, count, width in batches_by_length(
+            lengths, self._max_tokens, self._tokens_per_batch, self._partitioner.batch_shards
+        ):
             batch = np.zeros((count, width), np.int32)
             for i, row in enumerate(rows):
-                batch[i, :lengths[row]] = tokens[row]
-            batch[len(rows):, 0] = EOS_ID  # empty rows attend to something
+                batch[i, : lengths[row]] = tokens[row]
+            batch[len(rows) :, 0] = EOS_ID  # empty rows attend to something
             yield rows, batch
 
 
-def batches_by_length(lengths: Sequence[int], longest: int, tokens_per_batch: int, devices: int
-                      ) -> Iterable[tuple[np.ndarray, int, int]]:
+def batches_by_length(
+    lengths: Sequence[int], longest: int, tokens_per_batch: int, devices: int
+) -> Iterable[tuple[np.ndarray, int, int]]:
     """(indices, rows, width) of batches: longest first; of a width, only the last batch may have fewer rows.
 
     A length above `longest` is an error."""
     lengths = np.array(lengths)
     if len(lengths) and lengths.max() > longest:
-        raise LisaxError(f"an input of {lengths.max()} tokens was given to a scorer of at most {longest}: shorten it "
-                         "with its format")
+        raise LisaxError(
+            f"an input of {lengths.max()} tokens was given to a scorer of at most {longest}: shorten it with its format"
+        )
     order = np.argsort(-lengths, kind="stable")
     while len(order):
         width = bucket_width(int(lengths[order[0]]), longest)
@@ -133,4 +144,4 @@ def compiled_scorer(config: T5Config | None, partitioner: Partitioner, program: 
 
 
 def _store(scores: np.ndarray, rows: np.ndarray, logits: jax.Array) -> None:
-    scores[rows] = np.asarray(logits)[:len(rows)]
+    scores[rows] = np.asarray(logits)[: len(rows)]

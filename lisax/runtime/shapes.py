@@ -25,10 +25,16 @@ def differences(expected: Any, found: Any) -> str:
     found_shapes = {name: tuple(leaf.shape) for name, leaf in flatten(found).items() if hasattr(leaf, "shape")}
     missing = [name for name in expected_shapes if name not in found_shapes]
     extra = [name for name in found_shapes if name not in expected_shapes]
-    shaped = [f"{name} is {list(found_shapes[name])}, expected {list(shape)}"
-              for name, shape in expected_shapes.items() if found_shapes.get(name, shape) != shape]
-    parts = [f"{kind} {_some(names)}" for kind, names
-             in (("missing", missing), ("extra", extra), ("of another shape:", shaped)) if names]
+    shaped = [
+        f"{name} is {list(found_shapes[name])}, expected {list(shape)}"
+        for name, shape in expected_shapes.items()
+        if found_shapes.get(name, shape) != shape
+    ]
+    parts = [
+        f"{kind} {_some(names)}"
+        for kind, names in (("missing", missing), ("extra", extra), ("of another shape:", shaped))
+        if names
+    ]
     return "; ".join(parts)
 
 

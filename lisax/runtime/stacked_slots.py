@@ -30,8 +30,9 @@ def stack_slots(slots: Mapping[str, Any], parameters: Mapping[str, Any], *, fact
     return nested({name: _placed(name.split("/"), leaf) for name, leaf in flatten(stack(nested(flat))).items()})
 
 
-def _moments(v: Any, v_row: Any, v_col: Any, shape: tuple[int, ...], axes: tuple[int, int],
-             factored: bool) -> tuple[Any, Any, Any]:
+def _moments(
+    v: Any, v_row: Any, v_col: Any, shape: tuple[int, ...], axes: tuple[int, int], factored: bool
+) -> tuple[Any, Any, Any]:
     """The same of one layer, factored, with `v_row` that of T5X's row."""
     row, column = axes
     if tuple(v.shape) == shape:

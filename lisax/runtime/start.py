@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -15,8 +16,16 @@ from lisax.models.t5 import initialize
 from lisax.places import place
 from lisax.records import atomic_write, write_json
 from lisax.runtime import data, hosts
-from lisax.runtime.checkpoints import (GIN_NAME, MODEL_JSON, VOCABULARY_NAME, checkpoint_folder, complete_steps,
-                                       native_checkpoints, read_model_json, remove_incomplete)
+from lisax.runtime.checkpoints import (
+    GIN_NAME,
+    MODEL_JSON,
+    VOCABULARY_NAME,
+    checkpoint_folder,
+    complete_steps,
+    native_checkpoints,
+    read_model_json,
+    remove_incomplete,
+)
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import restore_initial, restore_own
 from lisax.runtime.step import TrainState
@@ -47,13 +56,16 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
         new = _card(config, training["first_step"], training["slots_first_step"])
         for name in ("data", "random_seed"):
             if training.get(name) != new["training"][name]:
-                say(f"note: {name} was {training.get(name)} when this run began and is {new['training'][name]} "
-                    f"now; the order of batches changes")
+                say(
+                    f"note: {name} was {training.get(name)} when this run began and is {new['training'][name]} "
+                    f"now; the order of batches changes"
+                )
         say(f"continues {config.model_dir} from step {int(state.step)}")
         return Start(state, _total(config, training["first_step"]), new)
     folder, restore = initial_folder(config), config.checkpoint.restore
     state, with_slots = restore_initial(folder, expected, partitioner, optimizer=restore.restore_optimizer)
     if own := expected.parameters.keys() - state.parameters.keys():
+
         def draw():
             parameters = initialize(config.model, config.random_seed or 0)
             return {name: parameters[name] for name in own if name not in copies}
@@ -61,8 +73,15 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
         copies = getattr(config.model, "copies", {})
         copied = {name: {inner: state.parameters[part]} for name, (inner, part) in copies.items() if name in own}
         fresh = sorted(own - copied.keys())
-        say(f"{folder} is a plain T5: " + "; ".join([*(f"{name} begins fresh" for name in fresh), *(
-            f"{name} begins as its {copies[name][1]}" for name in copied)]))
+        say(
+            f"{folder} is a plain T5: "
+            + "; ".join(
+                [
+                    *(f"{name} begins fresh" for name in fresh),
+                    *(f"{name} begins as its {copies[name][1]}" for name in copied),
+                ]
+            )
+        )
         drawn = partitioner.place_state(jax.jit(draw)()) if fresh else {}
         state = state._replace(parameters=state.parameters | drawn | jax.tree.map(jnp.copy, copied))
     step = int(state.step) if restore.restore_step else 0
@@ -119,16 +138,25 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
     vocabulary, described, texts = None, None, {}
     if isinstance(config.train_data, data.DatasetConfig):
         dataset = config.train_data
-        described = {"task": dataset.mixture_or_task_name, "batch_size": dataset.batch_size, "seed": dataset.seed,
-                     "lengths": dict(dataset.task_feature_lengths), "pack": dataset.pack}
+        described = {
+            "task": dataset.mixture_or_task_name,
+            "batch_size": dataset.batch_size,
+            "seed": dataset.seed,
+            "lengths": dict(dataset.task_feature_lengths),
+            "pack": dataset.pack,
+        }
         vocabulary, texts = data.describe_vocabulary(dataset, VOCABULARY_NAME), data.model_card(dataset)
     return {
         "format": 1,
         "architecture": describe(config.model),
         "vocabulary": vocabulary,
         "optimizer": {"name": type(config.optimizer).__name__, **dataclasses.asdict(config.optimizer)},
-        "training": {"first_step": first_step, "slots_first_step": slots_first_step,
-                     "random_seed": config.random_seed, "data": described},
+        "training": {
+            "first_step": first_step,
+            "slots_first_step": slots_first_step,
+            "random_seed": config.random_seed,
+            "data": described,
+        },
         **texts,
         **({"files": sorted(config.files)} if config.files else {}),
         **config.card,

@@ -23,9 +23,18 @@ class TrainState(NamedTuple):
     slots: Any
 
 
-def make_train_step(model: Model, loss: Loss, optimizer: Optimizer, learning_rate: Callable, *, seed: int,
-                    microbatches: int, slots_first_step: int, partitioner: Partitioner,
-                    normalize_each: bool = False) -> Callable:
+def make_train_step(
+    model: Model,
+    loss: Loss,
+    optimizer: Optimizer,
+    learning_rate: Callable,
+    *,
+    seed: int,
+    microbatches: int,
+    slots_first_step: int,
+    partitioner: Partitioner,
+    normalize_each: bool = False,
+) -> Callable:
     """The compiled (state, batch) -> (state, metrics). The state given is donated: do not use it again.
 
     `microbatches` and `normalize_each` are `Trainer.num_microbatches` and `Trainer.normalize_each_microbatch`.
@@ -53,11 +62,13 @@ def make_train_step(model: Model, loss: Loss, optimizer: Optimizer, learning_rat
             if microbatches == 1:
                 gradients, metrics = gradients_and_sums(state.parameters, batch, normalizer, key)
             else:
-                gradients, metrics = _accumulate(gradients_and_sums, state.parameters, batch, normalizer, key,
-                                                 microbatches, partitioner)
+                gradients, metrics = _accumulate(
+                    gradients_and_sums, state.parameters, batch, normalizer, key, microbatches, partitioner
+                )
         rate = learning_rate(state.step)
-        parameters, slots = optimizer.update(gradients, state.slots, state.parameters, rate,
-                                             state.step - slots_first_step)
+        parameters, slots = optimizer.update(
+            gradients, state.slots, state.parameters, rate, state.step - slots_first_step
+        )
         norm = optax.tree.norm(jax.tree.map(lambda gradient: gradient.astype(jnp.float32), gradients))
         metrics |= {"learning_rate": rate, "gradient_norm": norm}
         state = TrainState(state.step + 1, parameters, slots)
@@ -69,16 +80,21 @@ def make_train_step(model: Model, loss: Loss, optimizer: Optimizer, learning_rat
 
 def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbatches, partitioner):
     """Sums of gradients and metrics over `microbatches` slices of consecutive rows, as T5X has them."""
-    slices = {name: jax.lax.with_sharding_constraint(
-        array.reshape(microbatches, -1, *array.shape[1:]), partitioner.microbatches) for name, array in batch.items()}
+    slices = {
+        name: jax.lax.with_sharding_constraint(
+            array.reshape(microbatches, -1, *array.shape[1:]), partitioner.microbatches
+        )
+        for name, array in batch.items()
+    }
 
     def body(total, indexed):
         i, part = indexed
         part_key = None if key is None else jax.random.fold_in(key, i)
         return jax.tree.map(jnp.add, total, gradients_and_sums(parameters, part, normalizer, part_key)), None
 
-    shapes = jax.eval_shape(lambda: gradients_and_sums(parameters, {k: v[0] for k, v in slices.items()},
-                                                       normalizer, key))
+    shapes = jax.eval_shape(
+        lambda: gradients_and_sums(parameters, {k: v[0] for k, v in slices.items()}, normalizer, key)
+    )
     # Sums in float32, whatever type a slice's gradients have.
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, jnp.promote_types(leaf.dtype, jnp.float32)), shapes)
     return jax.lax.scan(body, zeros, (jnp.arange(microbatches), slices))[0]

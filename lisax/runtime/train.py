@@ -16,8 +16,16 @@ import jax
 from lisax.places import place
 from lisax.records import LisaxError, atomic_write
 from lisax.runtime import data, hosts
-from lisax.runtime.checkpoints import (GIN_NAME, CheckpointWriter, best_checkpoint, checkpoint_folder,
-                                       latest_checkpoint, parameter_count, read_metrics, read_model_json)
+from lisax.runtime.checkpoints import (
+    GIN_NAME,
+    CheckpointWriter,
+    best_checkpoint,
+    checkpoint_folder,
+    latest_checkpoint,
+    parameter_count,
+    read_metrics,
+    read_model_json,
+)
 from lisax.runtime.objectives import objective_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.run_lock import alone_in
@@ -68,19 +76,29 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
     progress = Progress(total)
     waiting = _Patience(config)
     if first_step >= total or waiting.ended(first_step):
-        progress.say(f"{model_dir} has {first_step} of {total} steps"
-                     + (f" and was not better since {waiting.best_step}" if first_step < total else "")
-                     + ": nothing to train")
+        progress.say(
+            f"{model_dir} has {first_step} of {total} steps"
+            + (f" and was not better since {waiting.best_step}" if first_step < total else "")
+            + ": nothing to train"
+        )
         return _result(config, state, started)
-    progress.say(f"{parameter_count(state.parameters) / 1e6:.1f} M parameters, {partitioner.mesh.devices.size} "
-                 f"{jax.default_backend()} device(s), steps {first_step} to {total}")
+    progress.say(
+        f"{parameter_count(state.parameters) / 1e6:.1f} M parameters, {partitioner.mesh.devices.size} "
+        f"{jax.default_backend()} device(s), steps {first_step} to {total}"
+    )
 
     microbatches = config.trainer.num_microbatches or 1
     train_step = make_train_step(
-        config.model, config.loss, config.optimizer, config.trainer.learning_rate_fn,
-        seed=config.random_seed or 0, microbatches=microbatches,
+        config.model,
+        config.loss,
+        config.optimizer,
+        config.trainer.learning_rate_fn,
+        seed=config.random_seed or 0,
+        microbatches=microbatches,
         normalize_each=config.trainer.normalize_each_microbatch,
-        slots_first_step=card["training"]["slots_first_step"], partitioner=partitioner)
+        slots_first_step=card["training"]["slots_first_step"],
+        partitioner=partitioner,
+    )
     evaluator = _Evaluator(config, partitioner)
     source = config.train_data if callable(config.train_data) else data.train_source(config.train_data)
     files = side_files(config)
@@ -100,14 +118,20 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
 
     skip = first_step - card["training"]["first_step"]
     try:
-        with _Stopper() as stopper, CheckpointWriter(model_dir, save, card, files) as writer, \
-                data.Prefetched(source(skip)) as batches, hosts.ending_together():
+        with (
+            _Stopper() as stopper,
+            CheckpointWriter(model_dir, save, card, files) as writer,
+            data.Prefetched(source(skip)) as batches,
+            hosts.ending_together(),
+        ):
             while step < total and not waiting.ended(step) and not stopper.wanted(step):
                 try:
                     batch = next(batches)
                 except StopIteration:
-                    raise LisaxError(f"the training data ended after {skip + step - first_step} batches, before "
-                                     f"step {total}: it must repeat without end") from None
+                    raise LisaxError(
+                        f"the training data ended after {skip + step - first_step} batches, before "
+                        f"step {total}: it must repeat without end"
+                    ) from None
                 placed = partitioner.place_batch(batch)
                 if step == first_step:
                     check_batch(batch, config, partitioner, microbatches)
@@ -143,8 +167,10 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
                 if saved != checkpoint_folder(model_dir, step) and step > first_step:
                     writer.save(state, {})
                 writer.wait()
-                progress.say(f"stopped by {stopper.asked.name} and saved at step {step} of {total} in "
-                             f"{model_dir}: the same command continues from there")
+                progress.say(
+                    f"stopped by {stopper.asked.name} and saved at step {step} of {total} in "
+                    f"{model_dir}: the same command continues from there"
+                )
                 raise SystemExit(TERMINATED) if stopper.asked == signal.SIGTERM else KeyboardInterrupt
     finally:
         log.close()
@@ -158,7 +184,10 @@ class _Patience:
         self._config, self._best, self.best_step = config, None, None
         folder = best_checkpoint(config.model_dir)
         if config.patience is not None and folder is not None:
-            self.hear({config.checkpoint.save.best_metric: read_metrics(folder)["best"]["value"]}, read_model_json(folder)["step"])
+            self.hear(
+                {config.checkpoint.save.best_metric: read_metrics(folder)["best"]["value"]},
+                read_model_json(folder)["step"],
+            )
 
     def hear(self, metrics: Mapping[str, float], step: int) -> None:
         save = self._config.checkpoint.save
@@ -170,8 +199,11 @@ class _Patience:
 
     def ended(self, step: int) -> bool:
         patience = self._config.patience
-        return patience is not None and self.best_step is not None and (
-            step - self.best_step >= patience * self._config.eval_period)
+        return (
+            patience is not None
+            and self.best_step is not None
+            and (step - self.best_step >= patience * self._config.eval_period)
+        )
 
 
 class _Evaluator:
@@ -187,23 +219,30 @@ class _Evaluator:
         config, metrics = self._config, {}
         if config.dev_data is not None:
             if self._batches is None:
-                batches = (config.dev_data() if callable(config.dev_data) else data.eval_batches(config.dev_data))
+                batches = config.dev_data() if callable(config.dev_data) else data.eval_batches(config.dev_data)
                 self._batches = [batch for _, batch in zip(_limit(config.eval_steps), batches)]
                 if not self._batches:
                     raise LisaxError("the dev data is empty")
-            metrics = evaluate_batches(self._step, parameters, self._batches, self._partitioner,
-                                       objective_of(config.model).metrics)
+            metrics = evaluate_batches(
+                self._step, parameters, self._batches, self._partitioner, objective_of(config.model).metrics
+            )
         if config.evaluate is not None:
             metrics |= {name: float(value) for name, value in config.evaluate(parameters, step).items()}
         wanted = config.checkpoint.save.best_metric
         if wanted and wanted not in metrics:
-            raise LisaxError(f"the best checkpoint is to be chosen by '{wanted}', but evaluation gave "
-                             f"{', '.join(metrics)}")
+            raise LisaxError(
+                f"the best checkpoint is to be chosen by '{wanted}', but evaluation gave {', '.join(metrics)}"
+            )
         return metrics
 
 
-def evaluate_batches(eval_step: Callable, parameters: Any, batches: Iterable[data.HostBatch],
-                     partitioner: Partitioner, ratios: Mapping[str, tuple[str, str]]) -> dict[str, float]:
+def evaluate_batches(
+    eval_step: Callable,
+    parameters: Any,
+    batches: Iterable[data.HostBatch],
+    partitioner: Partitioner,
+    ratios: Mapping[str, tuple[str, str]],
+) -> dict[str, float]:
     """The metrics of an objective, `ratios` of its sums, over all batches."""
     pending = [eval_step(parameters, partitioner.place_batch(batch)) for batch in batches]
     fetched = jax.device_get(pending)
@@ -246,11 +285,19 @@ class _Stopper:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _result(config: TrainConfig, state: TrainState, started: float,
-            metrics: dict[str, float] | None = None) -> TrainResult:
+def _result(
+    config: TrainConfig, state: TrainState, started: float, metrics: dict[str, float] | None = None
+) -> TrainResult:
     model_dir = place(config.model_dir)
     latest = latest_checkpoint(model_dir)
     if metrics is None:
         metrics = read_metrics(latest).get("metrics", {}) if latest else {}
-    return TrainResult(int(state.step), state.parameters, model_dir, dict(metrics), latest,
-                       best_checkpoint(model_dir), time.perf_counter() - started)
+    return TrainResult(
+        int(state.step),
+        state.parameters,
+        model_dir,
+        dict(metrics),
+        latest,
+        best_checkpoint(model_dir),
+        time.perf_counter() - started,
+    )

@@ -10,8 +10,14 @@ from typing import Any
 from lisax.models.architectures import Model
 from lisax.records import LisaxError
 from lisax.runtime import data
-from lisax.runtime.checkpoints import (MODEL_JSON, VOCABULARY_NAME, CheckpointConfig, latest_checkpoint,
-                                       read_model_json, resolve_checkpoint)
+from lisax.runtime.checkpoints import (
+    MODEL_JSON,
+    VOCABULARY_NAME,
+    CheckpointConfig,
+    latest_checkpoint,
+    read_model_json,
+    resolve_checkpoint,
+)
 from lisax.runtime.objectives import Loss, objective_of
 from lisax.runtime.optimizers import Adafactor, Optimizer
 from lisax.runtime.partitioning import Partitioner, PjitPartitioner
@@ -67,22 +73,28 @@ class TrainConfig:
 def check(config: TrainConfig, partitioner: Partitioner) -> None:
     """Everything that can be known to be wrong before anything slow happens."""
     if (config.total_steps is None) == (config.relative_steps is None):
-        raise LisaxError("give either TRAIN_STEPS (absolute, with those of the initial checkpoint) or "
-                         "TRAIN_STEPS_RELATIVE, not both" if config.total_steps is not None else
-                         "TRAIN_STEPS or TRAIN_STEPS_RELATIVE must be given")
+        raise LisaxError(
+            "give either TRAIN_STEPS (absolute, with those of the initial checkpoint) or TRAIN_STEPS_RELATIVE, not both"
+            if config.total_steps is not None
+            else "TRAIN_STEPS or TRAIN_STEPS_RELATIVE must be given"
+        )
     for name in ("eval_period", "log_period"):
         if getattr(config, name) < 1:
             raise LisaxError(f"{name} must be at least 1 step, found {getattr(config, name)}")
     if config.patience is not None and (config.patience < 1 or config.checkpoint.save.best_metric is None):
-        raise LisaxError(f"PATIENCE is {config.patience}: it must be at least 1, and counts evaluations without a "
-                         "better BEST_METRIC, which has to be given")
+        raise LisaxError(
+            f"PATIENCE is {config.patience}: it must be at least 1, and counts evaluations without a "
+            "better BEST_METRIC, which has to be given"
+        )
     microbatches = config.trainer.num_microbatches
     if microbatches is not None and microbatches < 1:
         raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")
     objective, wanted = objective_of(config.model), config.checkpoint.save.best_metric
     if wanted and config.evaluate is None and (config.dev_data is None or wanted not in objective.metrics):
-        raise LisaxError(f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
-                         f"gives {', '.join(objective.metrics) if config.dev_data else 'nothing without a dev split'}")
+        raise LisaxError(
+            f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
+            f"gives {', '.join(objective.metrics) if config.dev_data else 'nothing without a dev split'}"
+        )
     if config.checkpoint.restore.path and latest_checkpoint(config.model_dir) is None:
         initial_folder(config)
     if isinstance(config.train_data, data.DatasetConfig):
@@ -93,8 +105,10 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
         objective.check(config.model, config.loss, config.train_data.task_feature_lengths, config.train_data.pack)
         passages = data.model_card(config.train_data).get("text", {}).get("passages")
         if passages is not None and passages != getattr(config.model, "passages", passages):
-            raise LisaxError(f"'{config.train_data.mixture_or_task_name}' has {passages} passages a question, and the "
-                             f"model reads {config.model.passages}: set PASSAGES={passages}")
+            raise LisaxError(
+                f"'{config.train_data.mixture_or_task_name}' has {passages} passages a question, and the "
+                f"model reads {config.model.passages}: set PASSAGES={passages}"
+            )
     if isinstance(config.dev_data, data.DatasetConfig):
         partitioner.check_batch_size(config.dev_data.batch_size, 1, "the batch size of evaluation")
         data.check_dataset(config.dev_data, config.model.t5.vocab_size, "dev")
@@ -105,8 +119,10 @@ def check_batch(batch: data.HostBatch, config: TrainConfig, partitioner: Partiti
     for name in ("encoder_input_tokens", "decoder_target_tokens"):
         highest = int(batch[name].max())
         if highest >= config.model.t5.vocab_size:
-            raise LisaxError(f"the first batch has token {highest} in '{name}', but the model's vocabulary has "
-                             f"{config.model.t5.vocab_size} entries")
+            raise LisaxError(
+                f"the first batch has token {highest} in '{name}', but the model's vocabulary has "
+                f"{config.model.t5.vocab_size} entries"
+            )
 
 
 def initial_folder(config: TrainConfig) -> Path:
@@ -116,6 +132,8 @@ def initial_folder(config: TrainConfig) -> Path:
         known = (read_model_json(folder).get("vocabulary") or {}).get("sha256")
         used = data.vocabulary_file(config.train_data)
         if known and used and known != data.digest(used):
-            raise LisaxError(f"{folder} was trained with another vocabulary than '{used}' of "
-                             f"'{config.train_data.mixture_or_task_name}': its own is {folder / VOCABULARY_NAME}")
+            raise LisaxError(
+                f"{folder} was trained with another vocabulary than '{used}' of "
+                f"'{config.train_data.mixture_or_task_name}': its own is {folder / VOCABULARY_NAME}"
+            )
     return folder

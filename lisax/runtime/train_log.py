@@ -79,8 +79,10 @@ class TrainLog:
             writing = self._events[kind].path
             self._events[kind].write(step, scalars)
         except OSError as error:
-            raise LisaxError(f"{writing} could not be written: {error.strerror}. Check that the disk has room; "
-                             "the checkpoints are whole, and the same command goes on from the newest") from error
+            raise LisaxError(
+                f"{writing} could not be written: {error.strerror}. Check that the disk has room; "
+                "the checkpoints are whole, and the same command goes on from the newest"
+            ) from error
 
         if time.monotonic() - self._sent > SENDING_SECONDS:
             self.sync()
@@ -166,17 +168,21 @@ class Meter:
                 raise LisaxError(
                     f"the loss of step {first + i} is {float(metrics['loss'])}: training stopped and nothing after "
                     f"the last checkpoint was saved. Lower the learning rate, lengthen the warm-up, or use float32 "
-                    f"activations (ACTIVATION_DTYPE='float32'), and run the same command again")
+                    f"activations (ACTIVATION_DTYPE='float32'), and run the same command again"
+                )
         totals = {name: float(sum(m[name] for m in fetched)) for name in fetched[0]}
         scalars = means(totals, self._ratios) | {
             "learning_rate": float(fetched[-1]["learning_rate"]),
-            "gradient_norm": totals["gradient_norm"] / len(fetched)}
-        timed = fetched[self._untimed:]
+            "gradient_norm": totals["gradient_norm"] / len(fetched),
+        }
+        timed = fetched[self._untimed :]
         if timed:
             tokens = sum(m["input_tokens"] + m["target_tokens"] for m in timed)
-            scalars |= {"examples_per_second": float(sum(m["examples"] for m in timed)) / self._seconds,
-                        "tokens_per_second": float(tokens) / self._seconds,
-                        "steps_per_second": len(timed) / self._seconds}
+            scalars |= {
+                "examples_per_second": float(sum(m["examples"] for m in timed)) / self._seconds,
+                "tokens_per_second": float(tokens) / self._seconds,
+                "steps_per_second": len(timed) / self._seconds,
+            }
         self._pending, self._seconds, self._untimed = [], 0.0, 0
         if running:
             self.run()
@@ -198,12 +204,16 @@ class Progress:
         if not self._terminal and now - self._shown < 10 and step < self._total:
             return
         self._shown = now
-        line = (f"step {step}/{self._total}  loss {scalars['loss']:.4f}  accuracy {scalars['accuracy']:.3f}  "
-                f"lr {scalars['learning_rate']:.2e}")
+        line = (
+            f"step {step}/{self._total}  loss {scalars['loss']:.4f}  accuracy {scalars['accuracy']:.3f}  "
+            f"lr {scalars['learning_rate']:.2e}"
+        )
         if "steps_per_second" in scalars:
             left = (self._total - step) / scalars["steps_per_second"]
-            line += (f"  {scalars['examples_per_second']:.1f} examples/s  "
-                     f"{scalars['tokens_per_second']:,.0f} tokens/s  {_duration(left)} left")
+            line += (
+                f"  {scalars['examples_per_second']:.1f} examples/s  "
+                f"{scalars['tokens_per_second']:,.0f} tokens/s  {_duration(left)} left"
+            )
         sys.stderr.write(f"\r\x1b[K{line}" if self._terminal else line + "\n")
         sys.stderr.flush()
 

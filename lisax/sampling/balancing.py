@@ -15,16 +15,24 @@ from lisax.sampling import negatives
 from lisax.sampling.examples import Example, Lookup, Ranked, pointwise
 
 
-def balanced(claims: Sequence[Claim], ranked: Ranked, lookup: Lookup, *, seed: int, window: negatives.Window,
-             skipped: Counter | None = None) -> list[Example]:
+def balanced(
+    claims: Sequence[Claim],
+    ranked: Ranked,
+    lookup: Lookup,
+    *,
+    seed: int,
+    window: negatives.Window,
+    skipped: Counter | None = None,
+) -> list[Example]:
     """One example a pair, in the order of the claims: of each label that occurs as many as of the rarest.
 
     A claim without enough information gives its draws from the `window` of its candidates in turn with the others, so
     that each gives as many as the next, or one more."""
     skipped = Counter() if skipped is None else skipped
     decided = [claim for claim in claims if claim.label in (Label.SUPPORTS, Label.REFUTES)]
-    found = list(pointwise(decided, {}, lookup, skipped=skipped)) + list(_drawn(
-        claims, ranked, lookup, seed, window, skipped))
+    found = list(pointwise(decided, {}, lookup, skipped=skipped)) + list(
+        _drawn(claims, ranked, lookup, seed, window, skipped)
+    )
     by_label = {label: [i for i, example in enumerate(found) if example.label is label] for label in LABELS}
     count = min((len(places) for places in by_label.values() if places), default=0)
     kept: set[int] = set()
@@ -38,8 +46,9 @@ def balanced(claims: Sequence[Claim], ranked: Ranked, lookup: Lookup, *, seed: i
     return sorted((found[i] for i in sorted(kept)), key=lambda example: place[example.claim_id])
 
 
-def _drawn(claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, seed: int, window: negatives.Window,
-           skipped: Counter) -> Iterator[Example]:
+def _drawn(
+    claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, seed: int, window: negatives.Window, skipped: Counter
+) -> Iterator[Example]:
     """Candidates of claims without enough information: one of each claim, then a second of each …, by chance."""
     drawn: list[tuple[Claim, list[str]]] = []
     for claim in claims:

@@ -14,8 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lisax.records import (LABELS, Claim, DataError, Document, Hit, Label, get_field, read_json_lines,
-                           write_json_lines)
+from lisax.records import LABELS, Claim, DataError, Document, Hit, Label, get_field, read_json_lines, write_json_lines
 from lisax.sampling import negatives, noise
 
 LIST_LENGTH = 5  # L, the sentences kept for a claim
@@ -52,8 +51,13 @@ class Example:
     def row(self) -> dict:
         """The JSON object of the example."""
         sentences = [{"id": s.id, "title": s.title, "text": s.text} for s in self.sentences]
-        return {"claim_id": self.claim_id, "claim": self.claim, "sentences": sentences,
-                "entities": list(self.entities), "label": self.label}
+        return {
+            "claim_id": self.claim_id,
+            "claim": self.claim,
+            "sentences": sentences,
+            "entities": list(self.entities),
+            "label": self.label,
+        }
 
     @classmethod
     def from_row(cls, row: dict, *, path=None, line: int | None = None) -> Example:
@@ -71,11 +75,19 @@ class Example:
         label = row.get("label")
         if label is not None and not isinstance(label, bool):
             if label not in list(LABELS):
-                raise DataError(f"expected true, false, null or one of {', '.join(LABELS)}, found "
-                                f"{json.dumps(label)}", field="label", **where)
+                raise DataError(
+                    f"expected true, false, null or one of {', '.join(LABELS)}, found {json.dumps(label)}",
+                    field="label",
+                    **where,
+                )
             label = Label(label)
-        return cls(get_field(row, "claim_id", str, **where), get_field(row, "claim", str, **where),
-                   tuple(sentences), tuple(entities), label)
+        return cls(
+            get_field(row, "claim_id", str, **where),
+            get_field(row, "claim", str, **where),
+            tuple(sentences),
+            tuple(entities),
+            label,
+        )
 
 
 def write(path: str | os.PathLike, examples: Iterable[Example]) -> int:
@@ -89,8 +101,12 @@ def read(path: str | os.PathLike) -> Iterator[Example]:
 
 def lookup_in(documents: Iterable[Document]) -> Lookup:
     """A lookup over documents held in memory."""
-    passages = {sentence.id: Passage(sentence.id, document.title, sentence.text)
-                for document in documents for sentence in document.sentences if sentence.text}
+    passages = {
+        sentence.id: Passage(sentence.id, document.title, sentence.text)
+        for document in documents
+        for sentence in document.sentences
+        if sentence.text
+    }
     return passages.get
 
 
@@ -115,9 +131,16 @@ def told(counts: Mapping[str, int]) -> Iterator[str]:
 # --- Training -------------------------------------------------------------------------------
 
 
-def ranking(claims: Iterable[Claim], candidates: Ranked, lookup: Lookup, *, seed: int = 0,
-            window: negatives.Window = negatives.RANKING, spot: Callable[[str], Sequence[str]] | None = None,
-            skipped: Counter | None = None) -> Iterator[Example]:
+def ranking(
+    claims: Iterable[Claim],
+    candidates: Ranked,
+    lookup: Lookup,
+    *,
+    seed: int = 0,
+    window: negatives.Window = negatives.RANKING,
+    spot: Callable[[str], Sequence[str]] | None = None,
+    skipped: Counter | None = None,
+) -> Iterator[Example]:
     """Each gold sentence as relevant, and as many irrelevant ones from the window of ranks.
 
     Claims without enough information give none. `entities` are the titles of the pages that hold the gold
@@ -138,9 +161,17 @@ def ranking(claims: Iterable[Claim], candidates: Ranked, lookup: Lookup, *, seed
                 yield Example(claim.id, claim.text, (passage,), entities, label)
 
 
-def pointwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
-              window: negatives.Window = negatives.LABELLING, weak: int = 0, sizes: Sequence[int] | None = None,
-              skipped: Counter | None = None) -> Iterator[Example]:
+def pointwise(
+    claims: Sequence[Claim],
+    reranked: Ranked,
+    lookup: Lookup,
+    *,
+    seed: int = 0,
+    window: negatives.Window = negatives.LABELLING,
+    weak: int = 0,
+    sizes: Sequence[int] | None = None,
+    skipped: Counter | None = None,
+) -> Iterator[Example]:
     """One example a gold sentence; for NOINFO one a negative, see `_no_info_evidence`.
 
     `sizes` are the `set_sizes` of all claims, where these are only some of them.
@@ -166,9 +197,16 @@ def pointwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed
                 yield Example(claim.id, claim.text, (lookup(unit),), label=Label.NOT_ENOUGH_INFO)
 
 
-def listwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
-             window: negatives.Window = negatives.LABELLING, sizes: Sequence[int] | None = None,
-             skipped: Counter | None = None) -> Iterator[Example]:
+def listwise(
+    claims: Sequence[Claim],
+    reranked: Ranked,
+    lookup: Lookup,
+    *,
+    seed: int = 0,
+    window: negatives.Window = negatives.LABELLING,
+    sizes: Sequence[int] | None = None,
+    skipped: Counter | None = None,
+) -> Iterator[Example]:
     """One example a gold evidence set, its first L sentences; for NOINFO one of negatives.
 
     `sizes` as in `pointwise`.
@@ -185,8 +223,15 @@ def listwise(claims: Sequence[Claim], reranked: Ranked, lookup: Lookup, *, seed:
                 yield Example(claim.id, claim.text, tuple(passages), label=claim.label)
 
 
-def infused(claims: Iterable[Claim], reranked: Ranked, lookup: Lookup, *, seed: int = 0,
-            length: int = LIST_LENGTH, skipped: Counter | None = None) -> Iterator[Example]:
+def infused(
+    claims: Iterable[Claim],
+    reranked: Ranked,
+    lookup: Lookup,
+    *,
+    seed: int = 0,
+    length: int = LIST_LENGTH,
+    skipped: Counter | None = None,
+) -> Iterator[Example]:
     """One example a gold evidence set: the first `length` reranked sentences, infused with that set.
 
     A claim with no reranked sentences trains on its gold set alone; without either it is skipped.
@@ -219,8 +264,9 @@ def msmarco(triples: Iterable[tuple[str, str, str]]) -> Iterator[Example]:
 # --- Scoring --------------------------------------------------------------------------------
 
 
-def ranking_inputs(claim: Claim, candidates: Sequence[str], lookup: Lookup,
-                   entities: Sequence[str] = ()) -> Iterator[Example]:
+def ranking_inputs(
+    claim: Claim, candidates: Sequence[str], lookup: Lookup, entities: Sequence[str] = ()
+) -> Iterator[Example]:
     """One example a candidate with text, in order; labelled by the gold ids where the claim is labelled."""
     gold = set(claim.gold_ids)
     for unit in candidates:
@@ -235,8 +281,9 @@ def listwise_input(claim: Claim, reranked: Sequence[str], lookup: Lookup, length
     return Example(claim.id, claim.text, tuple(first_passages(reranked, lookup, length)), label=claim.label)
 
 
-def pointwise_inputs(claim: Claim, reranked: Sequence[str], lookup: Lookup,
-                     length: int = LIST_LENGTH) -> Iterator[Example]:
+def pointwise_inputs(
+    claim: Claim, reranked: Sequence[str], lookup: Lookup, length: int = LIST_LENGTH
+) -> Iterator[Example]:
     """One example for each of the first `length` reranked sentences."""
     for passage in first_passages(reranked, lookup, length):
         yield Example(claim.id, claim.text, (passage,), label=claim.label)
@@ -262,12 +309,20 @@ def _found(units: Iterable[str], lookup: Lookup, skipped: Counter) -> list[Passa
 
 def set_sizes(claims: Iterable[Claim]) -> list[int]:
     """Sizes of all gold evidence sets, cut to L; [1] if there are none."""
-    return [min(len(evidence), LIST_LENGTH) for claim in claims if _has_evidence(claim)
-            for evidence in claim.evidence_sets] or [1]
+    return [
+        min(len(evidence), LIST_LENGTH) for claim in claims if _has_evidence(claim) for evidence in claim.evidence_sets
+    ] or [1]
 
 
-def _no_info_evidence(claim: Claim, reranked: Ranked, lookup: Lookup, sizes: Sequence[int], seed: int,
-                      window: negatives.Window, skipped: Counter) -> list[Passage]:
+def _no_info_evidence(
+    claim: Claim,
+    reranked: Ranked,
+    lookup: Lookup,
+    sizes: Sequence[int],
+    seed: int,
+    window: negatives.Window,
+    skipped: Counter,
+) -> list[Passage]:
     """Negatives from the window of reranked sentences for a claim without enough information.
 
     As many as a gold set drawn at random has sentences (ours), so that the number of sentences does not

@@ -21,9 +21,18 @@ def file_name(variant: str, split: str) -> str:
     return f"{variant}.{split}.jsonl"
 
 
-def build(variant: str, claims: Sequence[Claim], candidates: Ranked, reranked: Ranked, lookup: Lookup, *,
-          seed: int = 0, training: bool = True, sizes: Sequence[int] | None = None,
-          skipped: Counter | None = None) -> Iterator[Example]:
+def build(
+    variant: str,
+    claims: Sequence[Claim],
+    candidates: Ranked,
+    reranked: Ranked,
+    lookup: Lookup,
+    *,
+    seed: int = 0,
+    training: bool = True,
+    sizes: Sequence[int] | None = None,
+    skipped: Counter | None = None,
+) -> Iterator[Example]:
     """The examples of a variant.
 
     Claims without a label give none. `candidates` are sentences in retrieved order, `reranked` in the
@@ -47,14 +56,26 @@ def build(variant: str, claims: Sequence[Claim], candidates: Ranked, reranked: R
     return examples.infused(claims, reranked, lookup, seed=seed, skipped=skipped)
 
 
-def write_all(folder: str | os.PathLike, split: str, claims: Sequence[Claim], candidates: Ranked, reranked: Ranked,
-              lookup: Lookup, *, seed: int = 0, training: bool = True,
-              skipped: Counter | None = None) -> dict[str, int]:
+def write_all(
+    folder: str | os.PathLike,
+    split: str,
+    claims: Sequence[Claim],
+    candidates: Ranked,
+    reranked: Ranked,
+    lookup: Lookup,
+    *,
+    seed: int = 0,
+    training: bool = True,
+    skipped: Counter | None = None,
+) -> dict[str, int]:
     """Writes `{variant}.{split}.jsonl` for every variant; returns the number of examples of each."""
-    return {variant: examples.write(Path(folder) / file_name(variant, split),
-                                    build(variant, claims, candidates, reranked, lookup, seed=seed,
-                                          training=training, skipped=skipped))
-            for variant in VARIANTS}
+    return {
+        variant: examples.write(
+            Path(folder) / file_name(variant, split),
+            build(variant, claims, candidates, reranked, lookup, seed=seed, training=training, skipped=skipped),
+        )
+        for variant in VARIANTS
+    }
 
 
 def write_texts(folder: str | os.PathLike, pages: Iterable[Document], dev_share: float) -> dict[str, int]:
@@ -63,8 +84,10 @@ def write_texts(folder: str | os.PathLike, pages: Iterable[Document], dev_share:
     The first page and a share of the others, by a hash of their ids, are dev.
     """
     counts = {"train": 0, "dev": 0}
-    with (atomic_write(Path(folder) / file_name("text", "train")) as train,
-          atomic_write(Path(folder) / file_name("text", "dev")) as dev):
+    with (
+        atomic_write(Path(folder) / file_name("text", "train")) as train,
+        atomic_write(Path(folder) / file_name("text", "dev")) as dev,
+    ):
         for first, page in zip(itertools.chain([True], itertools.repeat(False)), pages):
             split = "dev" if first or hashed_share(page.id) < dev_share else "train"
             counts[split] += 1

@@ -28,8 +28,9 @@ def by_table(question: Question) -> str:
     return split_cell_id(unit)[0] if is_cell(unit) else unit
 
 
-def folds(questions: Sequence[Question], count: int = FOLDS, *, group: Callable[[Question], str] = by_question,
-          seed: int = 0) -> list[Fold]:
+def folds(
+    questions: Sequence[Question], count: int = FOLDS, *, group: Callable[[Question], str] = by_question, seed: int = 0
+) -> list[Fold]:
     """`count` folds in which each question is held out once; questions of a group are held out together.
 
     The paper's folds are of questions, `by_question`. Groups go to the fold that has the fewest questions so far, in an
@@ -41,12 +42,19 @@ def folds(questions: Sequence[Question], count: int = FOLDS, *, group: Callable[
         name = group(question)
         sizes[name] = sizes.get(name, 0) + 1
     if count < 2 or len(sizes) < count:
-        raise LisaxError(f"cross-validation needs at least two folds and as many groups of questions as folds; found "
-                         f"{count} folds and {len(sizes)} groups")
+        raise LisaxError(
+            f"cross-validation needs at least two folds and as many groups of questions as folds; found "
+            f"{count} folds and {len(sizes)} groups"
+        )
     filled, fold_of = [0] * count, {}
     for name in sorted(sizes, key=lambda name: (-sizes[name], hashlib.blake2b(f"{seed}:{name}".encode()).digest())):
         fold_of[name] = fold = filled.index(min(filled))
         filled[fold] += sizes[name]
     of_question = [fold_of[group(question)] for question in questions]
-    return [Fold(tuple(q for q, own in zip(questions, of_question) if own != fold),
-                 tuple(q for q, own in zip(questions, of_question) if own == fold)) for fold in range(count)]
+    return [
+        Fold(
+            tuple(q for q, own in zip(questions, of_question) if own != fold),
+            tuple(q for q, own in zip(questions, of_question) if own == fold),
+        )
+        for fold in range(count)
+    ]

@@ -28,8 +28,10 @@ class Window(NamedTuple):
 
 RANKING = Window(50, 200)
 LABELLING = Window(10, 25)
-MOVED = ("draws of negatives began above their window of ranks, since too few sentences stand in it; higher ranks hold "
-         "more evidence that nobody marked")
+MOVED = (
+    "draws of negatives began above their window of ranks, since too few sentences stand in it; higher ranks hold "
+    "more evidence that nobody marked"
+)
 
 
 def generator(seed: int, claim_id: str, purpose: str) -> np.random.Generator:
@@ -52,19 +54,25 @@ def pool(candidates: Sequence[str], gold: Collection[str], window: Window, count
         raise LisaxError(f"a window of ranks must be 1 <= first <= last, found {first} to {last}")
     gold = set(gold)
     while True:
-        found = [unit for unit in dict.fromkeys(candidates[first - 1:last]) if unit not in gold]
+        found = [unit for unit in dict.fromkeys(candidates[first - 1 : last]) if unit not in gold]
         if len(found) >= count or first == 1:
             return found
         first //= 2
 
 
-def sample(candidates: Sequence[str], gold: Collection[str], window: Window, count: int,
-           rng: np.random.Generator, counts: Counter | None = None) -> list[str]:
+def sample(
+    candidates: Sequence[str],
+    gold: Collection[str],
+    window: Window,
+    count: int,
+    rng: np.random.Generator,
+    counts: Counter | None = None,
+) -> list[str]:
     """`count` negatives drawn uniformly without replacement from `pool`; fewer if it is smaller.
 
     `counts` has under `MOVED` how many draws began above the window."""
     units = pool(candidates, gold, window, count)
-    if counts is not None and not units == pool(candidates, gold, window, 0):
+    if counts is not None and units != pool(candidates, gold, window, 0):
         counts[MOVED] += 1
     chosen = rng.choice(len(units), size=min(count, len(units)), replace=False) if units else ()
     return [units[i] for i in chosen]

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def infuse(selected: Sequence[str], gold: Sequence[str], label: Label, rng: np.random.Generator, *,
-           spare: Collection[str] = ()) -> list[str]:
+def infuse(
+    selected: Sequence[str], gold: Sequence[str], label: Label, rng: np.random.Generator, *, spare: Collection[str] = ()
+) -> list[str]:
     """The selected sentences Ŝ(q) with every missing gold sentence at a random non-gold index.
 
     `gold` is one evidence set. A claim without enough information keeps its list. The length never changes.

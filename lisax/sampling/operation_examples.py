@@ -10,8 +10,18 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from lisax.records import (DataError, Operation, Question, Table, get_field, get_strings, is_cell, read_json_lines,
-                           split_cell_id, write_json_lines)
+from lisax.records import (
+    DataError,
+    Operation,
+    Question,
+    Table,
+    get_field,
+    get_strings,
+    is_cell,
+    read_json_lines,
+    split_cell_id,
+    write_json_lines,
+)
 
 OPERATIONS = "operations"
 
@@ -40,10 +50,16 @@ class OperationExample:
         where = {"path": path, "line": line}
         header, label = get_strings(row, "header", **where), row.get("label")
         if label is not None and label not in tuple(Operation):
-            raise DataError(f"expected null or one of {', '.join(Operation)}, found {json.dumps(label)[:80]}",
-                            field="label", **where)
-        return cls(*(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")), header,
-                   None if label is None else Operation(label))
+            raise DataError(
+                f"expected null or one of {', '.join(Operation)}, found {json.dumps(label)[:80]}",
+                field="label",
+                **where,
+            )
+        return cls(
+            *(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")),
+            header,
+            None if label is None else Operation(label),
+        )
 
 
 def file_name(role: str) -> str:

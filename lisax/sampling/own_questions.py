@@ -27,16 +27,20 @@ def own_questions(tables: Iterable[Table], total: int, count: int, seed: int) ->
         rng = random.Random(f"lisax.own:{seed}:{table.id}")
         due = (number + 1) * count // total - number * count // total
         for text, row, column in _of_table(table, due, rng):
-            made.append(Question(f"own{len(made)}", text, (table.rows[row][column],),
-                                 (cell_id(table.id, row, column),)))
+            made.append(
+                Question(f"own{len(made)}", text, (table.rows[row][column],), (cell_id(table.id, row, column),))
+            )
     random.Random(f"lisax.own:{seed}").shuffle(made)
     return made
 
 
 def _of_table(table: Table, count: int, rng: random.Random) -> Iterator[tuple[str, int, int]]:
     """(question, row and column of its answer)"""
-    filled = [(row, columns) for row, cells in enumerate(table.rows)
-              if len(columns := [column for column, cell in enumerate(cells) if cell.strip()]) > 1]
+    filled = [
+        (row, columns)
+        for row, cells in enumerate(table.rows)
+        if len(columns := [column for column, cell in enumerate(cells) if cell.strip()]) > 1
+    ]
     for _ in range(count if filled else 0):
         row, columns = rng.choice(filled)
         column, *others = rng.sample(columns, len(columns))
@@ -47,10 +51,12 @@ def _question(table: Table, row: int, asked: int, others: list[int], rng: random
     def name(column: int) -> list[str]:
         return _some(table.header[column], WORDS_OF_A_NAME, rng)
 
-    conditions = others[:rng.choice(CONDITIONS)]
+    conditions = others[: rng.choice(CONDITIONS)]
     related = rng.sample(others, min(len(others), rng.choice((0, 0, 1) if conditions else (1, 2))))
-    phrases = [(name(column) if rng.random() < 0.5 else []) + _some(table.rows[row][column], WORDS_OF_A_CELL, rng)
-               for column in conditions]
+    phrases = [
+        (name(column) if rng.random() < 0.5 else []) + _some(table.rows[row][column], WORDS_OF_A_CELL, rng)
+        for column in conditions
+    ]
     phrases += [[rng.choice(_RELATIONS), *name(column)] for column in related]
     rng.shuffle(phrases)
     words = rng.choice(_OPENINGS).split() + (name(asked) if rng.random() < 0.8 else [])
@@ -66,4 +72,4 @@ def _some(text: str, most: int, rng: random.Random) -> list[str]:
         return words
     length = rng.randint(1, most)
     start = rng.randint(0, len(words) - length)
-    return words[start:start + length]
+    return words[start : start + length]

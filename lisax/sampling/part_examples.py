@@ -14,8 +14,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from lisax.formats.parts import PartKind
-from lisax.records import (DataError, Question, Table, atomic_write, column_id, get_field, get_strings, is_cell,
-                           read_json_lines, row_id, split_cell_id, write_json_lines)
+from lisax.records import (
+    DataError,
+    Question,
+    Table,
+    atomic_write,
+    column_id,
+    get_field,
+    get_strings,
+    is_cell,
+    read_json_lines,
+    row_id,
+    split_cell_id,
+    write_json_lines,
+)
 
 PARTS = "parts"
 NO_CELL = "a question that no cell is known to answer"
@@ -50,8 +62,9 @@ class PartExample:
         where = {"path": path, "line": line}
         kind = get_field(row, "kind", str, **where)
         if kind not in list(PartKind):
-            raise DataError(f"expected one of {', '.join(PartKind)}, found {json.dumps(kind)[:80]}", field="kind",
-                            **where)
+            raise DataError(
+                f"expected one of {', '.join(PartKind)}, found {json.dumps(kind)[:80]}", field="kind", **where
+            )
         label = row.get("label")
         if label is not None and not isinstance(label, bool):
             raise DataError(f"expected true, false or null, found {json.dumps(label)[:80]}", field="label", **where)
@@ -59,8 +72,13 @@ class PartExample:
         names = len(cells) if kind == PartKind.ROW else 1
         if len(header) != names:
             raise DataError(f"expected {names} names, found {len(header)}", field="header", **where)
-        return cls(*(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")),
-                   PartKind(kind), header, cells, label)
+        return cls(
+            *(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")),
+            PartKind(kind),
+            header,
+            cells,
+            label,
+        )
 
 
 def file_name(kind: PartKind, role: str) -> str:
@@ -77,8 +95,9 @@ def read(path: str | os.PathLike) -> Iterator[PartExample]:
     return (PartExample.from_row(row, path=path, line=line) for line, row in read_json_lines(path))
 
 
-def parts_of(question_id: str, question: str, table: Table,
-             answer_cells: Collection[str] | None = None) -> Iterator[PartExample]:
+def parts_of(
+    question_id: str, question: str, table: Table, answer_cells: Collection[str] | None = None
+) -> Iterator[PartExample]:
     """All rows of a table, then all of its columns, but for those without any text.
 
     `answer_cells` are ids of cells; those of other tables make no part of this one true. None: nothing is known,
@@ -92,13 +111,15 @@ def parts_of(question_id: str, question: str, table: Table,
 
     for i, cells in enumerate(table.rows):
         if any(map(str.strip, cells)):
-            yield PartExample(question_id, question, row_id(table.id, i), PartKind.ROW, table.header, cells,
-                              label(i in rows))
+            yield PartExample(
+                question_id, question, row_id(table.id, i), PartKind.ROW, table.header, cells, label(i in rows)
+            )
     for j, name in enumerate(table.header):
         cells = tuple(row[j] for row in table.rows)
         if any(map(str.strip, cells)):
-            yield PartExample(question_id, question, column_id(table.id, j), PartKind.COLUMN, (name,), cells,
-                              label(j in columns))
+            yield PartExample(
+                question_id, question, column_id(table.id, j), PartKind.COLUMN, (name,), cells, label(j in columns)
+            )
 
 
 def answering_cells(question: Question) -> dict[str, list[str]]:
@@ -109,8 +130,9 @@ def answering_cells(question: Question) -> dict[str, list[str]]:
     return cells
 
 
-def labelled(questions: Iterable[Question], lookup: Callable[[str], Table | None], *,
-             skipped: Counter | None = None) -> Iterator[PartExample]:
+def labelled(
+    questions: Iterable[Question], lookup: Callable[[str], Table | None], *, skipped: Counter | None = None
+) -> Iterator[PartExample]:
     """The parts of each question with each table that answers it; what has no such table is counted in `skipped`."""
     skipped = Counter() if skipped is None else skipped
     for question in questions:
@@ -125,8 +147,14 @@ def labelled(questions: Iterable[Question], lookup: Callable[[str], Table | None
                 yield from parts_of(question.id, question.text, table, cells)
 
 
-def write_all(folder: str | os.PathLike, role: str, questions: Iterable[Question],
-              lookup: Callable[[str], Table | None], *, skipped: Counter | None = None) -> dict[PartKind, int]:
+def write_all(
+    folder: str | os.PathLike,
+    role: str,
+    questions: Iterable[Question],
+    lookup: Callable[[str], Table | None],
+    *,
+    skipped: Counter | None = None,
+) -> dict[PartKind, int]:
     """Writes `labelled` to the files of both kinds; returns the number of examples of each."""
     counts = dict.fromkeys(PartKind, 0)
     with contextlib.ExitStack() as stack:

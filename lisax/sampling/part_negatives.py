@@ -12,9 +12,16 @@ from lisax.sampling.part_examples import PartExample, parts_of
 WINDOW = 20  # retrieved tables that negative ones are drawn from
 
 
-def examples(questions: Iterable[tuple[Question, Sequence[str]]], kind: PartKind,
-             lookup: Callable[[str], Table | None], *, gold_tables: int = 1, negative_tables: int = 0, negative_parts: int | None = None,
-             seed: int = 0) -> Iterator[PartExample]:
+def examples(
+    questions: Iterable[tuple[Question, Sequence[str]]],
+    kind: PartKind,
+    lookup: Callable[[str], Table | None],
+    *,
+    gold_tables: int = 1,
+    negative_tables: int = 0,
+    negative_parts: int | None = None,
+    seed: int = 0,
+) -> Iterator[PartExample]:
     """The rows or the columns of (question, its retrieved tables): of the first `gold_tables` tables with an answer,
     and of `negative_tables` drawn from the first retrieved without one.
 

@@ -12,8 +12,16 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from lisax.records import (LABELS, Claim, DataError, Label, get_field, read_json_lines, split_sentence_id,
-                           write_json_lines)
+from lisax.records import (
+    LABELS,
+    Claim,
+    DataError,
+    Label,
+    get_field,
+    read_json_lines,
+    split_sentence_id,
+    write_json_lines,
+)
 from lisax.sampling.examples import Lookup, Passage, Ranked, first_passages
 
 EvidenceSets = Callable[[Claim], Sequence[Sequence[str]]]
@@ -44,8 +52,13 @@ class PointerExample:
 
     def row(self) -> dict:
         """The JSON object of the example."""
-        return {"claim_id": self.claim_id, "claim": self.claim, "label": self.label, "sets": self.sets,
-                "candidates": [dataclasses.asdict(candidate) for candidate in self.candidates]}
+        return {
+            "claim_id": self.claim_id,
+            "claim": self.claim,
+            "label": self.label,
+            "sets": self.sets,
+            "candidates": [dataclasses.asdict(candidate) for candidate in self.candidates],
+        }
 
     @classmethod
     def from_row(cls, row: dict, *, path=None, line: int | None = None) -> PointerExample:
@@ -53,23 +66,39 @@ class PointerExample:
         where = {"path": path, "line": line}
         candidates = []
         for i, candidate in enumerate(get_field(row, "candidates", list, **where)):
-            if not isinstance(candidate, dict) or not all(isinstance(candidate.get(name), str)
-                                                          for name in ("id", "title", "text")):
-                raise DataError(f"expected an object with id, title and text, found {json.dumps(candidate)[:80]}",
-                                field=f"candidates[{i}]", **where)
+            if not isinstance(candidate, dict) or not all(
+                isinstance(candidate.get(name), str) for name in ("id", "title", "text")
+            ):
+                raise DataError(
+                    f"expected an object with id, title and text, found {json.dumps(candidate)[:80]}",
+                    field=f"candidates[{i}]",
+                    **where,
+                )
             candidates.append(Passage(candidate["id"], candidate["title"], candidate["text"]))
         label = row.get("label")
         if label is not None and label not in list(LABELS):
-            raise DataError(f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label",
-                            **where)
+            raise DataError(
+                f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
+            )
         sets = get_field(row, "sets", list, **where)
         for i, places in enumerate(sets):
-            if not isinstance(places, list) or not places or not all(
-                    isinstance(place, int) and 0 <= place < len(candidates) for place in places):
-                raise DataError(f"expected places from 0 to {len(candidates) - 1}, found {json.dumps(places)[:80]}",
-                                field=f"sets[{i}]", **where)
-        return cls(get_field(row, "claim_id", str, **where), get_field(row, "claim", str, **where), tuple(candidates),
-                   None if label is None else Label(label), tuple(map(tuple, sets)))
+            if (
+                not isinstance(places, list)
+                or not places
+                or not all(isinstance(place, int) and 0 <= place < len(candidates) for place in places)
+            ):
+                raise DataError(
+                    f"expected places from 0 to {len(candidates) - 1}, found {json.dumps(places)[:80]}",
+                    field=f"sets[{i}]",
+                    **where,
+                )
+        return cls(
+            get_field(row, "claim_id", str, **where),
+            get_field(row, "claim", str, **where),
+            tuple(candidates),
+            None if label is None else Label(label),
+            tuple(map(tuple, sets)),
+        )
 
 
 def write(path: str | os.PathLike, examples: Iterable[PointerExample]) -> int:
@@ -95,14 +124,23 @@ def page_sets(claim: Claim) -> list[tuple[str, ...]]:
     return sorted(dict.fromkeys(sets), key=len)
 
 
-def as_used(claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: EvidenceSets, k: int
-            ) -> Iterator[PointerExample]:
+def as_used(
+    claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: EvidenceSets, k: int
+) -> Iterator[PointerExample]:
     """Every claim with its first `k` candidates, as the model meets it in use."""
     return (_example(claim, first_passages(ranked.get(claim.id, ()), lookup, k), sets) for claim in claims)
 
 
-def training(claims: Iterable[Claim], ranked: Ranked, lookup: Lookup, sets: EvidenceSets, k: int, *, steps: int,
-             skipped: Counter | None = None) -> Iterator[PointerExample]:
+def training(
+    claims: Iterable[Claim],
+    ranked: Ranked,
+    lookup: Lookup,
+    sets: EvidenceSets,
+    k: int,
+    *,
+    steps: int,
+    skipped: Counter | None = None,
+) -> Iterator[PointerExample]:
     """Labelled claims with `k` candidates, among which is the smallest evidence set: where a part of it was not
     retrieved it takes the last places. Sets of more than `steps` units cannot be pointed to and count as none.
 

@@ -43,9 +43,14 @@ class QuestionExample:
     passages: tuple[PassageView, ...]
 
     def row(self) -> dict:
-        return {"question_id": self.question_id, "question": self.question, "answers": list(self.answers),
-                "passages": [[view.id, view.title, view.text, [list(span) for span in view.spans]]
-                             for view in self.passages]}
+        return {
+            "question_id": self.question_id,
+            "question": self.question,
+            "answers": list(self.answers),
+            "passages": [
+                [view.id, view.title, view.text, [list(span) for span in view.spans]] for view in self.passages
+            ],
+        }
 
     @staticmethod
     def from_row(row: dict, *, path=None, line=None) -> QuestionExample:
@@ -53,11 +58,14 @@ class QuestionExample:
             return get_field(row, field, kind, path=path, line=line or 0)
 
         try:
-            views = tuple(PassageView(i, title, text, tuple((int(first), int(last)) for first, last in spans))
-                          for i, title, text, spans in get("passages", list))
+            views = tuple(
+                PassageView(i, title, text, tuple((int(first), int(last)) for first, last in spans))
+                for i, title, text, spans in get("passages", list)
+            )
         except (TypeError, ValueError):
-            raise DataError("expected [id, title, text, [[begin, end], …]]", path=path, line=line,
-                            field="passages") from None
+            raise DataError(
+                "expected [id, title, text, [[begin, end], …]]", path=path, line=line, field="passages"
+            ) from None
         return QuestionExample(get("question_id", str), get("question", str), tuple(get("answers", list)), views)
 
 
@@ -110,9 +118,15 @@ def gold_passages(index: MixedIndex, questions: Iterable[Question]) -> dict[str,
     return {i: list(passages) for i, passages in found.items()}
 
 
-def for_retriever(index: MixedIndex, questions: Iterable[Question], ranked: Mapping[str, Sequence[str]],
-                  gold: Mapping[str, Sequence[str]], *, negatives: int,
-                  skipped: Counter | None = None) -> Iterator[QuestionExample]:
+def for_retriever(
+    index: MixedIndex,
+    questions: Iterable[Question],
+    ranked: Mapping[str, Sequence[str]],
+    gold: Mapping[str, Sequence[str]],
+    *,
+    negatives: int,
+    skipped: Counter | None = None,
+) -> Iterator[QuestionExample]:
     """Each gold passage with the best ranked ones that hold no answer: hard negatives, of BM25 or of a first model.
 
     Gold are those of `gold`; of a question without evidence the first ranked one that holds an answer."""
@@ -124,8 +138,11 @@ def for_retriever(index: MixedIndex, questions: Iterable[Question], ranked: Mapp
             positives = [evidence.view(index.passage(i)) for i in gold.get(question.id, ())]
         else:
             positives = [view for passage in passages if (view := evidence.view(passage)).spans][:1]
-        hard = [PassageView(passage.id, passage.title, passage.text) for passage in passages
-                if not answer_spans(passage.text, question.answers)]
+        hard = [
+            PassageView(passage.id, passage.title, passage.text)
+            for passage in passages
+            if not answer_spans(passage.text, question.answers)
+        ]
         if not positives:
             skipped["questions without a gold passage in the index"] += 1
         for number, positive in enumerate(positives):
@@ -133,9 +150,15 @@ def for_retriever(index: MixedIndex, questions: Iterable[Question], ranked: Mapp
             yield QuestionExample(question.id, question.text, question.answers, (positive, *chosen))
 
 
-def for_reader(index: MixedIndex, questions: Iterable[Question], ranked: Mapping[str, Sequence[str]], *, passages: int,
-               gold: Mapping[str, Sequence[str]] | None = None,
-               skipped: Counter | None = None) -> Iterator[QuestionExample]:
+def for_reader(
+    index: MixedIndex,
+    questions: Iterable[Question],
+    ranked: Mapping[str, Sequence[str]],
+    *,
+    passages: int,
+    gold: Mapping[str, Sequence[str]] | None = None,
+    skipped: Counter | None = None,
+) -> Iterator[QuestionExample]:
     """The first `passages` ranked of each question.
 
     In training (`gold` given) a question whose ranked passages teach nothing gets its first gold one in the place of
@@ -150,7 +173,7 @@ def for_reader(index: MixedIndex, questions: Iterable[Question], ranked: Mapping
             if not own:
                 skipped["questions without an answer in any of their passages"] += 1
                 continue
-            views = [*views[:passages - 1], evidence.view(index.passage(own[0]))]
+            views = [*views[: passages - 1], evidence.view(index.passage(own[0]))]
         yield QuestionExample(question.id, question.text, question.answers, tuple(views))
 
 

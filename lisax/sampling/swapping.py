@@ -28,8 +28,9 @@ class Swapper:
             for value in (unit.title, *(value for _, value in unit.pairs)):
                 pools[_kind(value)][value] = None
             pools[COLUMN].update(dict.fromkeys(name for name, _ in unit.pairs))
-        self._pools = {kind: [text for text in pool if 0 < len(text.split()) <= LONGEST]
-                       for kind, pool in pools.items()}
+        self._pools = {
+            kind: [text for text in pool if 0 < len(text.split()) <= LONGEST] for kind, pool in pools.items()
+        }
 
     def copies(self, example: VerbalExample, count: int, seed: int) -> list[VerbalExample]:
         """`count` copies, the same for the same seed; none where the text has not got the title and all values."""
@@ -40,8 +41,9 @@ class Swapper:
         kinds = {text: _kind(text) for text in said}
         kinds |= {name: COLUMN for name, _ in unit.pairs if name not in said and _places([name]).search(example.text)}
         kinds = {text: kind for text, kind in kinds.items() if self._pools[kind]}
-        return [self._copy(example, kinds, i, random.Random(f"{seed} {i} {unit.id} {example.text}"))
-                for i in range(count)]
+        return [
+            self._copy(example, kinds, i, random.Random(f"{seed} {i} {unit.id} {example.text}")) for i in range(count)
+        ]
 
     def _copy(self, example: VerbalExample, kinds: dict[str, str], number: int, drawn: random.Random) -> VerbalExample:
         put = {text.lower(): drawn.choice(self._pools[kind]) for text, kind in kinds.items()}

@@ -18,8 +18,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lisax.records import (LABELS, Claim, DataError, Label, LisaxError, Table, get_field, read_json_lines,
-                           write_json_lines)
+from lisax.records import (
+    LABELS,
+    Claim,
+    DataError,
+    Label,
+    LisaxError,
+    Table,
+    get_field,
+    read_json_lines,
+    write_json_lines,
+)
 from lisax.sampling.examples import Ranked
 
 Lookup = Callable[[str], "Table | None"]
@@ -53,15 +62,19 @@ class TableView:
             raise DataError(f"expected an object, found {json.dumps(row)[:80]}", field=field, **where)
         for name, kind in (("id", str), ("caption", str), ("header", list), ("rows", list)):
             if not isinstance(row.get(name), kind):
-                raise DataError(f"expected {kind.__name__}, found {json.dumps(row.get(name))[:80]}",
-                                field=f"{field}.{name}", **where)
+                raise DataError(
+                    f"expected {kind.__name__}, found {json.dumps(row.get(name))[:80]}",
+                    field=f"{field}.{name}",
+                    **where,
+                )
         for i, cells in enumerate((row["header"], *row["rows"])):
             name = f"{field}.rows[{i - 1}]" if i else f"{field}.header"
             if not isinstance(cells, list) or not all(isinstance(cell, str) for cell in cells):
                 raise DataError(f"expected a list of strings, found {json.dumps(cells)[:80]}", field=name, **where)
             if len(cells) != len(row["header"]):
-                raise DataError(f"expected {len(row['header'])} cells as in the header, found {len(cells)}",
-                                field=name, **where)
+                raise DataError(
+                    f"expected {len(row['header'])} cells as in the header, found {len(cells)}", field=name, **where
+                )
         return cls(row["id"], row["caption"], tuple(row["header"]), tuple(map(tuple, row["rows"])))
 
 
@@ -81,25 +94,41 @@ class TableExample:
 
     def row(self) -> dict:
         """The JSON object of the example."""
-        return {"claim_id": self.claim_id, "claim": self.claim, "tables": [table.row() for table in self.tables],
-                "label": self.label, "gold": self.gold}
+        return {
+            "claim_id": self.claim_id,
+            "claim": self.claim,
+            "tables": [table.row() for table in self.tables],
+            "label": self.label,
+            "gold": self.gold,
+        }
 
     @classmethod
     def from_row(cls, row: dict, *, path=None, line: int | None = None) -> TableExample:
         """The example of a JSON object; DataError names the field at fault."""
         where = {"path": path, "line": line}
-        tables = tuple(TableView.from_row(table, field=f"tables[{i}]", **where)
-                       for i, table in enumerate(get_field(row, "tables", list, **where)))
+        tables = tuple(
+            TableView.from_row(table, field=f"tables[{i}]", **where)
+            for i, table in enumerate(get_field(row, "tables", list, **where))
+        )
         label = row.get("label")
         if label is not None and label not in list(LABELS):
-            raise DataError(f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label",
-                            **where)
+            raise DataError(
+                f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
+            )
         gold = get_field(row, "gold", list, **where)
         if not all(isinstance(value, bool) for value in gold) or len(gold) != len(tables):
-            raise DataError(f"expected {len(tables)} times true or false, one a table, found {json.dumps(gold)[:80]}",
-                            field="gold", **where)
-        return cls(get_field(row, "claim_id", str, **where), get_field(row, "claim", str, **where), tables,
-                   None if label is None else Label(label), tuple(gold))
+            raise DataError(
+                f"expected {len(tables)} times true or false, one a table, found {json.dumps(gold)[:80]}",
+                field="gold",
+                **where,
+            )
+        return cls(
+            get_field(row, "claim_id", str, **where),
+            get_field(row, "claim", str, **where),
+            tables,
+            None if label is None else Label(label),
+            tuple(gold),
+        )
 
 
 def write(path: str | os.PathLike, examples: Iterable[TableExample]) -> int:
@@ -113,15 +142,20 @@ def read(path: str | os.PathLike) -> Iterator[TableExample]:
 
 def view(table: Table, columns: Sequence[int]) -> TableView:
     """The table cut to `columns`, in their order."""
-    return TableView(table.id, table.caption or table.title, tuple(table.header[j] for j in columns),
-                     tuple(tuple(row[j] for j in columns) for row in table.rows))
+    return TableView(
+        table.id,
+        table.caption or table.title,
+        tuple(table.header[j] for j in columns),
+        tuple(tuple(row[j] for j in columns) for row in table.rows),
+    )
 
 
 # --- Builders -------------------------------------------------------------------------------
 
 
-def closed(claims: Iterable[Claim], lookup: Lookup, columns: Columns, *,
-           skipped: Counter | None = None) -> Iterator[TableExample]:
+def closed(
+    claims: Iterable[Claim], lookup: Lookup, columns: Columns, *, skipped: Counter | None = None
+) -> Iterator[TableExample]:
     """Each claim with its gold table, the first where it has several; claims without one give no example."""
     skipped = Counter() if skipped is None else skipped
     for claim in claims:
@@ -132,8 +166,9 @@ def closed(claims: Iterable[Claim], lookup: Lookup, columns: Columns, *,
             yield _example(claim, [gold], columns)
 
 
-def retrieved(claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Columns, k: int, *,
-              skipped: Counter | None = None) -> Iterator[TableExample]:
+def retrieved(
+    claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Columns, k: int, *, skipped: Counter | None = None
+) -> Iterator[TableExample]:
     """Every claim with its first `k` retrieved tables, fewer where fewer were retrieved, down to none."""
     _check_depth(k)
     skipped = Counter() if skipped is None else skipped
@@ -144,8 +179,9 @@ def retrieved(claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Col
         yield _example(claim, tables, columns)
 
 
-def training(claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Columns, k: int, *,
-             skipped: Counter | None = None) -> Iterator[TableExample]:
+def training(
+    claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Columns, k: int, *, skipped: Counter | None = None
+) -> Iterator[TableExample]:
     """`retrieved` with a gold table in every example: where none was retrieved it takes the last of the k places.
 
     Claims without a label give no example, nor do those that are true or false by no table of the collection. A
@@ -161,7 +197,7 @@ def training(claims: Iterable[Claim], run: Ranked, lookup: Lookup, columns: Colu
         if not any(table.id in claim.gold_ids for table in tables):
             gold = _gold(claim, lookup, skipped)
             if gold is not None:
-                tables = [*tables[:k - 1], gold]
+                tables = [*tables[: k - 1], gold]
             elif claim.label is not Label.NOT_ENOUGH_INFO:
                 skipped[NO_GOLD] += 1
                 continue
@@ -176,9 +212,18 @@ def file_name(k: int | None) -> str:
     return CLOSED if k is None else ONE if k == 1 else f"tables_top{k}"
 
 
-def write_all(folder: str | os.PathLike, split: str, claims: Sequence[Claim], run: Ranked, lookup: Lookup,
-              columns: Columns, *, in_training: bool, depths: Sequence[int] = DEPTHS,
-              skipped: Counter | None = None) -> dict[str, int]:
+def write_all(
+    folder: str | os.PathLike,
+    split: str,
+    claims: Sequence[Claim],
+    run: Ranked,
+    lookup: Lookup,
+    columns: Columns,
+    *,
+    in_training: bool,
+    depths: Sequence[int] = DEPTHS,
+    skipped: Counter | None = None,
+) -> dict[str, int]:
     """Writes `{file_name(k)}.{split}.jsonl` for the closed domain and each depth; returns their numbers of examples.
 
     Labelled claims only. `in_training` puts the gold table among the retrieved ones.
@@ -195,16 +240,21 @@ def write_all(folder: str | os.PathLike, split: str, claims: Sequence[Claim], ru
     # What is missing is counted once, not once a file: the greatest depth meets all of it, but for the claims
     # without a gold table, which only training and the closed domain miss.
     made = {None: closed(labelled, lookup, chosen, skipped=None if in_training else skipped)}
-    made |= {k: build(labelled, run, lookup, chosen, k, skipped=skipped if k == max(depths) else None)
-             for k in depths}
-    return {file_name(k): write(Path(folder) / f"{file_name(k)}.{split}.jsonl", examples)
-            for k, examples in made.items()}
+    made |= {k: build(labelled, run, lookup, chosen, k, skipped=skipped if k == max(depths) else None) for k in depths}
+    return {
+        file_name(k): write(Path(folder) / f"{file_name(k)}.{split}.jsonl", examples) for k, examples in made.items()
+    }
 
 
 def _example(claim: Claim, tables: Sequence[Table], columns: Columns) -> TableExample:
     gold = set(claim.gold_ids)
-    return TableExample(claim.id, claim.text, tuple(view(table, columns(table, claim)) for table in tables),
-                        claim.label, tuple(table.id in gold for table in tables))
+    return TableExample(
+        claim.id,
+        claim.text,
+        tuple(view(table, columns(table, claim)) for table in tables),
+        claim.label,
+        tuple(table.id in gold for table in tables),
+    )
 
 
 def _gold(claim: Claim, lookup: Lookup, skipped: Counter) -> Table | None:
@@ -214,6 +264,7 @@ def _gold(claim: Claim, lookup: Lookup, skipped: Counter) -> Table | None:
 
 def _first(units: Iterable[str], lookup: Lookup, k: int, skipped: Counter) -> list[Table]:
     """The first `k` of the tables that are in the collection."""
+
     def found() -> Iterator[Table]:
         for unit in units:
             table = lookup(unit)

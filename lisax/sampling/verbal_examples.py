@@ -56,8 +56,11 @@ def rouge_of(example: VerbalExample) -> float:
 
 def kept_curve(scores: Sequence[float], thresholds: Sequence[float] = CURVE) -> list[dict[str, float | int]]:
     """How many examples each threshold keeps: {"threshold", "kept", "share"}."""
-    return [{"threshold": threshold, "kept": kept, "share": kept / max(len(scores), 1)}
-            for threshold in thresholds for kept in [sum(score >= threshold for score in scores)]]
+    return [
+        {"threshold": threshold, "kept": kept, "share": kept / max(len(scores), 1)}
+        for threshold in thresholds
+        for kept in [sum(score >= threshold for score in scores)]
+    ]
 
 
 def sample(examples: Sequence[VerbalExample], size: int, seed: int) -> list[VerbalExample]:

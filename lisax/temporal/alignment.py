@@ -9,8 +9,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from lisax.temporal.described import Placed
 from lisax.temporal.events import Event, Predicate, Sentence, Subject, analysed
 from lisax.temporal.expressions import Dates
-from lisax.temporal.lexicon import (CIRCUMSTANCES, INDEFINITE, LASTING, ONCE, ORDINALS, POSSESSIVES, RECURRING,
-                                    RELATIVES, SHOWINGS, SPECIFIC, STOP_WORDS, TYPES, Kind, is_verb, stem)
+from lisax.temporal.lexicon import (
+    CIRCUMSTANCES,
+    INDEFINITE,
+    LASTING,
+    ONCE,
+    ORDINALS,
+    POSSESSIVES,
+    RECURRING,
+    RELATIVES,
+    SHOWINGS,
+    SPECIFIC,
+    STOP_WORDS,
+    TYPES,
+    Kind,
+    is_verb,
+    stem,
+)
 from lisax.temporal.tokens import Token, tokens
 
 # Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
@@ -62,8 +77,11 @@ def aligned(side: Side, evidence: Sequence[Placed]) -> list[Aligned]:
         sentence = analysed(passage.text)
         for event in sentence.events():
             usable = isinstance(event.date, Dates) and event.certain
-            if usable and side.predicate.matches(event.predicate) \
-                    and _same_subject(side, passage, event.subject, known):
+            if (
+                usable
+                and side.predicate.matches(event.predicate)
+                and _same_subject(side, passage, event.subject, known)
+            ):
                 found.append(_compared(side, passage, sentence, event))
     return found
 
@@ -83,17 +101,28 @@ def _compared(side: Side, passage: Placed, sentence: Sentence, event: Event) -> 
         refutes = share >= SHARE and _stems(token for token in event.said if not token.capital) <= claimed | title
     elif kinds:
         # What came out or took place in one year may come out elsewhere, or take place again, in another.
-        refutes = share >= SHARE and _stems(side.said) <= shared | title \
-            and _stems(event.said) <= claimed | title and RECURRING.isdisjoint(side.subject.words[-1:]) \
+        refutes = (
+            share >= SHARE
+            and _stems(side.said) <= shared | title
+            and _stems(event.said) <= claimed | title
+            and RECURRING.isdisjoint(side.subject.words[-1:])
             and (side.first or LASTING.isdisjoint(side.predicate.words.split()))
+        )
     else:
         ordinals = ORDINALS.intersection(side.sentence.words)
         refutes = share == 1.0 and bool(ordinals) and ordinals == ORDINALS.intersection(sentence.words)
     if any(map(str.isdecimal, _named(passage.title)[1])) and not _says_which(side, passage.title):
         refutes = False  # `Savages (2007 film)`: there is another one
     shown, also_shown = (not SHOWINGS.isdisjoint(of.predicate.words.split()) for of in (side, event))
-    return Aligned(passage, event, refutes, shared, claimed - shared, ABOUT if shown != also_shown else 0,
-                   event.first and not side.first and not kinds & ONCE)
+    return Aligned(
+        passage,
+        event,
+        refutes,
+        shared,
+        claimed - shared,
+        ABOUT if shown != also_shown else 0,
+        event.first and not side.first and not kinds & ONCE,
+    )
 
 
 def _stems(found: Iterable[Token]) -> frozenset[str]:
@@ -142,14 +171,27 @@ def _same_subject(side: Side, passage: Placed, subject: Subject, known: Mapping[
         return False  # `A sequel was released` is not the page's subject
     if subject.relational and POSSESSIVES.isdisjoint(subject.words):
         if claim.relational:
-            return subject.nouns <= words and subject.names <= words and _owner_is_known(subject, passage) \
+            return (
+                subject.nouns <= words
+                and subject.names <= words
+                and _owner_is_known(subject, passage)
                 and (bool(subject.names) or _mentions_page(side, passage))
+            )
         # `The teacher of X` on the page of Y is Y; on the page of X it is another, and X's own date is not Y's.
-        return foreign and "'s" not in subject.words and claim.names <= {*title, *qualifier} \
-            and passage.page.is_called(subject.words[:subject.words.index("of")]) and _mentions_page(side, passage)
+        return (
+            foreign
+            and "'s" not in subject.words
+            and claim.names <= {*title, *qualifier}
+            and passage.page.is_called(subject.words[: subject.words.index("of")])
+            and _mentions_page(side, passage)
+        )
     if foreign or subject.relational or not POSSESSIVES.isdisjoint(subject.words):
-        return bool(subject.names) and claim.names <= subject.names and _mentioned(side, subject) \
+        return (
+            bool(subject.names)
+            and claim.names <= subject.names
+            and _mentioned(side, subject)
             and subject.nouns - RELATIVES <= words | known.get(_name(subject), frozenset())
+        )
     if not _is_of_page(subject, passage):
         return False
     return _mentions_page(side, passage)
@@ -165,9 +207,9 @@ def _is_of_page(subject: Subject, passage: Placed) -> bool:
 def _owner_is_known(subject: Subject, passage: Placed) -> bool:
     """Whether the owner in `Harbour's sequel` has a name, or is what the page's subject is (`the film's sequel`)."""
     if "'s" in subject.words:
-        owner = subject.words[:subject.words.index("'s")]
+        owner = subject.words[: subject.words.index("'s")]
     else:
-        owner = subject.words[subject.words.index("of") + 1:]
+        owner = subject.words[subject.words.index("of") + 1 :]
     return not subject.names.isdisjoint(owner) or passage.page.is_called(owner)
 
 
@@ -180,9 +222,9 @@ def _mentions_page(side: Side, passage: Placed) -> bool:
     described = _descriptor(side, at)
     if described and described not in passage.page.heads:
         return False
-    after = side.sentence.words[at + len(title):]
+    after = side.sentence.words[at + len(title) :]
     if after[:1] == ["("] and ")" in after:
-        return bool(qualifier) and qualifier <= set(after[:after.index(")")])
+        return bool(qualifier) and qualifier <= set(after[: after.index(")")])
     return True
 
 
@@ -197,20 +239,22 @@ def _mentioned(side: Side, subject: Subject) -> bool:
 
 def _name(subject: Subject) -> Name:
     of_name = [at for at, word in enumerate(subject.words) if word in subject.names]
-    return subject.words[of_name[0]:of_name[-1] + 1]
+    return subject.words[of_name[0] : of_name[-1] + 1]
 
 
 def _descriptor(side: Side, at: int) -> str:
     """What the claim calls the name at a position: `the manga Harbour`, `album Harbour`."""
     at -= at > 1 and side.sentence.words[at - 1] == "the"
-    if not at or side.sentence.tokens[at - 1].capital and at > 1:
+    if not at or (side.sentence.tokens[at - 1].capital and at > 1):
         return ""
     word = side.sentence.words[at - 1]
-    is_noun = word in TYPES or side.sentence.words[at - 2:at - 1] == ["the"] and word.isalpha() and not is_verb(word)
+    is_noun = word in TYPES or (
+        side.sentence.words[at - 2 : at - 1] == ["the"] and word.isalpha() and not is_verb(word)
+    )
     return word if is_noun and word not in STOP_WORDS else ""
 
 
 def _find(words: Sequence[str], sought: Sequence[str]) -> int | None:
     size = len(sought)
     starts = range(len(words) - size + 1) if size else ()
-    return next((at for at in starts if tuple(words[at:at + size]) == tuple(sought)), None)
+    return next((at for at in starts if tuple(words[at : at + size]) == tuple(sought)), None)

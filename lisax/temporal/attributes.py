@@ -14,15 +14,19 @@ from lisax.temporal.expressions import Dates, Relation
 from lisax.temporal.grammar import parse
 from lisax.temporal.lexicon import Kind
 
-NAMES = {name: kind for kind, names in {
-    Kind.BIRTH: "birth born",
-    Kind.DEATH: "death died",
-    Kind.FOUNDING: "founding foundation founded formation formed inception establishment established incorporated",
-    Kind.END: "dissolution dissolved disbanded abolished",
-    Kind.RELEASE: "release released publication published premiere premiered",
-    Kind.ASCENT: "ascent climbed",
-    Kind.BUILDING: "construction built",
-}.items() for name in names.split()}
+NAMES = {
+    name: kind
+    for kind, names in {
+        Kind.BIRTH: "birth born",
+        Kind.DEATH: "death died",
+        Kind.FOUNDING: "founding foundation founded formation formed inception establishment established incorporated",
+        Kind.END: "dissolution dissolved disbanded abolished",
+        Kind.RELEASE: "release released publication published premiere premiered",
+        Kind.ASCENT: "ascent climbed",
+        Kind.BUILDING: "construction built",
+    }.items()
+    for name in names.split()
+}
 # `birth year`, `date of birth`, `first ascent`, `was released`
 BESIDE = frozenset("year date time day of first".split())
 STATED = re.compile(r"(?:.+: )?(?:the )?(?P<name>[A-Za-z ]{4,30}?)(?: is |, |: )(?P<value>[^:;|]+?)\.?")
@@ -55,7 +59,11 @@ def _date(value: str) -> Dates | None:
     """The date that a value is, all of it."""
     for before in ("", "in "):  # a year alone is one only after a preposition
         said = parse(before + value)
-        if len(said) == 1 and isinstance(said[0], Dates) and said[0].relation is Relation.IN \
-                and (said[0].start, said[0].end) == (0, len(before + value)):
+        if (
+            len(said) == 1
+            and isinstance(said[0], Dates)
+            and said[0].relation is Relation.IN
+            and (said[0].start, said[0].end) == (0, len(before + value))
+        ):
             return said[0]
     return None

@@ -13,7 +13,7 @@ from lisax.records import LisaxError
 
 DAYS_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 DAYS_OF_400_YEARS = 146_097
-EARLIEST, LATEST = -10**7, 10**7  # open ends, some 27,000 years away
+EARLIEST, LATEST = -(10**7), 10**7  # open ends, some 27,000 years away
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,16 +11,35 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from lisax.temporal.lexicon import (AUXILIARIES, BORN, COPULAS, DETERMINERS, PEOPLE, POSSESSIVES, PREPOSITIONS,
-                                    RELATIVE_PRONOUNS, STOP_WORDS, is_verb)
+from lisax.temporal.lexicon import (
+    AUXILIARIES,
+    BORN,
+    COPULAS,
+    DETERMINERS,
+    PEOPLE,
+    POSSESSIVES,
+    PREPOSITIONS,
+    RELATIVE_PRONOUNS,
+    STOP_WORDS,
+    is_verb,
+)
 from lisax.temporal.tokens import Token, tokens
 
 ANAPHORIC = frozenset("the this".split())
 # In `is a series of novels that sold well` the noun before the first of these is what it is.
-ENDS = PREPOSITIONS | RELATIVE_PRONOUNS | POSSESSIVES | AUXILIARIES | BORN | frozenset("""
+ENDS = (
+    PREPOSITIONS
+    | RELATIVE_PRONOUNS
+    | POSSESSIVES
+    | AUXILIARIES
+    | BORN
+    | frozenset(
+        """
 but than whose based named titled entitled called featuring starring containing comprising consisting including having
 specializing specialising
-""".split())
+""".split()
+    )
+)
 HYPHENS = frozenset("-‐‑")
 SAME = ("film movie".split(), "company firm".split(), "mountain peak".split())  # one says the other
 
@@ -46,8 +65,7 @@ class Described:
 
     def is_called(self, words: Sequence[str]) -> bool:
         """Whether `the film` or `this short film` is the page's subject: nothing is said that the page does not."""
-        return len(words) > 1 and words[0] in ANAPHORIC and words[-1] in self.heads \
-            and self.words.issuperset(words[1:])
+        return len(words) > 1 and words[0] in ANAPHORIC and words[-1] in self.heads and self.words.issuperset(words[1:])
 
     def __or__(self, other: Described) -> Described:
         return Described(self.heads | other.heads, self.words | other.words)
@@ -77,8 +95,14 @@ def placed(evidence: Iterable[Passage], lookup: Lookup | None = None) -> list[Pl
         opening = given.get(f"{page}_0")
         if opening is None and lookup is not None and page and number.isdecimal():
             opening = lookup(f"{page}_0")
-        found.append(Placed(passage.id, passage.title, passage.text,
-                            described(passage.title, "" if opening is None else opening.text)))
+        found.append(
+            Placed(
+                passage.id,
+                passage.title,
+                passage.text,
+                described(passage.title, "" if opening is None else opening.text),
+            )
+        )
     return found
 
 
@@ -95,12 +119,12 @@ def _complement(text: str, name: set[str]) -> Described:
     depth, of_page = 0, False
     for at, token in enumerate(found):
         depth += (token.word == "(") - (token.word == ")")
-        of_page |= at == 0 and token.word in COPULAS or token.word in name - STOP_WORDS
+        of_page |= (at == 0 and token.word in COPULAS) or token.word in name - STOP_WORDS
         if depth == 0 and token.word == "'s" and token.word not in name:
             return Described()
         before = found[at - 1].word if at else ""
         if depth == 0 and of_page and token.word in COPULAS and before not in RELATIVE_PRONOUNS:
-            follows = found[at + 1:at + 2]
+            follows = found[at + 1 : at + 2]
             return _items(text, token.end) if follows and follows[0].word in DETERMINERS else Described()
     return Described()
 
@@ -112,8 +136,8 @@ def _items(text: str, begin: int) -> Described:
     items: list[tuple[bool, list[Token]]] = [(False, [])]
     ended_by = ""
     for at, token in enumerate(found):
-        following = found[at + 1:at + 2]
-        if text[max(token.start - 1, 0):token.start] in HYPHENS and token.is_word:
+        following = found[at + 1 : at + 2]
+        if text[max(token.start - 1, 0) : token.start] in HYPHENS and token.is_word:
             items[-1][1].append(token)  # `US-based`, `German-born`
         elif token.word in (",", "and", "or"):
             if items[-1][1] or items[-1][0]:
@@ -124,8 +148,12 @@ def _items(text: str, begin: int) -> Described:
             items[-1] = (True, [])
         elif token.word in ("'s", "'", "’"):
             items[-1] = (items[-1][0], [])  # `the band's second album`
-        elif token.word in ENDS or not token.word[0].isalnum() or is_verb(token.word) \
-                or items[-1][1] and _is_participle(token, following):
+        elif (
+            token.word in ENDS
+            or not token.word[0].isalnum()
+            or is_verb(token.word)
+            or (items[-1][1] and _is_participle(token, following))
+        ):
             ended_by = token.word
             break
         elif not token.word.isdecimal():
@@ -136,7 +164,7 @@ def _items(text: str, begin: int) -> Described:
     heads, words = set(), set()
     for number, (has_article, item) in enumerate(items):
         head = item[-1].word
-        if number == len(items) - 1 or head in PEOPLE or has_article and items[number + 1][0]:
+        if number == len(items) - 1 or head in PEOPLE or (has_article and items[number + 1][0]):
             also = next((pair for pair in SAME if head in pair), [head])
             heads.update(also)
             words.update(also, (token.word for token in item))
@@ -145,5 +173,10 @@ def _items(text: str, begin: int) -> Described:
 
 def _is_participle(token: Token, following: Sequence[Token]) -> bool:
     """`starring Ida Moe`, `featuring the`; `a recording artist` and `a building in Oslo` have nouns."""
-    return token.word.endswith("ing") and len(token.word) > 4 and not token.capital and bool(following) and (
-        following[0].capital or following[0].word in DETERMINERS | POSSESSIVES or following[0].word.isdecimal())
+    return (
+        token.word.endswith("ing")
+        and len(token.word) > 4
+        and not token.capital
+        and bool(following)
+        and (following[0].capital or following[0].word in DETERMINERS | POSSESSIVES or following[0].word.isdecimal())
+    )

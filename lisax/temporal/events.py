@@ -16,11 +16,41 @@ from lisax.temporal.attributes import stated
 from lisax.temporal.calendar import Interval
 from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
 from lisax.temporal.grammar import parse
-from lisax.temporal.lexicon import (ASIDES, AUXILIARIES, BEGINNINGS, BORN, CLAUSE_ENDS, COPULAS, DEMONSTRATIVES,
-                                    DETERMINERS, HAVING, HELD, INTRANSITIVE, NARROWING, NOUNS, ORDINALS, OTHERS,
-                                    PASSIVES, PLACES, PORTIONS, POSSESSIVES, PREPOSITIONS, PRONOUNS, QUANTITIES,
-                                    RELATIVE_PRONOUNS, STOP_WORDS, TO_THE_DATE, TRANSITIVE, TYPES, UNCERTAIN, WORKS,
-                                    Kind, is_verb, phrases, stem)
+from lisax.temporal.lexicon import (
+    ASIDES,
+    AUXILIARIES,
+    BEGINNINGS,
+    BORN,
+    CLAUSE_ENDS,
+    COPULAS,
+    DEMONSTRATIVES,
+    DETERMINERS,
+    HAVING,
+    HELD,
+    INTRANSITIVE,
+    NARROWING,
+    NOUNS,
+    ORDINALS,
+    OTHERS,
+    PASSIVES,
+    PLACES,
+    PORTIONS,
+    POSSESSIVES,
+    PREPOSITIONS,
+    PRONOUNS,
+    QUANTITIES,
+    RELATIVE_PRONOUNS,
+    STOP_WORDS,
+    TO_THE_DATE,
+    TRANSITIVE,
+    TYPES,
+    UNCERTAIN,
+    WORKS,
+    Kind,
+    is_verb,
+    phrases,
+    stem,
+)
 from lisax.temporal.numbers import cardinal, ordinal
 from lisax.temporal.periods import AROUND, DASHES, MONTH_NUMBERS
 from lisax.temporal.tokens import Token, tokens
@@ -84,20 +114,26 @@ class Sentence:
         starts = {token.start: position for position, token in enumerate(self.tokens)}
         for expression in parse(text):
             begin = starts[expression.start]
-            end = next(at for at in range(begin, len(self.tokens) + 1)
-                       if at == len(self.tokens) or self.tokens[at].start >= expression.end)
+            end = next(
+                at
+                for at in range(begin, len(self.tokens) + 1)
+                if at == len(self.tokens) or self.tokens[at].start >= expression.end
+            )
             self.expressions.append((begin, end, expression))
         self._of_dates = {at for begin, end, _ in self.expressions for at in range(begin, end)}
 
     def content(self) -> frozenset[str]:
         """Stems of the words that say something, dates left out."""
-        return frozenset(stem(word) for at, word in enumerate(self.words)
-                         if at not in self._of_dates and word[0].isalnum() and word not in STOP_WORDS)
+        return frozenset(
+            stem(word)
+            for at, word in enumerate(self.words)
+            if at not in self._of_dates and word[0].isalnum() and word not in STOP_WORDS
+        )
 
     def events(self) -> list[Event]:
         if (attribute := stated(self.text)) is not None:
             predicate = Predicate(attribute.name, stem(attribute.name), frozenset({attribute.kind}))
-            return [Event(predicate, Subject(), attribute.date, self.text[attribute.date.start:attribute.date.end])]
+            return [Event(predicate, Subject(), attribute.date, self.text[attribute.date.start : attribute.date.end])]
         found = []
         for begin, end, expression in self.expressions:
             if isinstance(expression, (Dates, Age)):
@@ -114,8 +150,12 @@ class Sentence:
             words = self.words[begin] + " than"
             return [self._event(Predicate(words, words, OLDER), begin, expression)]
         found = self.predicate_after(end) if self._opens(begin, end) else None
-        if found is None and (found := self.predicate_before(begin)) and not self._continues(begin) \
-                and any(found[1] <= other < begin for other, _, _ in self.expressions):
+        if (
+            found is None
+            and (found := self.predicate_before(begin))
+            and not self._continues(begin)
+            and any(found[1] <= other < begin for other, _, _ in self.expressions)
+        ):
             # That verb has its own date; this one's is a later verb, or none where `was` or `has been` stands between.
             last = max(other for _, other, _ in self.expressions if other <= begin)
             found = self.predicate_after(end) or (None if AUXILIARIES.intersection(self.words[last:begin]) else found)
@@ -128,8 +168,8 @@ class Sentence:
     def _is_half_read(self, begin: int, end: int, expression: Expression) -> bool:
         """Whether what stands beside the date changes what it means: `from 5 to 10 June 1990`, `1941/1942`, `the year
         before 1990`, `up to 1990`, `in his 30s`."""
-        before, earlier = self.words[begin - 1:begin], self.words[begin - 2:begin - 1] if begin > 1 else []
-        after = self.words[end:end + 2]
+        before, earlier = self.words[begin - 1 : begin], self.words[begin - 2 : begin - 1] if begin > 1 else []
+        after = self.words[end : end + 2]
         if len(after) == 2 and after[0] in ("or", "/") and after[1].isdecimal():
             return True
         if not before or begin - 1 in self._of_dates:
@@ -142,11 +182,18 @@ class Sentence:
                 return True
             if expression.reading in (Reading.DECADE, Reading.PART) and word in POSSESSIVES:
                 return True
-        if word == "of" and last in PORTIONS or word == "to" and last == "up" or word == "through":
+        if (word == "of" and last in PORTIONS) or (word == "to" and last == "up") or word == "through":
             return True
         is_bare = self.words[begin] not in PREPOSITIONS
-        return is_bare and word in JOINING and bool(last) and begin - 2 not in self._of_dates and (
-            last in MONTH_NUMBERS or (cardinal(self.words, begin - 2) or ordinal(self.words, begin - 2)) is not None)
+        return (
+            is_bare
+            and word in JOINING
+            and bool(last)
+            and begin - 2 not in self._of_dates
+            and (
+                last in MONTH_NUMBERS or (cardinal(self.words, begin - 2) or ordinal(self.words, begin - 2)) is not None
+            )
+        )
 
     def _whose(self, predicate: Predicate, at: int) -> Subject | None:
         """The subject of an event; None where the words do not say whose it is."""
@@ -160,19 +207,20 @@ class Sentence:
         """Whose death `X's death` and `the death of X` are, if X has a name; `X had its premiere`."""
         ends = CLAUSE_ENDS | PREPOSITIONS - {"of"}
         begin = end = at
-        if self.words[at - 1:at] == ["'s"]:
+        if self.words[at - 1 : at] == ["'s"]:
             begin, end = at - 1, at - 1
             while begin and self.words[begin - 1] not in ends and not self.is_predicate(begin - 1):
                 begin -= 1
-        elif self.words[at + 1:at + 2] == ["of"]:
+        elif self.words[at + 1 : at + 2] == ["of"]:
             begin = end = at + 2
-            while end < len(self.words) and not (self.words[end] in ends or end in self._of_dates
-                                                 or self.is_predicate(end)):
+            while end < len(self.words) and not (
+                self.words[end] in ends or end in self._of_dates or self.is_predicate(end)
+            ):
                 end += 1
         else:
             while begin and self.words[begin - 1] in ORDINALS | POSSESSIVES | DETERMINERS:
                 begin -= 1
-            is_held = self.words[at] in HELD and not HAVING.isdisjoint(self.words[begin - 1:begin])
+            is_held = self.words[at] in HELD and not HAVING.isdisjoint(self.words[begin - 1 : begin])
             return self.subject(begin - 1) if is_held else None
         found = subject_of(self.tokens[begin:end])
         return found if found.names else None
@@ -194,39 +242,58 @@ class Sentence:
         verbs = [before for before in range(at) if self.is_predicate(before)]
         if not verbs:
             return OTHERS.isdisjoint(self.words[:at])
-        described = self.words[verbs[-1] + 1:at]
+        described = self.words[verbs[-1] + 1 : at]
         by = {"by"} if Kind.RELEASE in kinds else set()  # `is an album by X, released in 1990`
-        return all(self.words[verb] in COPULAS for verb in verbs) and described[:1] in (["a"], ["an"], ["the"]) \
+        return (
+            all(self.words[verb] in COPULAS for verb in verbs)
+            and described[:1] in (["a"], ["an"], ["the"])
             and (OTHERS | PREPOSITIONS - by).isdisjoint(described)
+        )
 
     def _opens(self, begin: int, end: int) -> bool:
         """`In 1947, he won`, `and in 1952, he won`."""
         if begin == 0 or end == len(self.words):
             return begin == 0
-        return self.words[begin - 1] in CLAUSE_ENDS and self.words[begin - 1] != "(" and self.words[end] == "," \
+        return (
+            self.words[begin - 1] in CLAUSE_ENDS
+            and self.words[begin - 1] != "("
+            and self.words[end] == ","
             and not self._continues(begin)
+        )
 
     def _continues(self, begin: int) -> bool:
         """`in the late 1960s and early 1970s`: one verb for both."""
-        return any(end in (begin - 1, begin) and self.words[end] in ("and", "or", ",", *self.words[begin:begin + 1])
-                   for _, end, _ in self.expressions if end <= begin)
+        return any(
+            end in (begin - 1, begin) and self.words[end] in ("and", "or", ",", *self.words[begin : begin + 1])
+            for _, end, _ in self.expressions
+            if end <= begin
+        )
 
     def _event(self, predicate: Predicate, at: int, expression: Expression, subject: Subject | None = None) -> Event:
-        return Event(predicate, self.subject(at) if subject is None else subject, expression,
-                     self.text[expression.start:expression.end],
-                     not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))),
-                     self._said(at + len(predicate.words.split())),
-                     not ORDINALS.isdisjoint((*self.words[at - 1:at], *predicate.words.split())))
+        return Event(
+            predicate,
+            self.subject(at) if subject is None else subject,
+            expression,
+            self.text[expression.start : expression.end],
+            not any(self.is_uncertain(near) for near in range(max(at - 4, 0), min(at + 3, len(self.words)))),
+            self._said(at + len(predicate.words.split())),
+            not ORDINALS.isdisjoint((*self.words[at - 1 : at], *predicate.words.split())),
+        )
 
     def _said(self, begin: int) -> tuple[Token, ...]:
         """What follows the words of an event in its clause, up to by whom it was and what a date is set beside."""
         end, dated = begin, False
-        while end < len(self.words) and (end in self._of_dates or not (
-                self.words[end] in CLAUSE_ENDS or self.words[end] == "by" or dated and self.words[end] in ASIDES)):
+        while end < len(self.words) and (
+            end in self._of_dates
+            or not (self.words[end] in CLAUSE_ENDS or self.words[end] == "by" or (dated and self.words[end] in ASIDES))
+        ):
             dated |= end in self._of_dates
             end += 1
-        return tuple(self.tokens[at] for at in range(begin, end) if at not in self._of_dates
-                     and self.words[at][0].isalnum() and self.words[at] not in STOP_WORDS)
+        return tuple(
+            self.tokens[at]
+            for at in range(begin, end)
+            if at not in self._of_dates and self.words[at][0].isalnum() and self.words[at] not in STOP_WORDS
+        )
 
     def is_uncertain(self, at: int) -> bool:
         """Whether a word denies, weakens or quantifies; `May` and words of names do not."""
@@ -234,8 +301,13 @@ class Sentence:
 
     def _lifespan(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
         """`Name (5 February 1748 – 28 January 1798)` at the head of a sentence: a birth and a death."""
-        if not isinstance(expression, Dates) or expression.reading is not Reading.RANGE or begin < 2 \
-                or self.words[end:end + 1] != [")"] or expression.period.core is None:
+        if (
+            not isinstance(expression, Dates)
+            or expression.reading is not Reading.RANGE
+            or begin < 2
+            or self.words[end : end + 1] != [")"]
+            or expression.period.core is None
+        ):
             return None
         opening = max((at for at in range(begin) if self.words[at] == "("), default=None)
         if not opening or any(self.is_predicate(at) for at in range(opening)) or begin - opening > 12:
@@ -243,22 +315,32 @@ class Sentence:
         # `(reigned 1643 – 1715)`, `(Chelsea 1990 – 1999)`, `(c. 1730 – 1799)` and `(1941/1942 – 2011)` give no days.
         spoken = [at for at in range(opening, begin) if self.words[at] == "]"]
         beside = range(max(spoken, default=opening) + 1, begin)
-        if self.words[begin - 1] not in ("(", ";", ",", ":", "born") or self.words[begin] in PREPOSITIONS | AROUND \
-                or any(self.words[at][0].isalnum() and not self.tokens[at].capital and self.words[at] not in BORN
-                       for at in beside):
+        if (
+            self.words[begin - 1] not in ("(", ";", ",", ":", "born")
+            or self.words[begin] in PREPOSITIONS | AROUND
+            or any(
+                self.words[at][0].isalnum() and not self.tokens[at].capital and self.words[at] not in BORN
+                for at in beside
+            )
+        ):
             return []
         span = expression.period.core
-        return [Event(Predicate(str(kind), str(kind), frozenset({kind})), self.subject(opening),
-                      dataclasses.replace(expression, period=Period.exact(day), reading=Reading.DAY),
-                      self.text[expression.start:expression.end])
-                for kind, day in zip((Kind.BIRTH, Kind.DEATH), _ends(span))]
+        return [
+            Event(
+                Predicate(str(kind), str(kind), frozenset({kind})),
+                self.subject(opening),
+                dataclasses.replace(expression, period=Period.exact(day), reading=Reading.DAY),
+                self.text[expression.start : expression.end],
+            )
+            for kind, day in zip((Kind.BIRTH, Kind.DEATH), _ends(span))
+        ]
 
     def _of_work(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
         """`is a 2005 American drama film`, `Harbour (1965) is a film`: its release; no event where the year is that of
         something else (`the 1996 ceremony`). None where the date stands otherwise."""
-        before, after = self.words[begin - 1:begin], self.words[end:end + 1]
+        before, after = self.words[begin - 1 : begin], self.words[end : end + 1]
         if before == ["("] and after == [")"] and not any(map(self.is_predicate, range(begin - 1))):
-            noun = self._noun_of_work(end + 1, end + 12) if self.words[end + 1:end + 2] in (["is"], ["was"]) else None
+            noun = self._noun_of_work(end + 1, end + 12) if self.words[end + 1 : end + 2] in (["is"], ["was"]) else None
             at = begin - 1
         elif before and self.words[begin].isdecimal() and before[0] in ("a", "an", "the", *POSSESSIVES):
             noun = self._noun_of_work(end, end + 7)
@@ -285,7 +367,7 @@ class Sentence:
             if found := self.predicate_ending(end, at):
                 return found
             word = self.words[end - 1]
-            if word in (";", ".") and "(" not in self.words[:end] or self._is_gerund(end - 1):
+            if (word in (";", ".") and "(" not in self.words[:end]) or self._is_gerund(end - 1):
                 return None  # in brackets a semicolon parts no sentences: `(born Sarah Ward; 28 June 1951)`
         return None
 
@@ -312,7 +394,7 @@ class Sentence:
     def predicate_ending(self, end: int, date: int) -> tuple[Predicate, int] | None:
         """(predicate, its position) of the longest phrase, or else the verb, that ends before position `end`."""
         for size in range(min(LONGEST_PHRASE, end), 0, -1):
-            words = tuple(self.words[end - size:end])
+            words = tuple(self.words[end - size : end])
             if words in phrases() and not (words in TO_THE_DATE and date != end):
                 return self._predicate(words, end - size, phrases()[words])
         if end - 1 not in self._of_dates and is_verb(self.words[end - 1]) and not self.tokens[end - 1].capital:
@@ -321,15 +403,20 @@ class Sentence:
 
     def _predicate(self, words: tuple[str, ...], at: int, kinds: frozenset[Kind]) -> tuple[Predicate, int]:
         after = at + len(words)
-        following, next_one = (*self.words[after:after + 2], "", "")[:2]
+        following, next_one = (*self.words[after : after + 2], "", "")[:2]
         if words in BEGINNINGS and following.endswith("ing") and after not in self._of_dates:
             return Predicate(following, stem(following), frozenset()), at
         has_object = after not in self._of_dates and (
-            following[:1].isalnum() and following not in PREPOSITIONS or after + 1 not in self._of_dates
-            and following in QUANTITIES and (cardinal(self.words, after + 1) is not None or next_one[:1].isdecimal()))
+            (following[:1].isalnum() and following not in PREPOSITIONS)
+            or (
+                after + 1 not in self._of_dates
+                and following in QUANTITIES
+                and (cardinal(self.words, after + 1) is not None or next_one[:1].isdecimal())
+            )
+        )
         if words in TRANSITIVE and has_object and not self._is_passive(at):
             kinds = frozenset()  # `released an album`, `killed over 30`: it is not the subject that came out or died
-        if words == ("released",) and following == "from" or at and self.words[at - 1] == "re":
+        if (words == ("released",) and following == "from") or (at and self.words[at - 1] == "re"):
             kinds = frozenset()  # from prison; `re-released`
         return Predicate(" ".join(words), stem(words[0]) if len(words) == 1 else " ".join(words), kinds), at
 
@@ -356,12 +443,16 @@ class Sentence:
 
     def _after_participle(self, predicate: int) -> Subject:
         """What follows the comma: `Released in 2015, the film won`."""
-        begin = next((at + 1 for at in range(predicate, len(self.words))
-                      if self.words[at] == "," and at not in self._of_dates), None)
+        begin = next(
+            (at + 1 for at in range(predicate, len(self.words)) if self.words[at] == "," and at not in self._of_dates),
+            None,
+        )
         if begin is None:
             return Subject()
-        end = next((at for at in range(begin, len(self.words))
-                    if self.is_predicate(at) or self.words[at] in CLAUSE_ENDS), len(self.words))
+        end = next(
+            (at for at in range(begin, len(self.words)) if self.is_predicate(at) or self.words[at] in CLAUSE_ENDS),
+            len(self.words),
+        )
         return self._subject(begin, end)
 
     def _describes_subject(self, pronoun: int) -> bool:
@@ -369,7 +460,8 @@ class Sentence:
         verbs = [at for at in range(pronoun) if self.is_predicate(at)]
         of_another = PREPOSITIONS if self.words[pronoun - 1] == "," else PREPOSITIONS - PLACES
         return all(self.words[at] in COPULAS for at in verbs) and (
-            not verbs or of_another.isdisjoint(self.words[verbs[-1]:pronoun]))
+            not verbs or of_another.isdisjoint(self.words[verbs[-1] : pronoun])
+        )
 
     def _antecedent(self, pronoun: int) -> Subject:
         """The name just before a relative clause; where there is none, nobody's."""
@@ -393,12 +485,15 @@ class Sentence:
                 after_noun = last in TYPES or (word.endswith("s") and last not in STOP_WORDS)
                 if named or (after_noun and word not in TYPES):
                     return at
-            named |= self.tokens[at].capital and at > 0 or (at == 0 and word not in STOP_WORDS)
+            named |= (self.tokens[at].capital and at > 0) or (at == 0 and word not in STOP_WORDS)
         return limit
 
     def _subject(self, begin: int, end: int) -> Subject:
-        kept = [at for at in range(begin, end) if at not in self._of_dates and self.tokens[at].word[0].isalnum()
-                or self.words[at] == "'s"]
+        kept = [
+            at
+            for at in range(begin, end)
+            if (at not in self._of_dates and self.tokens[at].word[0].isalnum()) or self.words[at] == "'s"
+        ]
         while kept and self.words[kept[-1]] in ADVERBS:
             kept.pop()
         found = subject_of([self.tokens[at] for at in kept])

@@ -16,22 +16,47 @@ from lisax.temporal.numbers import cardinal
 from lisax.temporal.periods import AROUND, Periods, about
 from lisax.temporal.tokens import tokens
 
-RELATIONS = {("in",): Relation.IN, ("on",): Relation.IN, ("during",): Relation.IN, ("within",): Relation.IN,
-             ("throughout",): Relation.IN, ("as", "of"): Relation.IN, ("before",): Relation.BEFORE,
-             ("prior", "to"): Relation.BEFORE, ("earlier", "than"): Relation.BEFORE, ("older", "than"): Relation.BEFORE,
-             ("after",): Relation.AFTER, ("following",): Relation.AFTER, ("later", "than"): Relation.AFTER,
-             ("younger", "than"): Relation.AFTER, ("since",): Relation.SINCE, ("from",): Relation.SINCE,
-             ("until",): Relation.UNTIL, ("till",): Relation.UNTIL, ("by",): Relation.UNTIL}
+RELATIONS = {
+    ("in",): Relation.IN,
+    ("on",): Relation.IN,
+    ("during",): Relation.IN,
+    ("within",): Relation.IN,
+    ("throughout",): Relation.IN,
+    ("as", "of"): Relation.IN,
+    ("before",): Relation.BEFORE,
+    ("prior", "to"): Relation.BEFORE,
+    ("earlier", "than"): Relation.BEFORE,
+    ("older", "than"): Relation.BEFORE,
+    ("after",): Relation.AFTER,
+    ("following",): Relation.AFTER,
+    ("later", "than"): Relation.AFTER,
+    ("younger", "than"): Relation.AFTER,
+    ("since",): Relation.SINCE,
+    ("from",): Relation.SINCE,
+    ("until",): Relation.UNTIL,
+    ("till",): Relation.UNTIL,
+    ("by",): Relation.UNTIL,
+}
 NOT = {Relation.BEFORE: Relation.SINCE, Relation.AFTER: Relation.UNTIL}  # `no later than` counts the period too
-UNITS = {"day": Length(days=1), "week": Length(days=7), "fortnight": Length(days=14), "month": Length(months=1),
-         "year": Length(years=1), "decade": Length(years=10), "century": Length(years=100),
-         "millennium": Length(years=1000)}
+UNITS = {
+    "day": Length(days=1),
+    "week": Length(days=7),
+    "fortnight": Length(days=14),
+    "month": Length(months=1),
+    "year": Length(years=1),
+    "decade": Length(years=10),
+    "century": Length(years=100),
+    "millennium": Length(years=1000),
+}
 PLURALS = {"centuries": "century", "millennia": "millennium", "millenniums": "millennium"}
 HALVES = {"year": Length(months=6), "decade": Length(years=5), "century": Length(years=50)}
 MORE = {("more", "than"), ("over",), ("at", "least")}
 LESS = {("less", "than"), ("fewer", "than"), ("under",), ("within",), ("at", "most"), ("up", "to")}
-SIDES = {words: relation for words, relation in RELATIONS.items()
-         if relation in (Relation.BEFORE, Relation.AFTER) and words[0] not in ("older", "younger")}
+SIDES = {
+    words: relation
+    for words, relation in RELATIONS.items()
+    if relation in (Relation.BEFORE, Relation.AFTER) and words[0] not in ("older", "younger")
+}
 AGES = (("at", "the", "age", "of"), ("at", "age"), ("aged",))
 ADVERBS = {"just", "only", "exactly"}
 NEARLY = AROUND | {"nearly", "almost", "some"}
@@ -57,7 +82,7 @@ class _Grammar(Periods):
 
     def any_of(self, options, at: int):
         """The longest of the word tuples that stands at `at`."""
-        standing = (option for option in options if tuple(self.words[at:at + len(option)]) == option)
+        standing = (option for option in options if tuple(self.words[at : at + len(option)]) == option)
         return max(standing, key=len, default=None)
 
     def made(self, kind: type, at: int, end: int, *values) -> tuple[Expression, int]:
@@ -98,7 +123,7 @@ class _Grammar(Periods):
 
     def offset(self, at: int) -> tuple[Expression, int] | None:
         """`4 years before 2005`, `more than a decade after 1990`; before what is no date, an `Offset`."""
-        within = self.words[at:at + 2] in (["in", "the"], ["during", "the"])  # `in the 4 years before 2005`
+        within = self.words[at : at + 2] in (["in", "the"], ["during", "the"])  # `in the 4 years before 2005`
         begin = at + 2 * within
         roughly = self.word(begin) in NEARLY
         begin += roughly or self.word(begin) in ADVERBS
@@ -160,7 +185,7 @@ class _Grammar(Periods):
             return None
         unit, end = UNITS[name], end + 1
         total = Length(count * unit.years, count * unit.months, count * unit.days)
-        if self.words[end:end + 3] == ["and", "a", "half"] and name in HALVES:
+        if self.words[end : end + 3] == ["and", "a", "half"] and name in HALVES:
             return _sum(total, HALVES[name]), end + 3
         if self.word(end) in ("and", ",") and (more := self.length(end + 1)):
             return _sum(total, more[0]), more[1]

@@ -25,96 +25,127 @@ PHRASES = {
     Kind.BIRTH: "born | birth | came into the world | entered life | started life | date of birth",
     Kind.DEATH: "died | dies | death | passed away | killed | assassinated | executed | drowned",
     Kind.FOUNDING: "founded | established | formed | founding | formation | set up | incorporated | created | "
-                   "started | began | begins | got started | started business | goes back | goes back to | dates | "
-                   "dates back | dates to | dates back to | dating | came together | opened its doors | received its "
-                   "charter | gave a first concert | gave its first concert | gave their first concert | played its "
-                   "first match | played their first match",
+    "started | began | begins | got started | started business | goes back | goes back to | dates | "
+    "dates back | dates to | dates back to | dating | came together | opened its doors | received its "
+    "charter | gave a first concert | gave its first concert | gave their first concert | played its "
+    "first match | played their first match",
     Kind.END: "dissolved | disbanded | abolished | broke up | split up | dissolution | closed down | ceased",
     Kind.RELEASE: "released | published | came out | comes out | premiered | premiere | aired | debuted | issued | "
-                  "printed | release | publication | first sold | first shown | put on sale | reached the shops | "
-                  "reached shops | reached cinemas | reached the cinemas | reached theaters | hit theaters | hit the "
-                  "shops | appeared",
+    "printed | release | publication | first sold | first shown | put on sale | reached the shops | "
+    "reached shops | reached cinemas | reached the cinemas | reached theaters | hit theaters | hit the "
+    "shops | appeared",
     Kind.OCCURRENCE: "took place | takes place | happened | occurred | fought | broke out | held | dates | dates to "
-                     "| began",
+    "| began",
     Kind.ASCENT: "climbed | scaled | ascent | conquered | topped | summited",
     Kind.WEDDING: "married | wed | wedding | marriage",
     Kind.BUILDING: "built | constructed | erected | construction",
     Kind.LIFE: "lived long enough to see | lived to see | was alive | was still alive",
 }
 # Nouns that a year before them says the release of: `is a 2005 American film`.
-WORKS = frozenset("""
+WORKS = frozenset(
+    """
 film movie album song single novel book series show game musical ep record comedy drama thriller documentary play
 poem sitcom opera sequel miniseries episode
-""".split())
+""".split()
+)
 # Ways to die and to come out: a claim of these holds only where the evidence has the same word.
 SPECIFIC = WORKS | frozenset("killed assassinated executed drowned".split())
 # What a claim may call what it names: `the novel Harbour` is not the page `Harbour (film)`.
-TYPES = WORKS | frozenset("""
+TYPES = WORKS | frozenset(
+    """
 band group duo company firm label studio publisher team club town city village country state river lake mountain
 peak battle siege war award actor actress singer musician rapper player footballer director writer novelist author
 engineer general climber politician artist painter poet composer magazine newspaper university college school
 organization organisation network channel website ship building bridge church museum football
-""".split())
+""".split()
+)
 # Of `an actor, singer and director` all are what somebody is, of `a film, theatre and music company` only the last.
-PEOPLE = frozenset("""
+PEOPLE = frozenset(
+    """
 actor actress singer musician rapper player footballer director writer novelist author engineer general climber
 politician artist painter poet composer songwriter producer screenwriter comedian dancer model journalist lawyer
 businessman businesswoman philosopher scientist inventor architect guitarist drummer explorer
-""".split())
+""".split()
+)
 # Events as nouns: only `the death of X` and `X's death` say whose.
-NOUNS = frozenset("birth death founding formation dissolution release publication premiere ascent wedding marriage "
-                  "construction".split())
+NOUNS = frozenset(
+    "birth death founding formation dissolution release publication premiere ascent wedding marriage "
+    "construction".split()
+)
 # Kinds of which there is one, so that another date contradicts whatever else the sentences say.
 ONCE = frozenset({Kind.BIRTH, Kind.DEATH, Kind.FOUNDING, Kind.END})
 # Last words of names of what is held again and again.
-RECURRING = frozenset("""
+RECURRING = frozenset(
+    """
 cup award awards game games festival championship championships election elections tournament league open series
 olympics conference ceremony fair race marathon derby bowl convention summit prix season trophy rally regatta parade
 congress meeting exhibition
-""".split())
+""".split()
+)
 # A showing before the release proper.
 SHOWINGS = frozenset("premiered premiere aired debuted shown".split())
 # What goes on for years, so that another year contradicts only what is said to be first.
 LASTING = frozenset("aired printed issued".split())
 # Between `died` and the date of a death these tell how or where; other words that it may be played.
-CIRCUMSTANCES = frozenset("""
+CIRCUMSTANCES = frozenset(
+    """
 action home hospital office battle accident crash childbirth sleep prison custody war exile age car plane train city
 town village illness duel combat house captivity disaster
-""".split())
-RELATIVES = frozenset("""
+""".split()
+)
+RELATIVES = frozenset(
+    """
 brother sister father mother son daughter wife husband uncle aunt cousin namesake rival predecessor successor nearby
 neighbouring neighboring infamous famous
-""".split())
-IRREGULAR = {past: base for base, pasts in (entry.split(":") for entry in """
+""".split()
+)
+IRREGULAR = {
+    past: base
+    for base, pasts in (
+        entry.split(":")
+        for entry in """
 win:won become:became begin:began,begun take:took,taken make:made go:went,gone come:came leave:left lead:led
 write:wrote,written sell:sold hold:held give:gave,given get:got,gotten build:built buy:bought meet:met lose:lost
 run:ran speak:spoke,spoken send:sent spend:spent teach:taught tell:told think:thought fight:fought find:found
 grow:grew,grown break:broke,broken choose:chose,chosen draw:drew,drawn fall:fell,fallen fly:flew,flown
 know:knew,known pay:paid rise:rose,risen sing:sang,sung sit:sat stand:stood strike:struck throw:threw,thrown
 wear:wore,worn shoot:shot set:set see:saw,seen
-""".split()) for past in pasts.split(",")}
+""".split()
+    )
+    for past in pasts.split(",")
+}
 # Past forms in -ed that are seldom verbs, and words in -ed that are none.
-NO_VERBS = frozenset("""
+NO_VERBS = frozenset(
+    """
 hundred united red bed named titled entitled called based embed need speed seed feed breed indeed animated
 syndicated supposed
-""".split())
+""".split()
+)
 # Verbs that, with an object, say nothing of when their subject came out or was founded.
-TRANSITIVE = frozenset((word,) for word in """
+TRANSITIVE = frozenset(
+    (word,)
+    for word in """
 released published issued printed founded established formed created started began begins opened set incorporated
 climbed scaled conquered topped killed assassinated executed drowned married built constructed erected held fought
 dissolved disbanded abolished premiered aired debuted ended
-""".split()) | {("set", "up")}
+""".split()
+) | {("set", "up")}
 # Of these the subject may be the one that does it: `the show premiered`, `the band formed`.
-INTRANSITIVE = frozenset((word,) for word in """
+INTRANSITIVE = frozenset(
+    (word,)
+    for word in """
 formed started began begins opened dissolved disbanded premiered aired debuted ended drowned
-""".split())
+""".split()
+)
 # `began filming` is of filming. `appeared in 1990` is a release, `appeared in a film` or `debuted as Hamlet` is none.
 BEGINNINGS = frozenset([("began",), ("begins",), ("started",)])
 TO_THE_DATE = frozenset([("appeared",), ("debuted",)])
-PREPOSITIONS = frozenset("""
+PREPOSITIONS = frozenset(
+    """
 in on at by from to for with as of into onto under over near through during before after since until till between
 around about when while where worldwide theatrically internationally
-""".split())
+""".split()
+)
 INDEFINITE = frozenset("there a an another one two three some several many most".split())
 ORDINALS = frozenset("first second third fourth fifth last final debut originally initially".split())
 DETERMINERS = frozenset("a an the".split())
@@ -125,8 +156,10 @@ HAVING = frozenset("had has have saw sees".split())
 HELD = frozenset("premiere release publication ascent wedding".split())
 QUANTITIES = frozenset("over about around nearly some".split())
 # `the year before 1990`, `shortly after June 1990`, `a quarter of a century before 1890`.
-NARROWING = frozenset("year years decade decades century centuries month months week weeks day days long just shortly "
-                      "soon immediately right well moments hours".split())
+NARROWING = frozenset(
+    "year years decade decades century centuries month months week weeks day days long just shortly "
+    "soon immediately right well moments hours".split()
+)
 PORTIONS = frozenset("quarter quarters third thirds half tenth turn eve dawn rest score".split())
 # After a date these begin what it is set beside.
 ASIDES = frozenset("after before when while until with to following during since where upon amid".split())
@@ -141,19 +174,23 @@ DEMONSTRATIVES = frozenset("this these that those".split())  # alone, or before 
 POSSESSIVES = frozenset("his her its their our my".split())
 CLAUSE_ENDS = frozenset(", ; ( ) : and but who which that while where when whose".split())
 # Claims with these are left to the verifier: they deny, weaken or quantify what the date is said of.
-UNCERTAIN = frozenset("""
+UNCERTAIN = frozenset(
+    """
 not no never n't neither nor none nobody nothing without unless except only allegedly reportedly supposedly
 apparently probably possibly perhaps maybe may might could should would rumored rumoured claimed believed thought
 planned scheduled expected intended failed refused rejected stopped cannot can't won't isn't wasn't didn't doesn't
 aren't weren't hasn't haven't hadn't almost nearly hardly barely scarcely already yet wrongly falsely false lied
 mistakenly erroneously faked fake annually every each always often usually sometimes again or either
-""".split())
-STOP_WORDS = frozenset("""
+""".split()
+)
+STOP_WORDS = frozenset(
+    """
 a an the and or of in on at to by for with from as into onto over under up out off about than then there it its he
 she they his her their this that these those who whom whose which what when where while is are was were be been
 being has have had do does did also s one during within since until till before after between both some such so very
 there first just own ever more most ad bc year years decade century
-""".split())
+""".split()
+)
 
 
 @functools.cache

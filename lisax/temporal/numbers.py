@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen").split()
+ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+).split()
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-FIRST_ORDINALS = ("zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-                  "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth").split()
+FIRST_ORDINALS = (
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+).split()
 UNITS = {word: number for number, word in enumerate(ONES)}
 TENS_OF = {word: 10 * number for number, word in enumerate(TENS, start=2)}
 ORDINALS = {word: number for number, word in enumerate(FIRST_ORDINALS)} | {
-    word[:-1] + "ieth": number for word, number in TENS_OF.items()}
+    word[:-1] + "ieth": number for word, number in TENS_OF.items()
+}
 DECADES = {word[:-1] + "ies": number for word, number in TENS_OF.items()} | {"ninties": 90}  # often misspelt
 
 

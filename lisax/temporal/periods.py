@@ -13,26 +13,65 @@ from lisax.temporal.expressions import Period, Reading
 from lisax.temporal.numbers import DECADES, cardinal, is_number, ordinal, spoken_year
 from lisax.temporal.tokens import Token
 
-MONTH_NUMBERS = {name.lower(): number for number, names in enumerate(dateutil_parser.parserinfo.MONTHS, start=1)
-                 for name in names}
+MONTH_NUMBERS = {
+    name.lower(): number for number, names in enumerate(dateutil_parser.parserinfo.MONTHS, start=1) for name in names
+}
 ERAS = {"bc": -1, "bce": -1, "ad": 1, "ce": 1}
 AROUND = {"around", "about", "circa", "c", "ca", "approximately", "roughly"}
 ROUGHLY = Length(years=5)  # how far `around 1990` may be off
 SEASON = Length(months=3)
-PARTS = {"early": (0.0, 0.4), "beginning": (0.0, 0.4), "start": (0.0, 0.4), "mid": (0.3, 0.7), "middle": (0.3, 0.7),
-         "late": (0.6, 1.0), "end": (0.6, 1.0)}
+PARTS = {
+    "early": (0.0, 0.4),
+    "beginning": (0.0, 0.4),
+    "start": (0.0, 0.4),
+    "mid": (0.3, 0.7),
+    "middle": (0.3, 0.7),
+    "late": (0.6, 1.0),
+    "end": (0.6, 1.0),
+}
 FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "decade": 10}
 SEASONS = {"spring", "summer", "autumn", "fall", "winter"}
 DASHES = {"-", "--", "---", "–", "—", "−", "‐", "‑"}
 # A bare number is a year after these.
-BEFORE_YEARS = {"in", "during", "since", "from", "until", "till", "before", "after", "by", "to", "than", "following",
-                "of", "on", "year", "born", "died", "and", "through", "around", "circa", "about", "c", "ca",
-                "within", "throughout", "early", "mid", "late", "see"}
+BEFORE_YEARS = {
+    "in",
+    "during",
+    "since",
+    "from",
+    "until",
+    "till",
+    "before",
+    "after",
+    "by",
+    "to",
+    "than",
+    "following",
+    "of",
+    "on",
+    "year",
+    "born",
+    "died",
+    "and",
+    "through",
+    "around",
+    "circa",
+    "about",
+    "c",
+    "ca",
+    "within",
+    "throughout",
+    "early",
+    "mid",
+    "late",
+    "see",
+}
 DETERMINERS = {"a", "an", "the", "his", "her", "its", "their", "'s"}
 # After these numbers count things: `in 1500 people`.
-COUNTED = set("people inhabitants residents metres meters km kilometres kilometers miles feet pages minutes hours days "
-              "weeks months years seats dollars pounds euros men women votes lives deaths copies points goals games "
-              "employees workers m ft million percent %".split())
+COUNTED = set(
+    "people inhabitants residents metres meters km kilometres kilometers miles feet pages minutes hours days "
+    "weeks months years seats dollars pounds euros men women votes lives deaths copies points goals games "
+    "employees workers m ft million percent %".split()
+)
 
 Found = tuple[Period, Reading, int]  # and the position after it
 
@@ -62,8 +101,12 @@ class Periods:
 
     def _range_end(self, begin: Period, dash: int) -> Found | None:
         """The end of a range, `to 1995` or `–95`."""
-        if self.word(dash) in DASHES and len(short := self.word(dash + 1)) == 2 and short.isdecimal() \
-                and begin == Period.exact(_years(begin.outer)):
+        if (
+            self.word(dash) in DASHES
+            and len(short := self.word(dash + 1)) == 2
+            and short.isdecimal()
+            and begin == Period.exact(_years(begin.outer))
+        ):
             year = calendar.civil(begin.outer.first)[0]
             last = year - year % 100 + int(short)
             if last > year > 999:
@@ -235,7 +278,7 @@ class Periods:
             return after[:1].isalpha() and not self.tokens[end].word.isdecimal()
         if before == "(":
             return after in (")", ",", ";") or after in DASHES
-        return after in DASHES and _is_year(self.word(end + 1)) or (before == "," and at >= 2 and after in (",", ")"))
+        return (after in DASHES and _is_year(self.word(end + 1))) or (before == "," and at >= 2 and after in (",", ")"))
 
     def _year_number(self, at: int) -> tuple[int, int] | None:
         """(year, position after it) of any number that may be a year."""

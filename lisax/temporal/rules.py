@@ -55,18 +55,24 @@ def _rule(sentence: Sentence, event: Event, evidence: Sequence[Placed]) -> Rulin
     fits = _fits(event, days, found[0].event.date.relation, side)
     # Supported only if a sentence has all of the claim's words, refuted only if one has enough of them.
     match = next((match for match in found if (not match.left if fits else match.refutes)), None)
-    if fits is None or match is None or not fits and _may_be_another(match, event.date.possibly, days):
+    if fits is None or match is None or (not fits and _may_be_another(match, event.date.possibly, days)):
         return None
     reading = [str(event.date.reading)] if event.date.reading in COMPOSED else []
-    return Ruling(Label.SUPPORTS if fits else Label.REFUTES, (*reading, str(event.date.relation)),
-                  event.predicate.words, event.text, event.date.possibly, (Fact.of(match, days),),
-                  tuple(sorted(match.shared)))
+    return Ruling(
+        Label.SUPPORTS if fits else Label.REFUTES,
+        (*reading, str(event.date.relation)),
+        event.predicate.words,
+        event.text,
+        event.date.possibly,
+        (Fact.of(match, days),),
+        tuple(sorted(match.shared)),
+    )
 
 
 def _may_be_another(match: Aligned, claimed: Interval, days: Interval) -> bool:
     """Whether the claim may be of another showing, ascent or edition than the evidence's."""
     apart = max(claimed.first - days.last, days.first - claimed.last)
-    return match.near >= apart or match.first and claimed.last >= days.first
+    return match.near >= apart or (match.first and claimed.last >= days.first)
 
 
 def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool | None:
@@ -75,13 +81,20 @@ def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool 
     surely, possibly, known = date.surely, date.possibly, bool(side.predicate.kinds)
     # What went on `from 1945 to 1978` or `until 1978` is claimed to have gone on to that end.
     first = event.text.lower().split()[0]
-    extent = first in ("until", "till", "throughout") or date.relation is Relation.SINCE and first in ("since", "from") \
-        or date.reading is Reading.RANGE and first != "between"
+    extent = (
+        first in ("until", "till", "throughout")
+        or (date.relation is Relation.SINCE and first in ("since", "from"))
+        or (date.reading is Reading.RANGE and first != "between")
+    )
     if surely is not None and surely.contains(days):
         return None if extent and not side.predicate.kinds & ONCE and days != surely else True
     if possibly.meets(days):
         return None
-    if relation is Relation.SINCE and not known and not ORDINALS.intersection(side.sentence.words) \
-            and possibly.last > days.last:
+    if (
+        relation is Relation.SINCE
+        and not known
+        and not ORDINALS.intersection(side.sentence.words)
+        and possibly.last > days.last
+    ):
         return None  # only the beginning of what holds since then is known, and it may hold later
     return False

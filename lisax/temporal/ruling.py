@@ -28,14 +28,21 @@ class Ruling:
     def reason(self) -> str:
         found = " and ".join(f"'{fact.predicate} … {fact.words}' ({fact.days})" for fact in self.facts)
         one = "s" if len(self.facts) == 1 else ""
-        return f"the evidence's {found} {'fit' if self.label is Label.SUPPORTS else 'contradict'}{one} " \
-               f"the claim's '{self.predicate} … {self.words}' ({self.days})"
+        return (
+            f"the evidence's {found} {'fit' if self.label is Label.SUPPORTS else 'contradict'}{one} "
+            f"the claim's '{self.predicate} … {self.words}' ({self.days})"
+        )
 
     def row(self) -> dict[str, Any]:
         """The ruling as JSON, as predictions carry it; days as `Interval.iso`."""
-        return {"label": str(self.label), "rules": list(self.rules), "reason": self.reason,
-                "claim": {"predicate": self.predicate, "words": self.words, "days": self.days.iso()},
-                "evidence": [fact.row() for fact in self.facts], "shared": list(self.shared)}
+        return {
+            "label": str(self.label),
+            "rules": list(self.rules),
+            "reason": self.reason,
+            "claim": {"predicate": self.predicate, "words": self.words, "days": self.days.iso()},
+            "evidence": [fact.row() for fact in self.facts],
+            "shared": list(self.shared),
+        }
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

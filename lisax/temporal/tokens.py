@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 
-TOKEN = re.compile(r"""
+TOKEN = re.compile(
+    r"""
     \d{1,3}(?:,\d{3})+(?!\d) | \d+\.\d+(?:\.\d+)? | \d{4}-\d{2}-\d{2}(?!\d) | \d{1,2}/\d{1,2}/\d{4}(?!\d)
   | \d+\s?['’]?s\b | ['’]\d0s\b | \d+(?:st|nd|rd|th)\b | \d+
   | (?:[^\W\d_]\.){2,} | [^\W\d_]+(?:['’](?!s\b)[^\W\d_]+)* | ['’]s\b
-  | -{2,} | [^\w\s]""", re.VERBOSE)
+  | -{2,} | [^\w\s]""",
+    re.VERBOSE,
+)
 APOSTROPHES = str.maketrans("’", "'")
 
 
@@ -32,7 +35,7 @@ def tokens(text: str) -> list[Token]:
     found = []
     for match in TOKEN.finditer(text):
         written, start, end = match.group(), match.start(), match.end()
-        if written in "-‐‑" and (text[start - 1:start].isalpha() or text[end:end + 1].isalpha()):
+        if written in "-‐‑" and (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha()):
             continue
         word = written.casefold().translate(APOSTROPHES).replace(" ", "")
         if word.endswith(".") and len(word) > 1:

@@ -33,8 +33,14 @@ def rule_age(side: Side, event: Event, found: Sequence[Aligned], evidence: Seque
     claimed = event.date.years
     if youngest <= claimed <= oldest and youngest != oldest:
         return None
-    return _ruling(youngest == claimed == oldest, ("age",), event.predicate.words, event.text, days,
-                   [(births[0], birth), (found[0], days)])
+    return _ruling(
+        youngest == claimed == oldest,
+        ("age",),
+        event.predicate.words,
+        event.text,
+        days,
+        [(births[0], birth), (found[0], days)],
+    )
 
 
 def _age(born: int, day: int) -> int:
@@ -45,8 +51,11 @@ def _age(born: int, day: int) -> int:
 def rule_life(side: Side, event: Event, evidence: Sequence[Placed]) -> Ruling | None:
     """`lived long enough to see 1950`: born by then, and not dead before. It does not judge stretches of time (`alive
     since 1950`, `alive from 1940 to 1980`)."""
-    if event.date.relation is not Relation.IN or event.date.reading is Reading.RANGE \
-            or event.text.lower().startswith("throughout"):
+    if (
+        event.date.relation is not Relation.IN
+        or event.date.reading is Reading.RANGE
+        or event.text.lower().startswith("throughout")
+    ):
         return None
     births, deaths = (aligned(Side(side.sentence, known, side.subject), evidence) for known in (BORN, DIED))
     birth, death = agreed(births), agreed(deaths)
@@ -75,8 +84,10 @@ def rule_order(sentence: Sentence, evidence: Sequence[Placed]) -> Ruling | None:
     days, other = agreed(first), agreed(second)
     if days is None or other is None:
         return None
-    offset = next((expression for _, end, expression in sentence.expressions
-                   if isinstance(expression, Offset) and end == at), None)
+    offset = next(
+        (expression for _, end, expression in sentence.expressions if isinstance(expression, Offset) and end == at),
+        None,
+    )
     if any(expression is not offset for _, _, expression in sentence.expressions):
         return None  # `five years older than`
     if offset.compared if offset is not None else sentence.words[at - 2] in NARROWING:
@@ -89,19 +100,28 @@ def rule_order(sentence: Sentence, evidence: Sequence[Placed]) -> Ruling | None:
         contradicted = not claimed.meets(days) and not days.meets(other)
     if not claimed.contains(days) and not contradicted:
         return None
-    words = " ".join(sentence.text[sentence.tokens[at - 1].start:].rstrip(" .").split())
-    return _ruling(claimed.contains(days), ("order", rule), left.predicate.words, words, claimed,
-                   [(first[0], days), (second[0], other)])
+    words = " ".join(sentence.text[sentence.tokens[at - 1].start :].rstrip(" .").split())
+    return _ruling(
+        claimed.contains(days),
+        ("order", rule),
+        left.predicate.words,
+        words,
+        claimed,
+        [(first[0], days), (second[0], other)],
+    )
 
 
 def _sides(sentence: Sentence) -> Sides | None:
     """What `_two` gives for the phrase of the claim that joins two events, if it has one."""
     words = sentence.words
     for phrase in TO_SEE:
-        if at := next((at for at in range(1, len(words)) if tuple(words[at:at + len(phrase)]) == phrase), 0):
+        if at := next((at for at in range(1, len(words)) if tuple(words[at : at + len(phrase)]) == phrase), 0):
             return _two(sentence, "after", DIED, at, at + len(phrase))
-    joints = [at for at, word in enumerate(words) if at and (word in ("before", "after") or word in ("older", "younger")
-                                                          and words[at + 1:at + 2] == ["than"])]
+    joints = [
+        at
+        for at, word in enumerate(words)
+        if at and (word in ("before", "after") or (word in ("older", "younger") and words[at + 1 : at + 2] == ["than"]))
+    ]
     if len(joints) != 1:
         return None
     at, word = joints[0], words[joints[0]]
@@ -119,18 +139,30 @@ def _two(sentence: Sentence, rule: str, predicate: Predicate, left: int, right: 
         return None
     end = next((at for at in range(right, len(sentence.words)) if sentence.is_predicate(at)), len(sentence.words))
     named = sentence.tokens[right:end]
-    if own and sentence.words[right:own[1]] in ([], ["the"]):  # `after the founding of Y`
-        named = sentence.tokens[own[1] + len(other.words.split()) + 1:]
+    if own and sentence.words[right : own[1]] in ([], ["the"]):  # `after the founding of Y`
+        named = sentence.tokens[own[1] + len(other.words.split()) + 1 :]
     subject = subject_of([token for token in named if token.word[0].isalnum() or token.word == "'s"])
     return rule, Side(sentence, predicate, sentence.subject(left)), Side(sentence, other, subject), right
 
 
-def _ruling(fits: bool, rules: tuple[str, ...], predicate: str, words: str, claimed: Interval,
-            found: Sequence[tuple[Aligned, Interval]]) -> Ruling | None:
+def _ruling(
+    fits: bool,
+    rules: tuple[str, ...],
+    predicate: str,
+    words: str,
+    claimed: Interval,
+    found: Sequence[tuple[Aligned, Interval]],
+) -> Ruling | None:
     """A ruling, if the sentences together have all words of the claim that are not about time."""
     left = frozenset.intersection(*(match.left for match, _ in found))
     if left - {"live", "long", "enough", "see", "older", "younger", "aliv"}:
         return None
-    return Ruling(Label.SUPPORTS if fits else Label.REFUTES, rules, predicate, words, claimed,
-                  tuple(Fact.of(match, days) for match, days in found),
-                  tuple(sorted(frozenset.union(*(match.shared for match, _ in found)))))
+    return Ruling(
+        Label.SUPPORTS if fits else Label.REFUTES,
+        rules,
+        predicate,
+        words,
+        claimed,
+        tuple(Fact.of(match, days) for match, days in found),
+        tuple(sorted(frozenset.union(*(match.shared for match, _ in found)))),
+    )

@@ -108,8 +108,15 @@ class ClaimWriter:
     that makes them a third, and a one-hop claim takes the place of a candidate that was not kept.
     """
 
-    def __init__(self, geography: Geography, place: Neighbourhood, pages: Sequence[Page], rng: random.Random,
-                 shares: Mapping[str, float] = SHARES, tables: Sequence[WorldTable] | None = None):
+    def __init__(
+        self,
+        geography: Geography,
+        place: Neighbourhood,
+        pages: Sequence[Page],
+        rng: random.Random,
+        shares: Mapping[str, float] = SHARES,
+        tables: Sequence[WorldTable] | None = None,
+    ):
         self.geography, self.place, self.rng = geography, place, rng
         self.evidence = Evidence(place, pages, tables)
         self._shares = tuple(shares), tuple(shares.values())
@@ -157,7 +164,7 @@ class ClaimWriter:
         return self.rng.choice([f for f in self.place.facts[entity.index].values() if f.relation.noun])
 
     def _joint(self, entity: Entity) -> Stated | None:
-        """"`other`, the author of `entity`, was born in `object`": false as soon as one half is false."""
+        """ "`other`, the author of `entity`, was born in `object`": false as soon as one half is false."""
         bridge = self._bridge(entity)
         named, other = bridge.text, bridge.target
         if self.rng.random() >= JOINT_TRUE:
@@ -173,14 +180,15 @@ class ClaimWriter:
         label = Label.REFUTES if false else Label.SUPPORTS if stated else Label.NOT_ENOUGH_INFO
         if self.rng.random() >= KEEP_JOINT[label]:
             return None
-        words = f"{capitalise(named)}, the {bridge.relation.noun} of {entity.mention}, " \
-                f"{self.rng.choice(fact.relation.claim).replace('{o}', text)}."
+        words = (
+            f"{capitalise(named)}, the {bridge.relation.noun} of {entity.mention}, "
+            f"{self.rng.choice(fact.relation.claim).replace('{o}', text)}."
+        )
         deciding = [(f,) for f in false] or [(bridge, fact)]
         return self._stated(entity, words, label, deciding, Form(_steps((bridge, fact)), "=", (named, text)), JOINT)
 
-    def _about(self, entity: Entity, facts: Sequence[Fact], mention: str, label: Label,
-               kind: str) -> Stated | None:
-        """"`mention` has `object`" of the last fact, with a false object half the time when undecidable."""
+    def _about(self, entity: Entity, facts: Sequence[Fact], mention: str, label: Label, kind: str) -> Stated | None:
+        """ "`mention` has `object`" of the last fact, with a false object half the time when undecidable."""
         fact, text = facts[-1], facts[-1].text
         if label == Label.REFUTES or (label == Label.NOT_ENOUGH_INFO and self.rng.random() < 0.5):
             text = self._other_object(fact)
@@ -232,17 +240,21 @@ class ClaimWriter:
         words = f"{capitalise(entity.mention)} {phrase}."
         return self._stated(entity, words, label, [pair], form, COMPARE)
 
-    def _stated(self, entity: Entity, text: str, label: Label, deciding: Sequence[Sequence[Fact]], form: Form,
-                kind: str) -> Stated | None:
+    def _stated(
+        self, entity: Entity, text: str, label: Label, deciding: Sequence[Sequence[Fact]], form: Form, kind: str
+    ) -> Stated | None:
         """A claim that any of the `deciding` facts, taken together, decide."""
         if label == Label.NOT_ENOUGH_INFO:
             return Stated(Claim("", text, label, kind=kind), entity, form)
-        sets, mixed = ({units for facts in deciding for units in find(facts)}
-                       for find in (self.evidence.sets, self.evidence.mixed_sets))
+        sets, mixed = (
+            {units for facts in deciding for units in find(facts)}
+            for find in (self.evidence.sets, self.evidence.mixed_sets)
+        )
         if not sets:  # stated only on a page past the end of the world
             return None
-        return Stated(Claim("", text, label, tuple(sorted(sets)), kind=kind, mixed_sets=tuple(sorted(mixed))), entity,
-                      form)
+        return Stated(
+            Claim("", text, label, tuple(sorted(sets)), kind=kind, mixed_sets=tuple(sorted(mixed))), entity, form
+        )
 
 
 def _steps(facts: Sequence[Fact]) -> tuple[tuple[str, str], ...]:

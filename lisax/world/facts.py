@@ -13,8 +13,19 @@ import random
 from lisax.world.names import CLUB_WORDS, Names
 from lisax.world.phrases import NOUN_OF_KIND, PROFESSIONS, RELATIONS, Relation
 
-LAYOUT = (("town", 4), ("river", 2), ("mountain", 2), ("person", 18), ("company", 3), ("book", 5), ("film", 4),
-          ("band", 2), ("album", 4), ("club", 2), ("battle", 2))
+LAYOUT = (
+    ("town", 4),
+    ("river", 2),
+    ("mountain", 2),
+    ("person", 18),
+    ("company", 3),
+    ("book", 5),
+    ("film", 4),
+    ("band", 2),
+    ("album", 4),
+    ("club", 2),
+    ("battle", 2),
+)
 SIZE = sum(count for _, count in LAYOUT)
 KINDS = tuple(kind for kind, count in LAYOUT for _ in range(count))
 TOWNS = 4
@@ -111,8 +122,9 @@ class Geography:
             facts.append(own)
         return Neighbourhood(number, entities, facts)
 
-    def draw(self, relation: Relation, subject: Entity, entities: list[Entity],
-             rng: random.Random) -> tuple[str, int | None, Entity | None]:
+    def draw(
+        self, relation: Relation, subject: Entity, entities: list[Entity], rng: random.Random
+    ) -> tuple[str, int | None, Entity | None]:
         """An object for `relation`: (text, number, entity). True and false objects come from the same draw."""
         if relation.values:
             value = rng.choice(relation.values)
@@ -122,8 +134,11 @@ class Geography:
         if relation.draw == "town":
             text, town = self.draw_town(subject, entities, rng)
             return text, None, town
-        choices = [e for e in entities if (e.kind == relation.draw or e.role == relation.draw) and e is not subject
-                   and e.name != subject.name]
+        choices = [
+            e
+            for e in entities
+            if (e.kind == relation.draw or e.role == relation.draw) and e is not subject and e.name != subject.name
+        ]
         target = rng.choice(choices)
         return target.mention, None, target
 
@@ -142,8 +157,15 @@ class Geography:
         entities: list[Entity] = []
 
         def add(kind: str, title: str, name: str = "", mention: str = "", **more) -> Entity:
-            entity = Entity(len(entities), kind, title, name or title, mention or name or title,
-                            more.pop("role", NOUN_OF_KIND.get(kind, kind)), **more)
+            entity = Entity(
+                len(entities),
+                kind,
+                title,
+                name or title,
+                mention or name or title,
+                more.pop("role", NOUN_OF_KIND.get(kind, kind)),
+                **more,
+            )
             entities.append(entity)
             return entity
 
@@ -158,9 +180,9 @@ class Geography:
             title = names.company(number * 3 + i, towns[0])
             add("company", title, redirects=(f"{title} Limited",) if rng.random() < 0.4 else ())
         units = [names.work(number * 11 + i) for i in range(11)]
-        books = units[:4] + [f"Return to {units[0]}"]
-        films = [units[0]] + units[4:7]  # the first film shares its title with the first novel,
-        albums = [units[1]] + units[7:10]  # the first album with the second
+        books = [*units[:4], f"Return to {units[0]}"]
+        films = [units[0], *units[4:7]]  # the first film shares its title with the first novel,
+        albums = [units[1], *units[7:10]]  # the first album with the second
         shared = {units[0], units[1]}
         for kind, titles in (("book", books), ("film", films)):
             for title in titles:
@@ -190,10 +212,12 @@ class Geography:
 
     def _people(self, number: int, rng: random.Random, add) -> None:
         first = _FIRST["person"]
-        people = [(surname, given, female, middle)
-                  for family in range(len(FAMILIES))
-                  for surname, members, middle in [self.names.family(number * len(FAMILIES) + family)]
-                  for given, female in members]
+        people = [
+            (surname, given, female, middle)
+            for family in range(len(FAMILIES))
+            for surname, members, middle in [self.names.family(number * len(FAMILIES) + family)]
+            for given, female in members
+        ]
         roles = list(PROFESSIONS)
         rng.shuffle(roles)
         shared = {*NAMESAKES, *NAMESAKES.values()}
@@ -209,7 +233,17 @@ class Geography:
             name = " ".join(part for part in (given, middle, surname) if part)
             title, mention = (f"{name} ({roles[i]})", f"the {roles[i]} {name}") if i in shared else (name, name)
             initial = rng.choice(self.names.parts["given"])[0]
-            redirects = (f"{given} {initial}. {surname}",) if not middle and i not in shared \
-                and rng.random() < 0.3 else ()
-            add("person", title, name, mention, role=roles[i], female=female, surname=surname,
-                companion=first + companions[i], redirects=redirects)
+            redirects = (
+                (f"{given} {initial}. {surname}",) if not middle and i not in shared and rng.random() < 0.3 else ()
+            )
+            add(
+                "person",
+                title,
+                name,
+                mention,
+                role=roles[i],
+                female=female,
+                surname=surname,
+                companion=first + companions[i],
+                redirects=redirects,
+            )

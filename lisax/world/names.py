@@ -15,19 +15,37 @@ FAMILY_SIZE = 6
 FAMILY_GROUPS = GIVEN_NAMES // FAMILY_SIZE
 
 TOWN_PREFIXES = ("", "New", "Old", "North", "South", "East", "West", "Upper", "Lower", "Great", "Little", "Port")
-ADJECTIVES = tuple("""amber bitter blue brave bright broken burning cold copper crimson crooked dark deep distant
+ADJECTIVES = tuple(
+    """amber bitter blue brave bright broken burning cold copper crimson crooked dark deep distant
 dry empty endless faint final first frozen gentle golden green grey hidden hollow iron last lonely long lost
 marble narrow open painted pale quiet red restless rising scarlet secret silent silver small sunken tall warm
-white wild""".split())
-NOUNS = tuple("""anchor answer arrow ashes autumn bell bridge candle canyon castle circle clock coast compass
+white wild""".split()
+)
+NOUNS = tuple(
+    """anchor answer arrow ashes autumn bell bridge candle canyon castle circle clock coast compass
 corridor crown curtain dawn desert door echo ember feather field fire flame flute forest fountain garden gate
 glass harbor harvest hour island journey key ladder lake lantern letter lighthouse meadow memory mirror morning
 mountain night ocean orchard palace path promise rain river road rope shadow ship shore song square stair station
-storm stranger street summer teacher throne tower valley village voyage winter window""".split())
-ANIMALS = tuple("""badgers bears cranes crows dolphins eagles falcons finches foxes geese hares hawks herons
-horses lions magpies moths otters owls ravens robins seals sparrows stags swallows swans tigers wolves""".split())
-INDUSTRIES = ("Mills", "Works", "Press", "Foundry", "Brewery", "Motors", "Records", "Shipyard", "Textiles",
-              "Instruments", "Optics", "Trading")
+storm stranger street summer teacher throne tower valley village voyage winter window""".split()
+)
+ANIMALS = tuple(
+    """badgers bears cranes crows dolphins eagles falcons finches foxes geese hares hawks herons
+horses lions magpies moths otters owls ravens robins seals sparrows stags swallows swans tigers wolves""".split()
+)
+INDUSTRIES = (
+    "Mills",
+    "Works",
+    "Press",
+    "Foundry",
+    "Brewery",
+    "Motors",
+    "Records",
+    "Shipyard",
+    "Textiles",
+    "Instruments",
+    "Optics",
+    "Trading",
+)
 CLUB_WORDS = ("United", "Rovers")
 
 
@@ -47,19 +65,36 @@ def vocabulary() -> dict[str, tuple[str, ...]]:
     """Name parts by purpose; the first half of the given names is female, the second male."""
     taken: set[str] = set()
     half = GIVEN_NAMES // 2
-    female = _words("female", half, "b d f j k l m n r s t v y z", "a e i o u",
-                    "ba da la lia mi na ra ri sa va", taken)
-    male = _words("male", half, "b d f h j k l m n r t v", "a e i o u",
-                  "ben dan dric gan len mir nas rek ron tor vin", taken)
-    surname = _words("surname", SURNAMES, "b br c d dr f g h k kr l m n p r s st t tr v w",
-                     "a e i o u", "den gard ker lin lund mond nell rath rick sen stad ton vell wick", taken)
-    town = _words("town", TOWN_WORDS, "al ar bel bor cal dal el fen gal hal il kar kel lor mar mel nor or pel ral "
-                  "sel tal tor ul val ver", "a e i o u",
-                  "burg dale fell gate holm mere moor port stead thorpe vik wold", taken)
-    land = _words("land", LAND_WORDS, "a e i o u", "b d g k l m n r s t v z",
-                  "ak ash en esh in ik ol osk ul um un ush", taken)
-    return {"given": female + male, "surname": surname, "town": town, "river": land[:LAND_WORDS // 2],
-            "mountain": land[LAND_WORDS // 2:]}
+    female = _words("female", half, "b d f j k l m n r s t v y z", "a e i o u", "ba da la lia mi na ra ri sa va", taken)
+    male = _words(
+        "male", half, "b d f h j k l m n r t v", "a e i o u", "ben dan dric gan len mir nas rek ron tor vin", taken
+    )
+    surname = _words(
+        "surname",
+        SURNAMES,
+        "b br c d dr f g h k kr l m n p r s st t tr v w",
+        "a e i o u",
+        "den gard ker lin lund mond nell rath rick sen stad ton vell wick",
+        taken,
+    )
+    town = _words(
+        "town",
+        TOWN_WORDS,
+        "al ar bel bor cal dal el fen gal hal il kar kel lor mar mel nor or pel ral sel tal tor ul val ver",
+        "a e i o u",
+        "burg dale fell gate holm mere moor port stead thorpe vik wold",
+        taken,
+    )
+    land = _words(
+        "land", LAND_WORDS, "a e i o u", "b d g k l m n r s t v z", "ak ash en esh in ik ol osk ul um un ush", taken
+    )
+    return {
+        "given": female + male,
+        "surname": surname,
+        "town": town,
+        "river": land[: LAND_WORDS // 2],
+        "mountain": land[LAND_WORDS // 2 :],
+    }
 
 
 class Names:
@@ -92,7 +127,7 @@ class Names:
         """(surname, six of (given name, is female), middle name or '') of the `ordinal`-th family."""
         layer, place = divmod(ordinal, len(self._families))
         surname, group = divmod(self._families[place], FAMILY_GROUPS)
-        members = self._given[group * FAMILY_SIZE:(group + 1) * FAMILY_SIZE]
+        members = self._given[group * FAMILY_SIZE : (group + 1) * FAMILY_SIZE]
         given = self.parts["given"]
         middle = "" if layer == 0 else given[(layer - 1) % GIVEN_NAMES]
         return self.parts["surname"][surname], [(given[i], i < GIVEN_NAMES // 2) for i in members], middle

@@ -29,8 +29,12 @@ class Page:
 
     def document(self) -> Document:
         page = self.entity.page
-        return Document(page, self.entity.title, tuple(Sentence(page, n, text) for n, (text, _) in
-                                                       enumerate(self.sentences)), self.entity.redirects)
+        return Document(
+            page,
+            self.entity.title,
+            tuple(Sentence(page, n, text) for n, (text, _) in enumerate(self.sentences)),
+            self.entity.redirects,
+        )
 
 
 def capitalise(text: str) -> str:
@@ -56,12 +60,20 @@ def write_pages(geography: Geography, place: Neighbourhood, rng: random.Random) 
                 here = chance >= ONLY_INVERSE
             if here:
                 said[fact.subject.index].append((fact, False))
-    return [Page(entity, _sentences(geography, place, entity, said[entity.index], epithets[entity.index], rng))
-            for entity in place.entities]
+    return [
+        Page(entity, _sentences(geography, place, entity, said[entity.index], epithets[entity.index], rng))
+        for entity in place.entities
+    ]
 
 
-def _sentences(geography: Geography, place: Neighbourhood, entity: Entity, said: list[tuple[Fact, bool]],
-               epithets: list[Fact], rng: random.Random) -> list[tuple[str, tuple[Fact, ...]]]:
+def _sentences(
+    geography: Geography,
+    place: Neighbourhood,
+    entity: Entity,
+    said: list[tuple[Fact, bool]],
+    epithets: list[Fact],
+    rng: random.Random,
+) -> list[tuple[str, tuple[Fact, ...]]]:
     rng.shuffle(said)
     joined = " who " if entity.kind == "person" else " that "
     verb = "was" if entity.kind in ("person", "band", "battle") else "is"
@@ -82,7 +94,7 @@ def _sentences(geography: Geography, place: Neighbourhood, entity: Entity, said:
     companion = place.entities[entity.companion]
     facts = [fact for fact in place.facts[entity.companion].values() if fact.stated]
     rng.shuffle(facts)
-    for fact in facts[:max(0, min(MAX_SENTENCES - 1 - len(plans), 1 + (rng.random() < 0.5)))]:
+    for fact in facts[: max(0, min(MAX_SENTENCES - 1 - len(plans), 1 + (rng.random() < 0.5)))]:
         plans.append((_introduce(entity, companion), _say(fact, False, rng), (fact,)))
     for filler in rng.sample(FILLERS[FILLER_OF_KIND[entity.kind]], 3):
         count = len(plans) + 1

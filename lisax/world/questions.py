@@ -15,8 +15,14 @@ from lisax.world.pages import Page
 from lisax.world.tables import WorldTable
 
 
-def questions_of(place: Neighbourhood, page: Page, evidence: Evidence, tables: Sequence[WorldTable],
-                 rng: random.Random, count: int = 1) -> Iterator[dict]:
+def questions_of(
+    place: Neighbourhood,
+    page: Page,
+    evidence: Evidence,
+    tables: Sequence[WorldTable],
+    rng: random.Random,
+    count: int = 1,
+) -> Iterator[dict]:
     """At most `count` questions about one fact of the page's subject, and one over two.
 
     `fact`: one fact, from sentences, cells of lists, or edges. `two_facts`: over another entity, asked of one page in
@@ -26,16 +32,24 @@ def questions_of(place: Neighbourhood, page: Page, evidence: Evidence, tables: S
     rng.shuffle(facts)
     told = (fact for fact in facts if evidence.ids(fact) or answering_cells(fact, tables))
     for fact in itertools.islice(told, count):
-        yield _question("fact", fact, fact.subject.mention,
-                        [*evidence.ids(fact), *answering_cells(fact, tables), *evidence.edges(fact)])
+        yield _question(
+            "fact",
+            fact,
+            fact.subject.mention,
+            [*evidence.ids(fact), *answering_cells(fact, tables), *evidence.edges(fact)],
+        )
     if rng.random() < 1 / 3:
         bridges = [(fact, ids) for fact in facts if fact.relation.noun and (ids := evidence.ids(fact))]
         if bridges:
             bridge, bridge_ids = rng.choice(bridges)
             fact = rng.choice(list(place.facts[bridge.target.index].values()))
             if ids := evidence.ids(fact):
-                yield _question("two_facts", fact, f"the {bridge.relation.noun} of {bridge.subject.mention}",
-                                list(dict.fromkeys([*bridge_ids, *ids, *evidence.edges(bridge), *evidence.edges(fact)])))
+                yield _question(
+                    "two_facts",
+                    fact,
+                    f"the {bridge.relation.noun} of {bridge.subject.mention}",
+                    list(dict.fromkeys([*bridge_ids, *ids, *evidence.edges(bridge), *evidence.edges(fact)])),
+                )
 
 
 def answering_cells(fact: Fact, tables: Sequence[WorldTable]) -> list[str]:
@@ -44,8 +58,12 @@ def answering_cells(fact: Fact, tables: Sequence[WorldTable]) -> list[str]:
 
 
 def _question(kind: str, fact: Fact, mention: str, ids: list[str]) -> dict:
-    return {"question": fact.relation.question.replace("{s}", mention), "answers": answers_of(fact), "evidence": ids,
-            "kind": kind}
+    return {
+        "question": fact.relation.question.replace("{s}", mention),
+        "answers": answers_of(fact),
+        "evidence": ids,
+        "kind": kind,
+    }
 
 
 def answers_of(fact: Fact) -> list[str]:

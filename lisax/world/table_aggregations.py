@@ -18,10 +18,19 @@ from lisax.world.tables import WorldTable
 
 SHARES = {Operation.COUNT: 0.4, Operation.SUM: 0.3, Operation.AVERAGE: 0.3}
 _OVER = {
-    Operation.SUM: ("what is the total {n} of {o}{p}?", "{n} of {o}{p}, all together?", "sum of the {n} of {o}{p}?",
-                    "add up the {n} of {o}{p}.", "what do the {n} of {o} come to in all{p}?"),
-    Operation.AVERAGE: ("what is the average {n} of {o}{p}?", "{n} of {o}{p} on average?", "mean {n} of {o}{p}?",
-                        "what are the {n} of {o} on average{p}?"),
+    Operation.SUM: (
+        "what is the total {n} of {o}{p}?",
+        "{n} of {o}{p}, all together?",
+        "sum of the {n} of {o}{p}?",
+        "add up the {n} of {o}{p}.",
+        "what do the {n} of {o} come to in all{p}?",
+    ),
+    Operation.AVERAGE: (
+        "what is the average {n} of {o}{p}?",
+        "{n} of {o}{p} on average?",
+        "mean {n} of {o}{p}?",
+        "what are the {n} of {o} on average{p}?",
+    ),
 }
 
 
@@ -55,16 +64,27 @@ class TableAggregationWriter:
             more, bound = self.rng.random() < 0.5, self.rng.choice(numbers)
             rows = [i for i, number in enumerate(numbers) if (number > bound if more else number < bound)]
             word, said = "more" if more else "less", format_number(bound)
-            return self._asked(table, operation, j, rows, (
-                f"in how many years does {owner} have {word} than {said} {noun}?",
-                f"how many years have {name} of {owner} {'above' if more else 'below'} {said}?",
-                f"number of years in which {owner} has {word} than {said} {noun}?"))
+            return self._asked(
+                table,
+                operation,
+                j,
+                rows,
+                (
+                    f"in how many years does {owner} have {word} than {said} {noun}?",
+                    f"how many years have {name} of {owner} {'above' if more else 'below'} {said}?",
+                    f"number of years in which {owner} has {word} than {said} {noun}?",
+                ),
+            )
         first, end = sorted(self.rng.choices(range(last + 1), k=2))
         years = [row[0] for row in table.rows]
-        rows, period = self.rng.choice((
-            (range(last + 1), ""), (range(last + 1), " over all years"),
-            (range(first, last + 1), f" since {years[first]}"),
-            (range(first, end + 1), f" from {years[first]} to {years[end]}")))
+        rows, period = self.rng.choice(
+            (
+                (range(last + 1), ""),
+                (range(last + 1), " over all years"),
+                (range(first, last + 1), f" since {years[first]}"),
+                (range(first, end + 1), f" from {years[first]} to {years[end]}"),
+            )
+        )
         return self._asked(table, operation, j, rows, _worded(operation, name, owner, period))
 
     def _of_list(self, table: WorldTable, operation: Operation) -> dict | None:
@@ -73,20 +93,32 @@ class TableAggregationWriter:
             j = self.rng.randrange(1, len(table.header))
             fact = self.rng.choice(facts)[table.header[j]]
             rows = [i for i, row in enumerate(table.rows) if row[j] == fact.cell]
-            return self._asked(table, operation, j, rows, (
-                f"how many of the {topic(table)} have {fact.text} as {fact.relation.name}?",
-                f"number of {topic(table)} with {fact.relation.name} {fact.text}?",
-                f"count the {topic(table)} whose {fact.relation.name} is {fact.text}."))
-        numbers = [j for j, name in enumerate(table.header) if j and facts[0][name].relation.more
-                   and facts[0][name].relation.draw != "year"]
+            return self._asked(
+                table,
+                operation,
+                j,
+                rows,
+                (
+                    f"how many of the {topic(table)} have {fact.text} as {fact.relation.name}?",
+                    f"number of {topic(table)} with {fact.relation.name} {fact.text}?",
+                    f"count the {topic(table)} whose {fact.relation.name} is {fact.text}.",
+                ),
+            )
+        numbers = [
+            j
+            for j, name in enumerate(table.header)
+            if j and facts[0][name].relation.more and facts[0][name].relation.draw != "year"
+        ]
         if not numbers:
             return None
         j = self.rng.choice(numbers)
-        return self._asked(table, operation, j, range(len(table.rows)),
-                           _worded(operation, table.header[j], f"the {topic(table)}"))
+        return self._asked(
+            table, operation, j, range(len(table.rows)), _worded(operation, table.header[j], f"the {topic(table)}")
+        )
 
-    def _asked(self, table: WorldTable, operation: Operation, j: int, rows: Sequence[int],
-               wordings: Sequence[str]) -> dict | None:
+    def _asked(
+        self, table: WorldTable, operation: Operation, j: int, rows: Sequence[int], wordings: Sequence[str]
+    ) -> dict | None:
         if not rows:
             return None
         if operation is Operation.COUNT:
@@ -94,8 +126,14 @@ class TableAggregationWriter:
         else:
             total = sum(_number(table.rows[i][j]) for i in rows)
             answer = _answer(total, len(rows) if operation is Operation.AVERAGE else 1)
-        return {"question": capitalise(self.rng.choice(wordings)), "answers": [answer], "evidence": [table.id],
-                "kind": "aggregation", "operation": operation, "operands": [f"{table.id}#r{i}c{j}" for i in rows]}
+        return {
+            "question": capitalise(self.rng.choice(wordings)),
+            "answers": [answer],
+            "evidence": [table.id],
+            "kind": "aggregation",
+            "operation": operation,
+            "operands": [f"{table.id}#r{i}c{j}" for i in rows],
+        }
 
 
 def operation_of(question: Mapping) -> Operation:

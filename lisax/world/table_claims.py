@@ -29,11 +29,16 @@ SIMPLE, COMPLEX = "simple", "complex"
 # Column of a series -> (how its number is said, verb, noun). A place is not compared: the first is the lowest number.
 COLUMN_PHRASES = {
     "place": ("reached place {o}", "", ""),
-    "points": ("won {o} points", "won", "points"), "goals": ("scored {o} goals", "scored", "goals"),
-    "spectators": ("drew {o} spectators", "drew", "spectators"), "sales": ("had sales of {o}", "had", "sales"),
-    "profit": ("made a profit of {o}", "made", "profit"), "branches": ("had {o} branches", "had", "branches"),
-    "guests": ("counted {o} guests", "counted", "guests"), "hotels": ("had {o} hotels", "had", "hotels"),
-    "concerts": ("gave {o} concerts", "gave", "concerts"), "listeners": ("had {o} listeners", "had", "listeners"),
+    "points": ("won {o} points", "won", "points"),
+    "goals": ("scored {o} goals", "scored", "goals"),
+    "spectators": ("drew {o} spectators", "drew", "spectators"),
+    "sales": ("had sales of {o}", "had", "sales"),
+    "profit": ("made a profit of {o}", "made", "profit"),
+    "branches": ("had {o} branches", "had", "branches"),
+    "guests": ("counted {o} guests", "counted", "guests"),
+    "hotels": ("had {o} hotels", "had", "hotels"),
+    "concerts": ("gave {o} concerts", "gave", "concerts"),
+    "listeners": ("had {o} listeners", "had", "listeners"),
 }
 Sets = tuple[tuple[str, ...], ...]
 _LISTED_BY = frozenset((kind, relation) for kind, relation, _ in LISTS)
@@ -54,8 +59,15 @@ class Pair:
 class TableClaimWriter:
     """Writes the claims of one neighbourhood's tables; `rng` is its own stream. With `evidence` they have mixed sets."""
 
-    def __init__(self, geography: Geography, place: Neighbourhood, tables: Sequence[WorldTable], rng: random.Random,
-                 shares: Mapping[str, float] = SHARES, evidence: Evidence | None = None):
+    def __init__(
+        self,
+        geography: Geography,
+        place: Neighbourhood,
+        tables: Sequence[WorldTable],
+        rng: random.Random,
+        shares: Mapping[str, float] = SHARES,
+        evidence: Evidence | None = None,
+    ):
         self._evidence = evidence
         self._shares = tuple(shares), tuple(shares.values())
         self.geography, self.place, self.rng = geography, place, rng
@@ -77,12 +89,18 @@ class TableClaimWriter:
             pair = write(table)[kind](table)
             if pair is None or pair.true == pair.false:
                 continue
-            supported = self._supported < 0 or self._supported == 0 and self.rng.random() < 0.5
+            supported = self._supported < 0 or (self._supported == 0 and self.rng.random() < 0.5)
             text = capitalise(pair.text.replace("{x}", pair.true if supported else pair.false)) + "."
             if text not in written:
                 self._supported += 1 if supported else -1
-                written[text] = Claim("", text, Label.SUPPORTS if supported else Label.REFUTES, ((table.id,),),
-                                      kind=SIMPLE if kind == LOOKUP else COMPLEX, mixed_sets=pair.units)
+                written[text] = Claim(
+                    "",
+                    text,
+                    Label.SUPPORTS if supported else Label.REFUTES,
+                    ((table.id,),),
+                    kind=SIMPLE if kind == LOOKUP else COMPLEX,
+                    mixed_sets=pair.units,
+                )
         return list(written.values())
 
     def _rows(self, table: WorldTable, *rows: int) -> Sets:
@@ -94,21 +112,34 @@ class TableClaimWriter:
     # --- Series: numbers by year, all from the same draw --------------------------------------
 
     def _of_series(self, table: WorldTable) -> dict[str, Callable[[WorldTable], Pair | None]]:
-        return {LOOKUP: self._series_lookup, SUPERLATIVE: self._series_superlative, COUNT: self._series_count,
-                COMPARE: self._series_compare, CONJUNCTION: self._series_conjunction}
+        return {
+            LOOKUP: self._series_lookup,
+            SUPERLATIVE: self._series_superlative,
+            COUNT: self._series_count,
+            COMPARE: self._series_compare,
+            CONJUNCTION: self._series_conjunction,
+        }
 
     def _series_lookup(self, table: WorldTable) -> Pair:
         i, j = self.rng.randrange(len(table.rows)), self.rng.randrange(1, len(table.header))
-        return Pair(f"{table.owner.mention} {self._cell_phrase(table, i, j, '{x}')}", table.rows[i][j],
-                    self._other_number(table, i, j), self._rows(table, i))
+        return Pair(
+            f"{table.owner.mention} {self._cell_phrase(table, i, j, '{x}')}",
+            table.rows[i][j],
+            self._other_number(table, i, j),
+            self._rows(table, i),
+        )
 
     def _series_conjunction(self, table: WorldTable) -> Pair:
         cells = [(i, j) for i in range(len(table.rows)) for j in range(1, len(table.header))]
         (i, j), (k, m) = self.rng.sample(cells, 2)
         halves = [self._cell_phrase(table, i, j, "{x}"), self._cell_phrase(table, k, m, table.rows[k][m])]
         self.rng.shuffle(halves)
-        return Pair(f"{table.owner.mention} {halves[0]} and {halves[1]}", table.rows[i][j],
-                    self._other_number(table, i, j), self._rows(table, i, k))
+        return Pair(
+            f"{table.owner.mention} {halves[0]} and {halves[1]}",
+            table.rows[i][j],
+            self._other_number(table, i, j),
+            self._rows(table, i, k),
+        )
 
     def _series_superlative(self, table: WorldTable) -> Pair | None:
         j, verb, noun = self._compared_column(table)
@@ -118,8 +149,11 @@ class TableClaimWriter:
         others = [i for i, number in enumerate(numbers) if number != extreme]
         if len(others) != len(numbers) - 1:
             return None
-        return Pair(f"{table.owner.mention} {verb} the {self._word(most, noun, 'most')} {noun} in {{x}}",
-                    table.rows[numbers.index(extreme)][0], table.rows[self.rng.choice(others)][0])
+        return Pair(
+            f"{table.owner.mention} {verb} the {self._word(most, noun, 'most')} {noun} in {{x}}",
+            table.rows[numbers.index(extreme)][0],
+            table.rows[self.rng.choice(others)][0],
+        )
 
     def _series_compare(self, table: WorldTable) -> Pair | None:
         j, verb, noun = self._compared_column(table)
@@ -128,19 +162,25 @@ class TableClaimWriter:
         if numbers[first] == numbers[second]:
             return None
         more = numbers[first] > numbers[second]
-        return Pair(f"{table.owner.mention} {verb} {{x}} {noun} in {table.rows[first][0]} than in "
-                    f"{table.rows[second][0]}", self._word(more, noun, "more"), self._word(not more, noun, "more"),
-                    self._rows(table, first, second))
+        return Pair(
+            f"{table.owner.mention} {verb} {{x}} {noun} in {table.rows[first][0]} than in {table.rows[second][0]}",
+            self._word(more, noun, "more"),
+            self._word(not more, noun, "more"),
+            self._rows(table, first, second),
+        )
 
     def _series_count(self, table: WorldTable) -> Pair:
         j, verb, noun = self._compared_column(table)
         values = range(*self._range(table, j))
-        bound = self.rng.choice(values[len(values) // 4:-len(values) // 4])
+        bound = self.rng.choice(values[len(values) // 4 : -len(values) // 4])
         other = [self.rng.choice(values) for _ in table.rows]
-        text = f"{table.owner.mention} {verb} more than {format_number(bound)} {noun} in exactly {{x}} of " \
-               f"{len(table.rows)} years"
-        return Pair(text, *(str(sum(number > bound for number in numbers))
-                            for numbers in (self._numbers(table, j), other)))
+        text = (
+            f"{table.owner.mention} {verb} more than {format_number(bound)} {noun} in exactly {{x}} of "
+            f"{len(table.rows)} years"
+        )
+        return Pair(
+            text, *(str(sum(number > bound for number in numbers)) for numbers in (self._numbers(table, j), other))
+        )
 
     @staticmethod
     def _word(more: bool, noun: str, degree: str) -> str:
@@ -173,16 +213,22 @@ class TableClaimWriter:
     # --- Lists: facts of several entities -----------------------------------------------------
 
     def _of_list(self, table: WorldTable) -> dict[str, Callable[[WorldTable], Pair | None]]:
-        return {LOOKUP: self._list_lookup, SUPERLATIVE: self._list_superlative, COUNT: self._list_count,
-                COMPARE: self._list_compare, CONJUNCTION: self._list_conjunction}
+        return {
+            LOOKUP: self._list_lookup,
+            SUPERLATIVE: self._list_superlative,
+            COUNT: self._list_count,
+            COMPARE: self._list_compare,
+            CONJUNCTION: self._list_conjunction,
+        }
 
     def _list_lookup(self, table: WorldTable) -> Pair | None:
         facts = [fact for facts in self._own_facts(table) for fact in facts]
         if not facts:
             return None
         fact = self.rng.choice(facts)
-        return Pair(f"{fact.subject.mention} {self._phrase(fact, '{x}')}", fact.text, self._other_object(fact),
-                    self._told(fact))
+        return Pair(
+            f"{fact.subject.mention} {self._phrase(fact, '{x}')}", fact.text, self._other_object(fact), self._told(fact)
+        )
 
     def _list_conjunction(self, table: WorldTable) -> Pair | None:
         rows = [facts for facts in self._own_facts(table) if len(facts) > 1]
@@ -191,8 +237,12 @@ class TableClaimWriter:
         asked, other = self.rng.sample(self.rng.choice(rows), 2)
         halves = [self._phrase(asked, "{x}"), self._phrase(other, other.text)]
         self.rng.shuffle(halves)
-        return Pair(f"{asked.subject.mention} {halves[0]} and {halves[1]}", asked.text, self._other_object(asked),
-                    self._told(asked, other))
+        return Pair(
+            f"{asked.subject.mention} {halves[0]} and {halves[1]}",
+            asked.text,
+            self._other_object(asked),
+            self._told(asked, other),
+        )
 
     def _list_superlative(self, table: WorldTable) -> Pair | None:
         facts = self._compared_facts(table)
@@ -218,18 +268,23 @@ class TableClaimWriter:
     def _list_count(self, table: WorldTable) -> Pair:
         facts = self._compared_facts(table)
         relation = facts[0].relation
-        bound = self.rng.choice(relation.values[len(relation.values) // 4:-len(relation.values) // 4])
+        bound = self.rng.choice(relation.values[len(relation.values) // 4 : -len(relation.values) // 4])
         said = str(bound) if relation.draw == "year" else format_number(bound)
-        counts = (sum(number > bound for number in numbers) for numbers in
-                  ([fact.number for fact in facts], [self.rng.choice(relation.values) for _ in facts]))
+        counts = (
+            sum(number > bound for number in numbers)
+            for numbers in ([fact.number for fact in facts], [self.rng.choice(relation.values) for _ in facts])
+        )
         verb, _, rest = relation.more_than.replace("{o}", said).partition(" ")
-        return Pair(f"exactly {{x}} of the {len(facts)} {topic(table)} {_PLURAL.get(verb, verb)} {rest}",
-                    *map(str, counts))
+        return Pair(
+            f"exactly {{x}} of the {len(facts)} {topic(table)} {_PLURAL.get(verb, verb)} {rest}", *map(str, counts)
+        )
 
     def _own_facts(self, table: WorldTable) -> list[list[Fact]]:
         """The facts of each row that stand in no other table and put nothing in a list."""
-        rows = ([self.place.facts[entity.index][name] for name in table.header[1:]
-                 if (entity.kind, name) not in _LISTED_BY] for entity in self._members(table))
+        rows = (
+            [self.place.facts[entity.index][name] for name in table.header[1:] if (entity.kind, name) not in _LISTED_BY]
+            for entity in self._members(table)
+        )
         return [[fact for fact in facts if self._where(fact) == {table.id}] for facts in rows]
 
     def _compared_facts(self, table: WorldTable) -> list[Fact]:

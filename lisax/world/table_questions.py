@@ -54,16 +54,32 @@ class TableQuestionWriter:
     # --- Series: numbers by year --------------------------------------------------------------
 
     def _of_series(self) -> dict[str, Callable[[WorldTable], dict | None]]:
-        return {"lookup": self._number_of_year, "reverse": self._year_of_number, "conjunction": self._by_other_number,
-                "superlative": self._extreme_of_series, "compare": self._better_year, "neighbour": self._next_year}
+        return {
+            "lookup": self._number_of_year,
+            "reverse": self._year_of_number,
+            "conjunction": self._by_other_number,
+            "superlative": self._extreme_of_series,
+            "compare": self._better_year,
+            "neighbour": self._next_year,
+        }
 
     def _number_of_year(self, table: WorldTable) -> dict:
         i, j = self._row(table), self._column(table)
         name, owner, year = table.header[j], table.owner.mention, table.rows[i][0]
         question = table.series.columns[j - 1][-1].replace("{s}", owner).replace("{y}", year)
-        return self._number(table, i, j, (
-            question, question, f"{name} of {owner} in {year}?", f"in {year}, what is given as {name} of {owner}?",
-            f"{owner} {name} {year}", f"look up the {name} of {owner} for {year}."))
+        return self._number(
+            table,
+            i,
+            j,
+            (
+                question,
+                question,
+                f"{name} of {owner} in {year}?",
+                f"in {year}, what is given as {name} of {owner}?",
+                f"{owner} {name} {year}",
+                f"look up the {name} of {owner} for {year}.",
+            ),
+        )
 
     def _year_of_number(self, table: WorldTable) -> dict | None:
         i, j = self._row(table), self._column(table)
@@ -71,28 +87,49 @@ class TableQuestionWriter:
             return None
         name, owner, value = table.header[j], table.owner.mention, table.rows[i][j]
         phrase = COLUMN_PHRASES[name][0].replace("{o}", value)
-        return self._year(table, i, (
-            f"{owner} {phrase} in which year?", f"in which year is it that {owner} {phrase}?",
-            f"when did the {name} of {owner} stand at {value}?", f"which year has {value} as {name} of {owner}?"))
+        return self._year(
+            table,
+            i,
+            (
+                f"{owner} {phrase} in which year?",
+                f"in which year is it that {owner} {phrase}?",
+                f"when did the {name} of {owner} stand at {value}?",
+                f"which year has {value} as {name} of {owner}?",
+            ),
+        )
 
     def _by_other_number(self, table: WorldTable) -> dict | None:
         i, (j, k) = self._row(table), self.rng.sample(range(1, len(table.header)), 2)
-        owner, (name, other), (value, given) = table.owner.mention, (table.header[j], table.header[k]), (
-            table.rows[i][j], table.rows[i][k])
+        owner, (name, other), (value, given) = (
+            table.owner.mention,
+            (table.header[j], table.header[k]),
+            (table.rows[i][j], table.rows[i][k]),
+        )
         phrases = [COLUMN_PHRASES[table.header[c]][0].replace("{o}", table.rows[i][c]) for c in (j, k)]
         if self.rng.random() < 0.5:
             if not _alone(table, i, [j, k]):
                 return None
-            return self._year(table, i, (
-                f"in which year is it that {owner} {phrases[0]} and {phrases[1]}?",
-                f"which year of {owner} has {name} {value} and {other} {given}?",
-                f"{owner} {phrases[0]} and also {phrases[1]}, in what year?"))
+            return self._year(
+                table,
+                i,
+                (
+                    f"in which year is it that {owner} {phrases[0]} and {phrases[1]}?",
+                    f"which year of {owner} has {name} {value} and {other} {given}?",
+                    f"{owner} {phrases[0]} and also {phrases[1]}, in what year?",
+                ),
+            )
         if not _alone(table, i, [k]):
             return None
-        return self._number(table, i, j, (
-            f"what is the {name} of {owner} in the year in which it {phrases[1]}?",
-            f"{owner} {phrases[1]} in a year with which {name}?",
-            f"{name} of {owner} when the {other} is {given}?"))
+        return self._number(
+            table,
+            i,
+            j,
+            (
+                f"what is the {name} of {owner} in the year in which it {phrases[1]}?",
+                f"{owner} {phrases[1]} in a year with which {name}?",
+                f"{name} of {owner} when the {other} is {given}?",
+            ),
+        )
 
     def _extreme_of_series(self, table: WorldTable) -> dict | None:
         j, most = self._column(table), self.rng.random() < 0.5
@@ -103,15 +140,30 @@ class TableQuestionWriter:
         i, name, owner = numbers.index(extreme), table.header[j], table.owner.mention
         high = self.rng.choice(_HIGH[most])
         if self.rng.random() < 0.4:
-            return _extreme(most, self._number(table, i, j, (
-                f"what is the {high} {name} that {owner} has in any year?", f"{high} {name} of {owner}?",
-                f"how {'high' if most else 'low'} is the {high} {name} of {owner}?")))
+            return _extreme(
+                most,
+                self._number(
+                    table,
+                    i,
+                    j,
+                    (
+                        f"what is the {high} {name} that {owner} has in any year?",
+                        f"{high} {name} of {owner}?",
+                        f"how {'high' if most else 'low'} is the {high} {name} of {owner}?",
+                    ),
+                ),
+            )
         _, verb, noun = COLUMN_PHRASES[name]
-        wordings = [f"which year has the {high} {name} of {owner}?", f"year of the {high} {name} of {owner}?",
-                    f"in what year is the {name} of {owner} at its {'highest' if most else 'lowest'}?"]
+        wordings = [
+            f"which year has the {high} {name} of {owner}?",
+            f"year of the {high} {name} of {owner}?",
+            f"in what year is the {name} of {owner} at its {'highest' if most else 'lowest'}?",
+        ]
         if noun and noun != "profit":
-            wordings += [f"in which year did {owner} have the {'most' if most else 'fewest'} {noun}?",
-                         f"{owner} {verb} the {'most' if most else 'fewest'} {noun} in which year?"]
+            wordings += [
+                f"in which year did {owner} have the {'most' if most else 'fewest'} {noun}?",
+                f"{owner} {verb} the {'most' if most else 'fewest'} {noun} in which year?",
+            ]
         return self._year(table, i, wordings)
 
     def _better_year(self, table: WorldTable) -> dict | None:
@@ -121,23 +173,41 @@ class TableQuestionWriter:
             return None
         right = first if (numbers[first] > numbers[second]) == more else second
         name, owner, years = table.header[j], table.owner.mention, (table.rows[first][0], table.rows[second][0])
-        return self._year(table, right, (
-            f"in which year is the {name} of {owner} {'higher' if more else 'lower'}, {years[0]} or {years[1]}?",
-            f"does {owner} have the {'larger' if more else 'smaller'} {name} in {years[0]} or in {years[1]}?",
-            f"{name} of {owner}: {'more' if more else 'less'} in {years[0]} or {years[1]}?"))
+        return self._year(
+            table,
+            right,
+            (
+                f"in which year is the {name} of {owner} {'higher' if more else 'lower'}, {years[0]} or {years[1]}?",
+                f"does {owner} have the {'larger' if more else 'smaller'} {name} in {years[0]} or in {years[1]}?",
+                f"{name} of {owner}: {'more' if more else 'less'} in {years[0]} or {years[1]}?",
+            ),
+        )
 
     def _next_year(self, table: WorldTable) -> dict:
         j, last, owner = self._column(table), len(table.rows) - 1, table.owner.mention
         if self.rng.random() < 0.3:
             i, which = self.rng.choice(((0, "first"), (last, "last")))
-            return self._number(table, i, j, (f"what is the {table.header[j]} of {owner} in the {which} year?",
-                                              f"{table.header[j]} of {owner} in its {which} year listed?"))
+            return self._number(
+                table,
+                i,
+                j,
+                (
+                    f"what is the {table.header[j]} of {owner} in the {which} year?",
+                    f"{table.header[j]} of {owner} in its {which} year listed?",
+                ),
+            )
         i = self._row(table)
         known = self.rng.choice([row for row in (i - 1, i + 1) if 0 <= row <= last])
         which = "after" if known < i else "before"
-        return self._number(table, i, j, (
-            f"what is the {table.header[j]} of {owner} in the year {which} {table.rows[known][0]}?",
-            f"the year {which} {table.rows[known][0]}, which {table.header[j]} does {owner} have?"))
+        return self._number(
+            table,
+            i,
+            j,
+            (
+                f"what is the {table.header[j]} of {owner} in the year {which} {table.rows[known][0]}?",
+                f"the year {which} {table.rows[known][0]}, which {table.header[j]} does {owner} have?",
+            ),
+        )
 
     def _row(self, table: WorldTable) -> int:
         return self.rng.randrange(len(table.rows))
@@ -155,16 +225,27 @@ class TableQuestionWriter:
     # --- Lists: facts of several entities -----------------------------------------------------
 
     def _of_list(self) -> dict[str, Callable[[WorldTable], dict | None]]:
-        return {"lookup": self._fact_of_member, "reverse": self._member_of_fact, "conjunction": self._by_other_fact,
-                "superlative": self._extreme_of_list, "compare": self._better_member}
+        return {
+            "lookup": self._fact_of_member,
+            "reverse": self._member_of_fact,
+            "conjunction": self._by_other_fact,
+            "superlative": self._extreme_of_list,
+            "compare": self._better_member,
+        }
 
     def _fact_of_member(self, table: WorldTable) -> dict:
         fact = self.rng.choice(self.rng.choice(self._facts(table)))
         name, mention = fact.relation.name, fact.subject.mention
-        return self._object(fact, (
-            fact.relation.question.replace("{s}", mention), fact.relation.question.replace("{s}", mention),
-            f"{name} of {mention}?", f"what is given as {name} of {mention}?",
-            f"{fact.subject.title} {name}"))
+        return self._object(
+            fact,
+            (
+                fact.relation.question.replace("{s}", mention),
+                fact.relation.question.replace("{s}", mention),
+                f"{name} of {mention}?",
+                f"what is given as {name} of {mention}?",
+                f"{fact.subject.title} {name}",
+            ),
+        )
 
     def _member_of_fact(self, table: WorldTable) -> dict | None:
         i, j = self._row(table), self._column(table)
@@ -172,10 +253,16 @@ class TableQuestionWriter:
             return None
         fact = self._facts(table)[i][j - 1]
         phrase, name = self._phrase(fact), fact.relation.name
-        return self._member(table, i, (
-            f"which of the {topic(table)} {phrase}?", f"of the {topic(table)}, which one {phrase}?",
-            f"which of the {topic(table)} has {fact.text} as {name}?",
-            f"{topic(table)}: which has {name} {fact.text}?"))
+        return self._member(
+            table,
+            i,
+            (
+                f"which of the {topic(table)} {phrase}?",
+                f"of the {topic(table)}, which one {phrase}?",
+                f"which of the {topic(table)} has {fact.text} as {name}?",
+                f"{topic(table)}: which has {name} {fact.text}?",
+            ),
+        )
 
     def _by_other_fact(self, table: WorldTable) -> dict | None:
         if len(table.header) < 3:
@@ -186,14 +273,17 @@ class TableQuestionWriter:
             if not _alone(table, i, [j, k]):
                 return None
             phrases = f"{self._phrase(asked)} and {self._phrase(given)}"
-            return self._member(table, i, (f"which of the {topic(table)} {phrases}?",
-                                           f"of the {topic(table)}, which one {phrases}?"))
+            return self._member(
+                table, i, (f"which of the {topic(table)} {phrases}?", f"of the {topic(table)}, which one {phrases}?")
+            )
         if not _alone(table, i, [k]):
             return None
         name = asked.relation.name
-        wordings = (f"what is the {name} of that of the {topic(table)} which {self._phrase(given)}?",
-                    f"among the {topic(table)}, what is the {name} of the one that {self._phrase(given)}?",
-                    f"{topic(table)}: {name} of the one with {given.relation.name} {given.text}?")
+        wordings = (
+            f"what is the {name} of that of the {topic(table)} which {self._phrase(given)}?",
+            f"among the {topic(table)}, what is the {name} of the one that {self._phrase(given)}?",
+            f"{topic(table)}: {name} of the one with {given.relation.name} {given.text}?",
+        )
         return self._asked(wordings, answers_of(asked), [f"{table.id}#r{i}c{j}"])
 
     def _extreme_of_list(self, table: WorldTable) -> dict | None:
@@ -206,14 +296,28 @@ class TableQuestionWriter:
         relation, fact = facts[0].relation, facts[rows[0]]
         high = self.rng.choice((_LATEST if relation.draw == "year" else _HIGH)[most])
         if self.rng.random() < 0.4:
-            return _extreme(most, self._asked((f"what is the {high} {relation.name} among the {topic(table)}?",
-                                               f"{high} {relation.name} of the {topic(table)}?"),
-                                              answers_of(fact), [f"{table.id}#r{rows[0]}c{j}"]))
+            return _extreme(
+                most,
+                self._asked(
+                    (
+                        f"what is the {high} {relation.name} among the {topic(table)}?",
+                        f"{high} {relation.name} of the {topic(table)}?",
+                    ),
+                    answers_of(fact),
+                    [f"{table.id}#r{rows[0]}c{j}"],
+                ),
+            )
         phrase = (relation.more if most else relation.less).replace("{o}", "any other")
-        return self._member(table, rows[0], (
-            f"which of the {topic(table)} {phrase}?", f"of the {topic(table)}, which one {phrase}?",
-            f"which of the {topic(table)} has the {high} {relation.name}?",
-            f"{topic(table)}: which one has the {high} {relation.name}?"))
+        return self._member(
+            table,
+            rows[0],
+            (
+                f"which of the {topic(table)} {phrase}?",
+                f"of the {topic(table)}, which one {phrase}?",
+                f"which of the {topic(table)} has the {high} {relation.name}?",
+                f"{topic(table)}: which one has the {high} {relation.name}?",
+            ),
+        )
 
     def _better_member(self, table: WorldTable) -> dict | None:
         facts, _ = self._compared(table)
@@ -224,8 +328,11 @@ class TableQuestionWriter:
         right = first if (facts[first].number > facts[second].number) == more else second
         phrase = (relation.more if more else relation.less).replace("{o}", "the other")
         names = f"{facts[first].subject.mention} or {facts[second].subject.mention}"
-        return self._member(table, right, (
-            f"which of the {topic(table)} {phrase}, {names}?", f"of the {topic(table)}, which {phrase}: {names}?"))
+        return self._member(
+            table,
+            right,
+            (f"which of the {topic(table)} {phrase}, {names}?", f"of the {topic(table)}, which {phrase}: {names}?"),
+        )
 
     def _facts(self, table: WorldTable) -> list[list[Fact]]:
         """The facts of each row, column by column."""
@@ -243,12 +350,13 @@ class TableQuestionWriter:
 
     def _object(self, fact: Fact, wordings: Sequence[str]) -> dict:
         """Of a fact, wherever a table or a graph holds it."""
-        return self._asked(wordings, answers_of(fact), [*answering_cells(fact, self.tables), *self.evidence.edges(fact)])
+        return self._asked(
+            wordings, answers_of(fact), [*answering_cells(fact, self.tables), *self.evidence.edges(fact)]
+        )
 
     def _member(self, table: WorldTable, i: int, wordings: Sequence[str]) -> dict:
         member = self._entities[table.rows[i][0]]
-        return self._asked(wordings, dict.fromkeys((member.title, member.mention, member.name)),
-                           [f"{table.id}#r{i}c0"])
+        return self._asked(wordings, dict.fromkeys((member.title, member.mention, member.name)), [f"{table.id}#r{i}c0"])
 
 
 def _extreme(most: bool, row: dict) -> dict:

@@ -30,8 +30,14 @@ class WorldTable:
     series: Series | None = None
 
     def row(self) -> dict:
-        return {"id": self.id, "title": self.owner.title, "header": self.header, "rows": self.rows,
-                "caption": self.caption, "page": self.owner.page}
+        return {
+            "id": self.id,
+            "title": self.owner.title,
+            "header": self.header,
+            "rows": self.rows,
+            "caption": self.caption,
+            "page": self.owner.page,
+        }
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,26 +49,49 @@ class Series:
 
 
 # (kind listed, relation that points from the listed to the page's subject, caption)
-LISTS = (("book", "author", "Novels"), ("film", "director", "Films"), ("film", "star", "Roles"),
-          ("album", "band", "Albums"), ("book", "publisher", "Publications"), ("album", "label", "Releases"),
-          ("album", "producer", "Productions"), ("person", "teacher", "Pupils"),
-          ("town", "river", "Riverside towns"))
+LISTS = (
+    ("book", "author", "Novels"),
+    ("film", "director", "Films"),
+    ("film", "star", "Roles"),
+    ("album", "band", "Albums"),
+    ("book", "publisher", "Publications"),
+    ("album", "label", "Releases"),
+    ("album", "producer", "Productions"),
+    ("person", "teacher", "Pupils"),
+    ("town", "river", "Riverside towns"),
+)
 _SERIES = {
-    "club": Series("Seasons", (
-        ("place", 1, 18, 1, "What place did {s} reach in {y}?"),
-        ("points", 20, 80, 1, "How many points did {s} win in {y}?"),
-        ("goals", 20, 95, 1, "How many goals did {s} score in {y}?"),
-        ("spectators", 2000, 40000, 500, "How many spectators did {s} draw in {y}?"))),
-    "company": Series("Results", (
-        ("sales", 100, 9900, 100, "How high were the sales of {s} in {y}?"),
-        ("profit", 10, 900, 10, "How high was the profit of {s} in {y}?"),
-        ("branches", 1, 40, 1, "How many branches did {s} have in {y}?"))),
-    "town": Series("Visitors", (
-        ("guests", 500, 30000, 500, "How many guests did {s} count in {y}?"),
-        ("hotels", 1, 60, 1, "How many hotels did {s} have in {y}?"))),
-    "band": Series("Tours", (
-        ("concerts", 5, 95, 1, "How many concerts did {s} give in {y}?"),
-        ("listeners", 500, 60000, 500, "How many listeners did {s} have in {y}?"))),
+    "club": Series(
+        "Seasons",
+        (
+            ("place", 1, 18, 1, "What place did {s} reach in {y}?"),
+            ("points", 20, 80, 1, "How many points did {s} win in {y}?"),
+            ("goals", 20, 95, 1, "How many goals did {s} score in {y}?"),
+            ("spectators", 2000, 40000, 500, "How many spectators did {s} draw in {y}?"),
+        ),
+    ),
+    "company": Series(
+        "Results",
+        (
+            ("sales", 100, 9900, 100, "How high were the sales of {s} in {y}?"),
+            ("profit", 10, 900, 10, "How high was the profit of {s} in {y}?"),
+            ("branches", 1, 40, 1, "How many branches did {s} have in {y}?"),
+        ),
+    ),
+    "town": Series(
+        "Visitors",
+        (
+            ("guests", 500, 30000, 500, "How many guests did {s} count in {y}?"),
+            ("hotels", 1, 60, 1, "How many hotels did {s} have in {y}?"),
+        ),
+    ),
+    "band": Series(
+        "Tours",
+        (
+            ("concerts", 5, 95, 1, "How many concerts did {s} give in {y}?"),
+            ("listeners", 500, 60000, 500, "How many listeners did {s} have in {y}?"),
+        ),
+    ),
 }
 
 
@@ -87,13 +116,23 @@ def tables_of(place: Neighbourhood, pages: Sequence[Page], rng: random.Random) -
         members = [people[i] for i in family]
         if members[0].index in present:
             tables.append(_list(place, members[0], members, "teacher", "Family", "of", rng))
-    tables.extend(_series(page.entity, _SERIES[page.entity.kind], rng) for page in
-                  sorted(pages, key=lambda page: page.entity.index) if page.entity.kind in _SERIES)
+    tables.extend(
+        _series(page.entity, _SERIES[page.entity.kind], rng)
+        for page in sorted(pages, key=lambda page: page.entity.index)
+        if page.entity.kind in _SERIES
+    )
     return tables
 
 
-def _list(place: Neighbourhood, owner: Entity, members: list[Entity], left_out: str | None, caption: str,
-          preposition: str, rng: random.Random) -> WorldTable:
+def _list(
+    place: Neighbourhood,
+    owner: Entity,
+    members: list[Entity],
+    left_out: str | None,
+    caption: str,
+    preposition: str,
+    rng: random.Random,
+) -> WorldTable:
     columns = [name for name in place.facts[members[0].index] if name != left_out]
     members = rng.sample(members, len(members))
     table = f"{owner.page}:{caption.replace(' ', '_').lower()}"
@@ -106,17 +145,19 @@ def _list(place: Neighbourhood, owner: Entity, members: list[Entity], left_out: 
             cells.setdefault(id(facts[left_out]), []).append(f"{table}#r{i}c0")
         for j, name in enumerate(columns, start=1):
             cells.setdefault(id(facts[name]), []).append(f"{table}#r{i}c{j}")
-    return WorldTable(table, owner, [members[0].kind, *columns], rows, f"{caption} {preposition} {owner.title}",
-                      cells)
+    return WorldTable(table, owner, [members[0].kind, *columns], rows, f"{caption} {preposition} {owner.title}", cells)
 
 
 def _series(owner: Entity, series: Series, rng: random.Random) -> WorldTable:
     first, count = rng.choice(WORK_ERA[:-8]), rng.randint(4, 8)
-    rows = [[str(year), *(format_number(rng.randrange(low, high + 1, step))
-                          for _, low, high, step, _ in series.columns)] for year in range(first, first + count)]
+    rows = [
+        [str(year), *(format_number(rng.randrange(low, high + 1, step)) for _, low, high, step, _ in series.columns)]
+        for year in range(first, first + count)
+    ]
     header = ["year", *(name for name, *_ in series.columns)]
-    return WorldTable(f"{owner.page}:{series.caption.lower()}", owner, header, rows,
-                      f"{series.caption} of {owner.title}", {}, series)
+    return WorldTable(
+        f"{owner.page}:{series.caption.lower()}", owner, header, rows, f"{series.caption} of {owner.title}", {}, series
+    )
 
 
 def row_of_cell(cell: str) -> str:
@@ -138,6 +179,10 @@ def graph_row(place: Neighbourhood, page: Page) -> dict:
         for fact in facts:
             where.setdefault(id(fact), number)
     facts = [fact for fact, _ in edges_of(place, page)]
-    return {"id": f"{entity.page}:graph", "subject": entity.title,
-            "edges": [["kind", entity.role], *([fact.relation.name, fact.cell] for fact in facts)],
-            "page": entity.page, "sentences": [0, *(where.get(id(fact)) for fact in facts)]}
+    return {
+        "id": f"{entity.page}:graph",
+        "subject": entity.title,
+        "edges": [["kind", entity.role], *([fact.relation.name, fact.cell] for fact in facts)],
+        "page": entity.page,
+        "sentences": [0, *(where.get(id(fact)) for fact in facts)],
+    }

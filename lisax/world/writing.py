@@ -33,7 +33,7 @@ def neighbourhoods(pages: int, seed: int = 0) -> Iterator[tuple[Geography, Neigh
         place = geography.neighbourhood(number)
         written = write_pages(geography, place, geography.rng(number, "pages"))
         geography.rng(number, "order").shuffle(written)
-        yield geography, place, written[:pages - number * SIZE]
+        yield geography, place, written[: pages - number * SIZE]
 
 
 def _check_pages(pages: int) -> None:
@@ -55,10 +55,18 @@ def split_of(index: int, seed: int) -> str:
     return "dev" if place == dev else "test" if place == test else "train"
 
 
-def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page: int = 3,
-          shares: Mapping[str, float] = SHARES, table_shares: Mapping[str, float] = TABLE_SHARES,
-          questions_per_page: int = 1, questions_per_table: int = QUESTIONS_PER_TABLE,
-          aggregations_per_table: int = 0, mixed_evidence: bool = False) -> dict:
+def write(
+    folder: str | os.PathLike,
+    pages: int,
+    seed: int = 0,
+    claims_per_page: int = 3,
+    shares: Mapping[str, float] = SHARES,
+    table_shares: Mapping[str, float] = TABLE_SHARES,
+    questions_per_page: int = 1,
+    questions_per_table: int = QUESTIONS_PER_TABLE,
+    aggregations_per_table: int = 0,
+    mixed_evidence: bool = False,
+) -> dict:
     """Writes the world to `folder` and returns what `world.json` holds: seed, version, counts.
 
     `shares` weighs the kinds of claims that are tried (`one_hop`, `two_hop`, `joint`, `compare`); see
@@ -74,8 +82,12 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     empty has no file. Memory does not grow with `pages`.
     """
     _check_pages(pages)
-    sizes = {"claims_per_page": claims_per_page, "questions_per_page": questions_per_page,
-             "questions_per_table": questions_per_table, "aggregations_per_table": aggregations_per_table}
+    sizes = {
+        "claims_per_page": claims_per_page,
+        "questions_per_page": questions_per_page,
+        "questions_per_table": questions_per_table,
+        "aggregations_per_table": aggregations_per_table,
+    }
     for name, size in sizes.items():
         if size < 0:
             raise LisaxError(f"{name} must not be negative, found {size}")
@@ -83,8 +95,12 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
         if unknown := set(given) - set(known):
             raise LisaxError(f"{name} may name {', '.join(known)}, found {', '.join(sorted(unknown))}")
     folder = Path(folder)
-    names = ["pages", "tables", "graphs",
-             *(f"{what}.{split}" for what in ("claims", "questions", "table_claims") for split in SPLITS)]
+    names = [
+        "pages",
+        "tables",
+        "graphs",
+        *(f"{what}.{split}" for what in ("claims", "questions", "table_claims") for split in SPLITS),
+    ]
     counts = dict.fromkeys(names, 0)
     labels: dict[str, dict[str, int]] = {split: {} for split in SPLITS}
     with contextlib.ExitStack() as stack:
@@ -96,15 +112,28 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
 
         for geography, place, written in neighbourhoods(pages, seed):
             tables = tables_of(place, written, geography.rng(place.number, "tables"))
-            claims = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"), shares,
-                                 tables if mixed_evidence else None)
+            claims = ClaimWriter(
+                geography,
+                place,
+                written,
+                geography.rng(place.number, "claims"),
+                shares,
+                tables if mixed_evidence else None,
+            )
             for table in tables:
                 put("tables", table.row())
             question_rng = geography.rng(place.number, "questions")
-            table_claims = TableClaimWriter(geography, place, tables, geography.rng(place.number, "table claims"),
-                                            table_shares, claims.evidence if mixed_evidence else None)
-            table_questions = TableQuestionWriter(place, tables, claims.evidence,
-                                                  geography.rng(place.number, "table questions"))
+            table_claims = TableClaimWriter(
+                geography,
+                place,
+                tables,
+                geography.rng(place.number, "table claims"),
+                table_shares,
+                claims.evidence if mixed_evidence else None,
+            )
+            table_questions = TableQuestionWriter(
+                place, tables, claims.evidence, geography.rng(place.number, "table questions")
+            )
             aggregations = TableAggregationWriter(place, geography.rng(place.number, "table aggregations"))
             for i, page in enumerate(written):
                 index = place.number * SIZE + i
@@ -116,10 +145,11 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
                     label = str(stated.claim.label)
                     labels[split][label] = labels[split].get(label, 0) + 1
                 own = [table for table in tables if table.owner is page.entity]
-                asked = itertools.chain(questions_of(place, page, claims.evidence, tables, question_rng,
-                                                     questions_per_page),
-                                        *(table_questions.questions(table, questions_per_table) for table in own),
-                                        *(aggregations.questions(table, aggregations_per_table) for table in own))
+                asked = itertools.chain(
+                    questions_of(place, page, claims.evidence, tables, question_rng, questions_per_page),
+                    *(table_questions.questions(table, questions_per_table) for table in own),
+                    *(aggregations.questions(table, aggregations_per_table) for table in own),
+                )
                 for n, row in enumerate(asked):
                     said = {"operation": operation_of(row)} if aggregations_per_table else {}
                     row.pop("operation", None)
@@ -129,15 +159,28 @@ def write(folder: str | os.PathLike, pages: int, seed: int = 0, claims_per_page:
     for name in names:
         if not counts[name]:  # in a world of a few pages; readers refuse an empty file
             (folder / f"{name}.jsonl").unlink()
-    summary = {"name": "world", "version": VERSION, "seed": seed, **sizes, "shares": dict(shares),
-               "table_shares": dict(table_shares), "mixed_evidence": mixed_evidence, "counts": counts, "labels": labels}
+    summary = {
+        "name": "world",
+        "version": VERSION,
+        "seed": seed,
+        **sizes,
+        "shares": dict(shares),
+        "table_shares": dict(table_shares),
+        "mixed_evidence": mixed_evidence,
+        "counts": counts,
+        "labels": labels,
+    }
     write_json(folder / "world.json", summary)
     return summary
 
 
 def page_row(page: Page) -> dict:
-    return {"id": page.entity.page, "title": page.entity.title, "sentences": [text for text, _ in page.sentences],
-            "redirects": list(page.entity.redirects)}
+    return {
+        "id": page.entity.page,
+        "title": page.entity.title,
+        "sentences": [text for text, _ in page.sentences],
+        "redirects": list(page.entity.redirects),
+    }
 
 
 def claim_row(stated: Stated, id: str) -> dict:
@@ -145,6 +188,11 @@ def claim_row(stated: Stated, id: str) -> dict:
 
 
 def plain_row(claim: Claim, id: str) -> dict:
-    return {"id": id, "claim": claim.text, "label": str(claim.label),
-            "evidence": [list(s) for s in claim.evidence_sets], "kind": claim.kind,
-            **({"mixed_evidence": [list(s) for s in claim.mixed_sets]} if claim.mixed_sets else {})}
+    return {
+        "id": id,
+        "claim": claim.text,
+        "label": str(claim.label),
+        "evidence": [list(s) for s in claim.evidence_sets],
+        "kind": claim.kind,
+        **({"mixed_evidence": [list(s) for s in claim.mixed_sets]} if claim.mixed_sets else {}),
+    }

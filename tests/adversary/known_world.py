@@ -31,8 +31,15 @@ def make(pages: int = 400, seed: int = 5, claims_per_page: int = 4) -> KnownWorl
             documents[document.id] = document
             for number, (_, stated) in enumerate(page.sentences):
                 facts[f"{document.id}_{number}"] = [
-                    (fact.subject.title, fact.relation.name, fact.text, fact.number,
-                     None if fact.target is None else fact.target.title) for fact in stated]
+                    (
+                        fact.subject.title,
+                        fact.relation.name,
+                        fact.text,
+                        fact.number,
+                        None if fact.target is None else fact.target.title,
+                    )
+                    for fact in stated
+                ]
         writer = ClaimWriter(geography, place, written, geography.rng(place.number, "claims"))
         for page in written:
             for stated in writer.claims(page.entity, claims_per_page):

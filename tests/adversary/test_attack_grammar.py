@@ -29,29 +29,78 @@ def corpus(*pages: Document) -> Corpus:
     return Corpus({one.id: one for one in pages}.__getitem__, pages)
 
 
-FILM = page("The Nice Guys", "The Nice Guys is a 2016 American action comedy film directed by Shane Black .",
-            "It was released on May 20 , 2016 .")
-BLACK = page("Shane Black", "Shane Black ( born December 16 , 1961 ) is an American director .",
-             "He co-wrote Lethal Weapon .", "His brother wrote plays .")
+FILM = page(
+    "The Nice Guys",
+    "The Nice Guys is a 2016 American action comedy film directed by Shane Black .",
+    "It was released on May 20 , 2016 .",
+)
+BLACK = page(
+    "Shane Black",
+    "Shane Black ( born December 16 , 1961 ) is an American director .",
+    "He co-wrote Lethal Weapon .",
+    "His brother wrote plays .",
+)
 
 
-@pytest.mark.parametrize("phrase, expected", [
-    ("American actor", "an"), ("hour", "an"), ("honest man", "an"), ("university", "a"), ("European", "a"),
-    ("one-off", "a"), ("NBA player", "an"), ("UK band", "a"), ("unusual film", "an"), ("uncle", "an"), ("8th", "an"),
-    ("18th-century play", "an"), ("1974 film", "a"), ("novelist", "a"), ("US senator", "a"), ("user", "a"),
-    ("Ukrainian singer", "a"), ("Ugandan", "a"), ("Uruguayan", "a"), ("Utah senator", "a"), ("unanimous vote", "a"),
-    ("unidentified man", "an"), ("unimportant", "an"), ("uninhabited isle", "an"), ("unicorn", "a"), ("Eurasian", "a"),
-    ("ugly town", "an"), ("urban myth", "an"), ("NATO base", "a"), ("NAACP member", "an"), ("EU directive", "an"),
-    ("U-turn", "a"), ("X-ray", "an"), ("x-ray", "an"), ("T-shirt", "a"), ("FBI-led raid", "an"), ("McDonald", "a"),
-    ("heir", "an"), ("O'Brien", "an"), ("honorary degree", "an"), ("I", "an"), ("UNESCO site", "a")])
+@pytest.mark.parametrize(
+    "phrase, expected",
+    [
+        ("American actor", "an"),
+        ("hour", "an"),
+        ("honest man", "an"),
+        ("university", "a"),
+        ("European", "a"),
+        ("one-off", "a"),
+        ("NBA player", "an"),
+        ("UK band", "a"),
+        ("unusual film", "an"),
+        ("uncle", "an"),
+        ("8th", "an"),
+        ("18th-century play", "an"),
+        ("1974 film", "a"),
+        ("novelist", "a"),
+        ("US senator", "a"),
+        ("user", "a"),
+        ("Ukrainian singer", "a"),
+        ("Ugandan", "a"),
+        ("Uruguayan", "a"),
+        ("Utah senator", "a"),
+        ("unanimous vote", "a"),
+        ("unidentified man", "an"),
+        ("unimportant", "an"),
+        ("uninhabited isle", "an"),
+        ("unicorn", "a"),
+        ("Eurasian", "a"),
+        ("ugly town", "an"),
+        ("urban myth", "an"),
+        ("NATO base", "a"),
+        ("NAACP member", "an"),
+        ("EU directive", "an"),
+        ("U-turn", "a"),
+        ("X-ray", "an"),
+        ("x-ray", "an"),
+        ("T-shirt", "a"),
+        ("FBI-led raid", "an"),
+        ("McDonald", "a"),
+        ("heir", "an"),
+        ("O'Brien", "an"),
+        ("honorary degree", "an"),
+        ("I", "an"),
+        ("UNESCO site", "a"),
+    ],
+)
 def test_articles(phrase, expected):
     assert prose.article(phrase) == expected
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("Murda ( born 1994 ) , known as `` MB '' .", 'Murda (born 1994), known as "MB".'),
-    ("The band 's album did n't sell .", "The band's album didn't sell."),
-    ("Jan 1 , 1900 -- May 2 , 1950", "Jan 1, 1900 – May 2, 1950")])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("Murda ( born 1994 ) , known as `` MB '' .", 'Murda (born 1994), known as "MB".'),
+        ("The band 's album did n't sell .", "The band's album didn't sell."),
+        ("Jan 1 , 1900 -- May 2 , 1950", "Jan 1, 1900 – May 2, 1950"),
+    ],
+)
 def test_tokenised_text_is_made_readable(text, expected):
     assert prose.readable(text) == expected
 
@@ -67,15 +116,31 @@ def test_sentences_have_a_capital_and_one_stop():
 @pytest.mark.parametrize("end", ["Jr.", "the U.S.", "Osk Inc."])
 def test_abbreviations_keep_their_stop_before_what_is_added(end):
     owls = page("The Owls", "The Owls is a club .", "It has a house .")
-    found = texts(corpus(owls), claims((f"The Owls is led by {end}", Label.SUPPORTS, (("The_Owls_0",),)),
-                                       ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),))))
+    found = texts(
+        corpus(owls),
+        claims(
+            (f"The Owls is led by {end}", Label.SUPPORTS, (("The_Owls_0",),)),
+            ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),)),
+        ),
+    )
     assert f"The Owls is led by {end} and has a house." in found
     assert all(f"{end} and" in text for text in found if " led by " in text and " and " in text)
 
 
-@pytest.mark.parametrize("rest, expected", [
-    ("was an actor", True), ("never sang", True), ("also stars Ann", True), ("fans are loud", False),
-    ("of Norway", False), ("directed Jaws", True), ("didn't sing", True), ("who sang", False), ("and Ann sang", False)])
+@pytest.mark.parametrize(
+    "rest, expected",
+    [
+        ("was an actor", True),
+        ("never sang", True),
+        ("also stars Ann", True),
+        ("fans are loud", False),
+        ("of Norway", False),
+        ("directed Jaws", True),
+        ("didn't sing", True),
+        ("who sang", False),
+        ("and Ann sang", False),
+    ],
+)
 def test_verbs_are_known_by_their_forms(rest, expected):
     assert (verb_phrase(rest) is not None) is expected
 
@@ -88,23 +153,34 @@ def test_what_a_page_says_of_its_subject():
     assert [(e.text, e.date.year) for e in statements(FILM).events] == [("came out", 2016), ("was released", 2016)]
 
 
-@pytest.mark.parametrize("first, expected, noun, person", [
-    ("Ann Lee is an English film and radio actor .", "an English film and radio actor", "actor", True),
-    ("Ann Lee is an English diver associated with Osk , Elm and Ode .", "an English diver", "diver", False),
-    ("Ann Lee ( born 1 May 1950 ) is an English diver .", "an English diver", "diver", True),
-    ("Ann Lee is a quiet country occupying a long , narrow strip .", "a quiet country", "country", False),
-    ("Ann Lee is an old song written by J. Doe .", "an old song", "song", False),
-    ("Ann Lee is a 1999 drama film produced by Jo `` Bee '' Doe .", "a 1999 drama film", "film", False),
-    ("Ann Lee is a 1999 drama film , written and directed by Jo Doe .", "a 1999 drama film", "film", False)])
+@pytest.mark.parametrize(
+    "first, expected, noun, person",
+    [
+        ("Ann Lee is an English film and radio actor .", "an English film and radio actor", "actor", True),
+        ("Ann Lee is an English diver associated with Osk , Elm and Ode .", "an English diver", "diver", False),
+        ("Ann Lee ( born 1 May 1950 ) is an English diver .", "an English diver", "diver", True),
+        ("Ann Lee is a quiet country occupying a long , narrow strip .", "a quiet country", "country", False),
+        ("Ann Lee is an old song written by J. Doe .", "an old song", "song", False),
+        ("Ann Lee is a 1999 drama film produced by Jo `` Bee '' Doe .", "a 1999 drama film", "film", False),
+        ("Ann Lee is a 1999 drama film , written and directed by Jo Doe .", "a 1999 drama film", "film", False),
+    ],
+)
 def test_descriptions_are_whole_noun_phrases(first, expected, noun, person):
     about = statements(page("Ann Lee", first))
     assert (about.description.text, about.noun, about.person) == (expected, noun, person)
 
 
-@pytest.mark.parametrize("first", [
-    "Ann Lee was praised for her film An Education .", "Ann Lee 's sister is a painter .", "The group is a band .",
-    "Ann Lee is a large and permanent settlement .", "Ann Lee is a Danish legal , medical and crime drama .",
-    "Ann Lee was an English stage and screen actor , whom all knew ."])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "Ann Lee was praised for her film An Education .",
+        "Ann Lee 's sister is a painter .",
+        "The group is a band .",
+        "Ann Lee is a large and permanent settlement .",
+        "Ann Lee is a Danish legal , medical and crime drama .",
+        "Ann Lee was an English stage and screen actor , whom all knew .",
+    ],
+)
 def test_sentences_that_are_not_understood_describe_nobody(first):
     assert statements(page("Ann Lee", first)).description is None
 
@@ -127,30 +203,39 @@ def texts(pages, given_claims, seeds=range(40)):
 
 
 def test_golden_multi_hop_and_temporal():
-    found = texts(corpus(FILM, BLACK), claims(
-        ("The Nice Guys was made by Shane Black.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
-        ("The Nice Guys is a comedy film.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
-        ("Shane Black is American.", Label.SUPPORTS, (("Shane_Black_0",),))))
-    assert found >= {"The Nice Guys was made by Shane Black, an American director.",
-            "The Nice Guys was made by Shane Black, an American director who co-wrote Lethal Weapon.",
-            "The Nice Guys was made by an American director who co-wrote Lethal Weapon.",
-            "The Nice Guys is a comedy film directed by an American director.",
-            "The Nice Guys came out after Shane Black was born.",
-            "The Nice Guys was released before its director was born.",
-            "The Nice Guys was made by Shane Black and also is a comedy film."}
+    found = texts(
+        corpus(FILM, BLACK),
+        claims(
+            ("The Nice Guys was made by Shane Black.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
+            ("The Nice Guys is a comedy film.", Label.SUPPORTS, (("The_Nice_Guys_0",),)),
+            ("Shane Black is American.", Label.SUPPORTS, (("Shane_Black_0",),)),
+        ),
+    )
+    assert found >= {
+        "The Nice Guys was made by Shane Black, an American director.",
+        "The Nice Guys was made by Shane Black, an American director who co-wrote Lethal Weapon.",
+        "The Nice Guys was made by an American director who co-wrote Lethal Weapon.",
+        "The Nice Guys is a comedy film directed by an American director.",
+        "The Nice Guys came out after Shane Black was born.",
+        "The Nice Guys was released before its director was born.",
+        "The Nice Guys was made by Shane Black and also is a comedy film.",
+    }
 
 
 def test_pages_keep_their_own_articles():
     assert prose.article("SATB teacher") == "a"  # as a word; the page says its letters
     ann = page("Ann Lee", "Ann Lee is an SATB teacher .")
-    assert "Dusk stars Ann Lee, an SATB teacher." in texts(corpus(page("Dusk", "Dusk is a film ."), ann), claims(
-        ("Dusk stars Ann Lee.", Label.SUPPORTS, (("Dusk_0",),))))
+    assert "Dusk stars Ann Lee, an SATB teacher." in texts(
+        corpus(page("Dusk", "Dusk is a film ."), ann), claims(("Dusk stars Ann Lee.", Label.SUPPORTS, (("Dusk_0",),)))
+    )
 
 
 def test_nothing_is_joined_to_a_relative_clause():
     owls = corpus(page("The Owls", "The Owls is a film .", "It has a house .", "It stars a man who sings ."))
-    given = [("The Owls stars a man who sings.", Label.SUPPORTS, (("The_Owls_2",),)),
-             ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),))]
+    given = [
+        ("The Owls stars a man who sings.", Label.SUPPORTS, (("The_Owls_2",),)),
+        ("The Owls has a house.", Label.SUPPORTS, (("The_Owls_1",),)),
+    ]
     assert not any("sings and" in text for text in texts(owls, claims(*given)))
     assert any(" and " in text and "who sings." in text for text in texts(owls, claims(*reversed(given))))
 
@@ -161,6 +246,7 @@ def test_names_of_pages_with_namesakes_need_the_evidence():
 
     def made(text, label=Label.SUPPORTS, sets=(("Ann_Lee_1",),)):
         return texts(corpus(dusk, ann), claims((text, label, sets)))
+
     assert "Ann Lee acted in Dusk, a long novel by Jo Doe." in made("Ann Lee acted in Dusk.")
     assert made("Ann Lee acted in Dusk.", Label.NOT_ENOUGH_INFO, ()) == set()
     assert not any("novel" in text for text in made("Ann Lee acted in the film Dusk."))
@@ -172,14 +258,17 @@ def test_what_stands_before_a_name_is_not_said_again():
 
     def made(text):
         return texts(pages, claims((text, Label.NOT_ENOUGH_INFO, ())))
+
     assert made("Dusk stars Ann Lee.") == {"Dusk stars Ann Lee, a British actress."}
     assert made("Dusk stars the actress Ann Lee.") == set()
 
 
 def test_what_is_appended_says_nothing_of_the_claims_subject():
     jo = page("Jo Doe", "Jo Doe is an old diver .", "He taught Ann Lee .", "He sold red boats .")
-    found = texts(corpus(jo, page("Ann Lee", "Ann Lee is a diver .")),
-                  claims(("Ann Lee was taught by Jo Doe.", Label.NOT_ENOUGH_INFO, ())))
+    found = texts(
+        corpus(jo, page("Ann Lee", "Ann Lee is a diver .")),
+        claims(("Ann Lee was taught by Jo Doe.", Label.NOT_ENOUGH_INFO, ())),
+    )
     assert "Ann Lee was taught by Jo Doe, an old diver." in found and not any("taught Ann" in text for text in found)
 
 
@@ -189,6 +278,7 @@ def test_who_was_born_later_did_not_live_to_see_it():
     def made(year):
         osk = page("Osk", "Osk is a town .", f"Osk was founded in {year} .")
         return texts(corpus(osk, ann), claims(("Ann Lee was a poet.", Label.SUPPORTS, (("Ann_Lee_0",),))))
+
     assert "Ann Lee lived to see the founding of Osk." in made(1780)
     old = made(1700)
     assert "Ann Lee died after the founding of Osk." in old and not any("to see" in text for text in old)
@@ -197,8 +287,9 @@ def test_who_was_born_later_did_not_live_to_see_it():
 def test_agreement_of_joined_predicates():
     pages = corpus(page("The Owls", "The Owls are a band ."))
     sets = (("The_Owls_0",),)
-    mixed = texts(pages, claims(("The Owls are loud.", Label.SUPPORTS, sets),
-                                ("The Owls was formed.", Label.SUPPORTS, sets)))
+    mixed = texts(
+        pages, claims(("The Owls are loud.", Label.SUPPORTS, sets), ("The Owls was formed.", Label.SUPPORTS, sets))
+    )
     assert not any(" and was" in text for text in mixed)
 
 
@@ -215,13 +306,16 @@ def test_attacked_claims_of_a_world_are_well_formed():
 
 
 YEARS = st.integers(1200, dates.LAST_YEAR - 30) | st.integers(-1900, -1)
-DATES = st.builds(Date, YEARS) | st.builds(Date, st.integers(1200, 1999), st.integers(1, 12)) | st.builds(
-    Date, st.integers(1200, 1999), st.integers(1, 12), st.integers(1, 28))
+DATES = (
+    st.builds(Date, YEARS)
+    | st.builds(Date, st.integers(1200, 1999), st.integers(1, 12))
+    | st.builds(Date, st.integers(1200, 1999), st.integers(1, 12), st.integers(1, 28))
+)
 
 
 @given(DATES)
 def test_dates_are_read_as_written(date):
-    found, = dates.find(f"It was founded in {date.text()}.")
+    (found,) = dates.find(f"It was founded in {date.text()}.")
     assert found.date == date
 
 
@@ -245,18 +339,30 @@ def test_variants_hold_as_they_say(date, name, holds, seed):
         count = int(form.text.split()[0]) * (-1 if " before " in form.text else 1)
         (anchor,) = named
         assert date.within(anchor.shifted(count)) is holds
-    elif (match := re.search(r"the (\d+)s(?P<bc> BC)?", form.text)):
+    elif match := re.search(r"the (\d+)s(?P<bc> BC)?", form.text):
         year = -date.year if match["bc"] else date.year
         assert (year // 10 * 10 == int(match[1])) is holds
         if not holds and int(match[1]) % 100 == 0:
             assert year // 100 != int(match[1]) // 100  # no reader takes it for the century
 
 
-@pytest.mark.parametrize("year, expected", [
-    (2001, {"in the first decade of the twenty-first century", "in the first decade of the 21st century",
-            "in the twenty-first century", "in the 21st century"}),
-    (1980, {"in the eighties of the twentieth century", "in the twentieth century", "in the 20th century"}),
-    (1900, {"in the decade from 1900 to 1909"}), (-44, {"in the first century BC"})])
+@pytest.mark.parametrize(
+    "year, expected",
+    [
+        (
+            2001,
+            {
+                "in the first decade of the twenty-first century",
+                "in the first decade of the 21st century",
+                "in the twenty-first century",
+                "in the 21st century",
+            },
+        ),
+        (1980, {"in the eighties of the twentieth century", "in the twentieth century", "in the 20th century"}),
+        (1900, {"in the decade from 1900 to 1909"}),
+        (-44, {"in the first century BC"}),
+    ],
+)
 def test_verbalised_dates(year, expected):
     made = {dates.variant("verbalised", Date(year), True, random.Random(seed)).text for seed in range(60)}
     assert made == expected
@@ -267,17 +373,29 @@ def test_what_is_no_date(text):
     assert dates.find(text)[:1] == [] or text.startswith("version")
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("It ran from 1984-89.", {1984, 1989}), ("It ran from 1984 -- 1989 .", {1984, 1989}), ("1,984 people", set()),
-    ("It was sung in the 1980s.", {1980}), ("A song of the 19th century.", {1801}), ("Won on June 5, 1980.", {1980}),
-    ("A twentieth-century song.", {1901}), ("Written in 44 BC.", {-44})])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("It ran from 1984-89.", {1984, 1989}),
+        ("It ran from 1984 -- 1989 .", {1984, 1989}),
+        ("1,984 people", set()),
+        ("It was sung in the 1980s.", {1980}),
+        ("A song of the 19th century.", {1801}),
+        ("Won on June 5, 1980.", {1980}),
+        ("A twentieth-century song.", {1901}),
+        ("Written in 44 BC.", {-44}),
+    ],
+)
 def test_dates_that_pages_tell(text, expected):
     assert {first[0] for first, _ in dates.told(text)} == expected
 
 
 def test_years_bc_stay_in_their_era():
-    made = {dates.variant(name, Date(-3), True, random.Random(seed)) for name in ("before", "between", "years_before")
-            for seed in range(30)}
+    made = {
+        dates.variant(name, Date(-3), True, random.Random(seed))
+        for name in ("before", "between", "years_before")
+        for seed in range(30)
+    }
     assert all(form is None or form.text.count(" BC") == len(dates.find(form.text)) for form in made)
     assert {form.text for form in made if form} >= {"before 2 BC", "before 1 BC"}
 
@@ -297,12 +415,17 @@ def test_names_of_kinds():
 
 
 def test_lives_in_brackets():
-    dates_of = {text: [(e.text, e.date) for e in statements(page("Ann Lee", f"Ann Lee ( {text} ) was a poet .")).events]
-                for text in ("5 February 1748 -- 28 January 1798", "born 1 May 1950", "1748 -- 1798", "c. 1900",
-                             "d. 1900")}
+    dates_of = {
+        text: [(e.text, e.date) for e in statements(page("Ann Lee", f"Ann Lee ( {text} ) was a poet .")).events]
+        for text in ("5 February 1748 -- 28 January 1798", "born 1 May 1950", "1748 -- 1798", "c. 1900", "d. 1900")
+    }
     assert list(dates_of.values()) == [
-        [("was born", Date(1748, 2, 5)), ("died", Date(1798, 1, 28))], [("was born", Date(1950, 5, 1))],
-        [("was born", Date(1748)), ("died", Date(1798))], [], []]
+        [("was born", Date(1748, 2, 5)), ("died", Date(1798, 1, 28))],
+        [("was born", Date(1950, 5, 1))],
+        [("was born", Date(1748)), ("died", Date(1798))],
+        [],
+        [],
+    ]
 
 
 def test_golden_dates():
@@ -310,8 +433,12 @@ def test_golden_dates():
     sets = (("Ann_Lee_0",),)
 
     def made(text, label):
-        return {attack.text: attack.label for seed in range(80) for _, attack in attacks(
-            claims((text, label, sets)), corpus(poet), kinds=[Kind.DATE], seed=seed)}
+        return {
+            attack.text: attack.label
+            for seed in range(80)
+            for _, attack in attacks(claims((text, label, sets)), corpus(poet), kinds=[Kind.DATE], seed=seed)
+        }
+
     leads = made("In 1760, Ann Lee was born.", Label.REFUTES)
     assert set(leads.values()) == {Label.REFUTES}
     assert "In the sixties of the eighteenth century, Ann Lee was born." in leads
@@ -326,8 +453,10 @@ def test_golden_dates():
     assert made("Ann Lee lived in London in 1760 -- 61.", Label.SUPPORTS) == {}
     assert made("Ann Lee sang in the 1770 opera.", Label.SUPPORTS) == {}
     film = page("Osk", "Osk is a 2009 film based on the book of Jo Doe .")
-    of_film, of_book = (list(attacks(claims((text, Label.REFUTES, (("Osk_0",),))), corpus(film), kinds=[Kind.DATE]))
-                        for text in ("Osk was released in 1990.", "Osk is based on a book published in 1990."))
+    of_film, of_book = (
+        list(attacks(claims((text, Label.REFUTES, (("Osk_0",),))), corpus(film), kinds=[Kind.DATE]))
+        for text in ("Osk was released in 1990.", "Osk is based on a book published in 1990.")
+    )
     assert of_film and not of_book  # the evidence has no date of the book
     cast = made("Ann Lee had a sister who was born in 1750.", Label.SUPPORTS)
     assert set(cast.values()) == {Label.SUPPORTS}  # she may have had two
@@ -338,8 +467,14 @@ def test_undecided_dates_keep_near_bounds_where_pages_have_dates():
     hill = page("Osk", "Osk is a hill .")
 
     def made(text):
-        return {attack.edit.split(" -> ")[1] for seed in range(40) for _, attack in attacks(
-            claims((text, Label.NOT_ENOUGH_INFO, ())), corpus(poet, hill), kinds=[Kind.DATE], seed=seed)}
+        return {
+            attack.edit.split(" -> ")[1]
+            for seed in range(40)
+            for _, attack in attacks(
+                claims((text, Label.NOT_ENOUGH_INFO, ())), corpus(poet, hill), kinds=[Kind.DATE], seed=seed
+            )
+        }
+
     sang, seen = made("Ann Lee sang in 1770."), made("Osk was seen in 1770.")
     assert {"in the 1770s", "between 1769 and 1772", "in the seventies of the eighteenth century"} <= sang & seen
     wide = {form for form in seen if re.match("before|after|in the eight|in the 18", form) and " of " not in form}
@@ -351,42 +486,71 @@ def test_undecided_dates_are_not_widened_to_what_a_page_tells():
     ways = page("The Ways", "The Ways is a series .", "It ran on NBC from 1984 to 1989 .")
 
     def made(text, sets=()):
-        return {attack.text for seed in range(60) for _, attack in attacks(
-            claims((text, Label.NOT_ENOUGH_INFO, sets)), corpus(ann, ways), kinds=[Kind.DATE], seed=seed)}
+        return {
+            attack.text
+            for seed in range(60)
+            for _, attack in attacks(
+                claims((text, Label.NOT_ENOUGH_INFO, sets)), corpus(ann, ways), kinds=[Kind.DATE], seed=seed
+            )
+        }
+
     won = made("Ann Lee won a Grammy on June 5, 1980.")
     for text in won:
         phrase = text.removeprefix("Ann Lee won a Grammy ")
         assert re.match(r"\d days? |\d months |between (?:May|June|March|April) ", phrase), text
     assert any(" days after " in text for text in won)
     assert made("The Ways ended its run in 1986.")
-    assert not any("80s" in text or "eighties" in text or "ninth" in text or "century" in text
-                   for text in made("The Ways ended its run in 1986."))
+    assert not any(
+        "80s" in text or "eighties" in text or "ninth" in text or "century" in text
+        for text in made("The Ways ended its run in 1986.")
+    )
     of_evidence = made("They won a Grammy on June 5, 1980.", (("Ann_Lee_1",),))
     assert of_evidence and not any("eighties" in text or "1980s" in text for text in of_evidence)
 
 
-@pytest.mark.parametrize("text, one", [
-    ("Ann Lee was in a film released in 1990.", False),
-    ("Ann Lee worked for a company that was established in 1990.", False),
-    ("Ann Lee played for a team formed in 1990.", False), ("A member of The Ways died in 1990.", False),
-    ("Songs by Ann Lee were published in 1990.", False), ("Ann Lee acted in films released in 1990.", False),
-    ("In 1990, a film by Ann Lee was released.", False), ("There was a film released in 1990.", False),
-    ("Somebody of The Ways died in 1990.", False), ("The members of The Ways died in 1990.", False),
-    ("Ann Lee was born in 1990.", True), ("The Ways is an old film released in 1990.", True),
-    ("The Ways were formed in 1990.", True), ("In 1990, The Ways was founded.", True),
-    ("A Song was released in 1990.", True), ("Heroes was released in 1990.", True),
-    ("The Ways stars Ann Lee who was born in 1990.", True), ("The director of The Ways was born in 1990.", True)])
+@pytest.mark.parametrize(
+    "text, one",
+    [
+        ("Ann Lee was in a film released in 1990.", False),
+        ("Ann Lee worked for a company that was established in 1990.", False),
+        ("Ann Lee played for a team formed in 1990.", False),
+        ("A member of The Ways died in 1990.", False),
+        ("Songs by Ann Lee were published in 1990.", False),
+        ("Ann Lee acted in films released in 1990.", False),
+        ("In 1990, a film by Ann Lee was released.", False),
+        ("There was a film released in 1990.", False),
+        ("Somebody of The Ways died in 1990.", False),
+        ("The members of The Ways died in 1990.", False),
+        ("Ann Lee was born in 1990.", True),
+        ("The Ways is an old film released in 1990.", True),
+        ("The Ways were formed in 1990.", True),
+        ("In 1990, The Ways was founded.", True),
+        ("A Song was released in 1990.", True),
+        ("Heroes was released in 1990.", True),
+        ("The Ways stars Ann Lee who was born in 1990.", True),
+        ("The director of The Ways was born in 1990.", True),
+    ],
+)
 def test_false_dates_are_refuted_of_one_thing_alone(text, one):
     pages = corpus(*(page(title, f"{title} is old .") for title in ("Ann Lee", "The Ways", "A Song")))
-    labels = {attack.label for seed in range(9) for _, attack in attacks(
-        claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), pages, kinds=[Kind.DATE], seed=seed)}
+    labels = {
+        attack.label
+        for seed in range(9)
+        for _, attack in attacks(claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), pages, kinds=[Kind.DATE], seed=seed)
+    }
     assert labels == ({Label.SUPPORTS, Label.REFUTES} if one else {Label.SUPPORTS})
 
 
 def test_questions_keep_their_mark_and_names_their_small_letter():
     def made(text):
-        return {attack.text for seed in range(9) for _, attack in attacks(
-            claims((text, Label.SUPPORTS, (("Osk_0",),))), corpus(page("Osk", "Osk is old .")), [Kind.DATE], seed)}
+        return {
+            attack.text
+            for seed in range(9)
+            for _, attack in attacks(
+                claims((text, Label.SUPPORTS, (("Osk_0",),))), corpus(page("Osk", "Osk is old .")), [Kind.DATE], seed
+            )
+        }
+
     asked, small = made("Was Wham! formed in 1981?"), made("iPhone was released in 2007.")
     assert asked and all(re.fullmatch(r"Was Wham! formed .*\w\?", text) for text in asked)
     assert small and all(text.startswith("iPhone was") for text in small)

@@ -18,8 +18,9 @@ from lisax.records import Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
 
 YEARS = ("birth year", "founded", "climbed", "published", "released", "formed", "year")
-CENTURIES = dict(zip(("sixteenth", "nineteenth", "twentieth", "twenty-first", "16th", "19th", "20th", "21st"),
-                     (15, 18, 19, 20) * 2))
+CENTURIES = dict(
+    zip(("sixteenth", "nineteenth", "twentieth", "twenty-first", "16th", "19th", "20th", "21st"), (15, 18, 19, 20) * 2)
+)
 TENS = {name: tens for tens, name in dates._DECADES.items()}
 ORDINALS = {name: i for i, name in enumerate(dates._ORDINALS)}
 
@@ -91,7 +92,7 @@ def test_dates(world, made):
     forms_seen = set()
     for attack in made[Kind.DATE]:
         source, form = world.claims[attack.source[0]], world.forms[attack.source[0]]
-        phrase = attack.text[dated(source.text)[0].start:]
+        phrase = attack.text[dated(source.text)[0].start :]
         subject, relation = form.steps[-1]
         if len(form.steps) == 2 and len(form.values) == 1:
             subject = targets.get(form.steps[0], subject)
@@ -122,8 +123,8 @@ def test_multi_hop(world, made):
         source, form = world.claims[attack.source[0]], world.forms[attack.source[0]]
         if wrong := re.search(r", who was born in (\d+)\.$", attack.text):
             assert source.label is Label.SUPPORTS and attack.label is Label.REFUTES
-            (unit,), = attack.evidence_sets
-            (subject, number), = {(f[0], f[3]) for f in world.facts[unit] if f[1] == "birth year"}
+            ((unit,),) = attack.evidence_sets
+            ((subject, number),) = {(f[0], f[3]) for f in world.facts[unit] if f[1] == "birth year"}
             assert number == births[subject] != int(wrong[1]) and unqualified(subject)[0] in source.text
             continue
         assert attack.label is source.label
@@ -147,8 +148,11 @@ def test_roles_are_facts(world, made):
     checked = 0
     for attack in made[Kind.MULTI_HOP]:
         if match := re.search(r"^(.+) -> The (\w+) of (.+)$", attack.edit):
-            work = next(title for title in (unit[0] for unit in facts) if match[3] in (
-                title, f"the {title}", "the {1} {0}".format(*unqualified(title))))
+            work = next(
+                title
+                for title in (unit[0] for unit in facts)
+                if match[3] in (title, f"the {title}", "the {1} {0}".format(*unqualified(title)))
+            )
             target = facts[work, relation_of.get(match[2], match[2])]
             assert unqualified(target)[0] in match[1]
             checked += 1
@@ -161,7 +165,7 @@ def test_appended_phrases_are_said_by_the_named_entity(world, made):
             source = world.claims[attack.source[0]]
             for members in attack.evidence_sets:
                 added = [unit for unit in members if unit not in source.gold_ids]
-                page, = {split_sentence_id(unit)[0] for unit in added}
+                (page,) = {split_sentence_id(unit)[0] for unit in added}
                 assert unqualified(world.corpus.page(page).title)[0] in source.text
                 if len(clause := match[1].split(" who ") if " who " in match[1] else match[1].split(" that ")) == 2:
                     assert any(clause[1] in world.corpus.text(unit) for unit in added)
@@ -170,11 +174,13 @@ def test_appended_phrases_are_said_by_the_named_entity(world, made):
 def test_multi_hop_temporal(world, made):
     for attack in made[Kind.MULTI_HOP_TEMPORAL]:
         (members,) = attack.evidence_sets
-        mine, theirs = ([f for f in world.facts[unit] if f[1] in YEARS and str(f[3]) in world.corpus.text(unit)]
-                        for unit in members[-2:])
+        mine, theirs = (
+            [f for f in world.facts[unit] if f[1] in YEARS and str(f[3]) in world.corpus.text(unit)]
+            for unit in members[-2:]
+        )
         pages = [world.corpus.page(split_sentence_id(unit)[0]).title for unit in members[-2:]]
-        first, = {f[3] for f in mine if f[0] == pages[0]}
-        second, = {f[3] for f in theirs if f[0] == pages[1]}
+        (first,) = {f[3] for f in mine if f[0] == pages[0]}
+        (second,) = {f[3] for f in theirs if f[0] == pages[1]}
         said = re.search(r" (before|after) ", attack.text)[1]
         assert first != second
         assert (attack.label is Label.SUPPORTS) == ((said == "before") == (first < second)), attack
@@ -187,10 +193,13 @@ def test_disambiguation(world, made):
         ((unit,),) = attack.evidence_sets
         page = world.corpus.page(split_sentence_id(unit)[0])
         name = unqualified(page.title)[0]
-        assert attack.label is Label.SUPPORTS and attack.text.startswith(name + " ") and name in world.claims[
-            attack.source[0]].text
+        assert (
+            attack.label is Label.SUPPORTS
+            and attack.text.startswith(name + " ")
+            and name in world.claims[attack.source[0]].text
+        )
         assert len(world.corpus.pages_named(name)) > 1
-        assert attack.text[len(name):].rstrip(".") in world.corpus.text(unit)
+        assert attack.text[len(name) :].rstrip(".") in world.corpus.text(unit)
         assert all(page.title in (fact[0], fact[4]) for fact in world.facts[unit])
 
 
@@ -210,8 +219,11 @@ def test_synonyms_of_the_corpus_are_those_of_the_facts(world):
     lexicon = CorpusLexicon(world.corpus, claims)
     texts = (line.text for page in world.corpus.documents() for line in page.sentences)
     search = LexicalSearch(world.corpus, lexicon, Fluency(texts), fluency_bound=9)
-    phrases = [{phrase.replace(" {o}", "").split(" {o}")[0] for phrase in (*relation.page, *relation.claim)}
-               for relations in RELATIONS.values() for relation in relations]
+    phrases = [
+        {phrase.replace(" {o}", "").split(" {o}")[0] for phrase in (*relation.page, *relation.claim)}
+        for relations in RELATIONS.values()
+        for relation in relations
+    ]
     found = [attack for _, attack in search.attacks(claims)]
     assert len(found) >= 5
     for attack in found:

@@ -11,7 +11,7 @@ from lisax.adversary.corpus import Corpus
 from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model, survives
 from lisax.adversary.lexicon import CorpusLexicon, Relation, Substitute, WordNetLexicon
 from lisax.formats.families import Family
-from lisax.pipelines.text_model import TextModel
+from lisax.predict.text_model import TextModel
 from lisax.records import LABELS, Claim, Document, Sentence
 
 S, R, N = LABELS
@@ -26,17 +26,22 @@ class Words:
         self._pairs, self._relation = pairs, relation
 
     def substitutes(self, text):
-        return [Substitute(text.index(old), text.index(old) + len(old), new, self._relation, f"{old} is {new}")
-                for old, new in self._pairs if old in text]
+        return [
+            Substitute(text.index(old), text.index(old) + len(old), new, self._relation, f"{old} is {new}")
+            for old, new in self._pairs
+            if old in text
+        ]
 
 
 def model(asked=None):
     """Supports by 0.9, less 0.3 for each of two words; counts what it is asked."""
+
     def probabilities(claims):
         if asked is not None:
             asked.append(len(claims))
         shares = [0.9 - 0.3 * ("huge" in claim.text) - 0.3 * ("ancient" in claim.text) for claim in claims]
         return [(share, 1 - share, 0.0) for share in shares]
+
     return probabilities
 
 
@@ -52,7 +57,7 @@ def run(made, label=S, text="Ann is a great singer of old songs."):
 def test_search_takes_the_words_that_hurt_until_the_model_errs():
     asked = []
     lexicon = Words(("great", "huge"), ("old", "ancient"), ("songs", "tunes"))
-    attack, = run(search(lexicon, model(asked)))
+    (attack,) = run(search(lexicon, model(asked)))
     assert attack.text == "Ann is a huge singer of ancient songs." and attack.label is S
     assert sorted(attack.edit.split("; ")) == ["great -> huge (synonym)", "old -> ancient (synonym)"]
     assert attack.evidence_sets == (("Ann_0",),) and asked == [1, 3, 2]
@@ -67,7 +72,7 @@ def test_search_gives_up_after_its_edits_and_on_claims_that_are_wrong_already():
 def test_a_refuted_claim_is_refuted_of_what_is_less_general_too():
     page = Document("Monster", "Monster", (Sentence("Monster", 0, "A monster is a fictional creature ."),))
     lexicon = CorpusLexicon(Corpus({"Monster": page}.__getitem__, [page]))
-    attack, = run(search(lexicon), label=R, text="Ann is a creature.")
+    (attack,) = run(search(lexicon), label=R, text="Ann is a creature.")
     assert (attack.text, attack.label) == ("Ann is a monster.", R)
     for label in (S, N):
         assert run(search(lexicon), label=label, text="Ann is a creature.") == []
@@ -75,8 +80,12 @@ def test_a_refuted_claim_is_refuted_of_what_is_less_general_too():
 
 def test_the_search_counts_what_a_model_stands():
     made = search(Words(("great", "huge"), ("old", "ancient")), model(), edits=1)
-    claims = [Claim(str(n), text, label, (("Ann_0",),)) for n, (text, label) in enumerate(
-        [("Ann is a great singer.", S), ("Ann sings.", S), ("Ann is a great singer.", R)])]
+    claims = [
+        Claim(str(n), text, label, (("Ann_0",),))
+        for n, (text, label) in enumerate(
+            [("Ann is a great singer.", S), ("Ann sings.", S), ("Ann is a great singer.", R)]
+        )
+    ]
     assert list(made.attacks(claims)) == [] and (made.right, made.changeable, made.broken) == (2, 1, 0)
 
 
@@ -91,10 +100,19 @@ def test_names_are_left_alone():
     assert run(search(Words(("Ann", "Bob")))) == []
 
 
-@pytest.mark.parametrize("label, relation, negated, expected", [
-    (S, Relation.SYNONYM, True, True), (S, Relation.HYPERNYM, False, True), (S, Relation.HYPERNYM, True, False),
-    (S, Relation.HYPONYM, False, False), (R, Relation.HYPONYM, False, True), (R, Relation.HYPERNYM, False, False),
-    (N, Relation.SYNONYM, False, True), (N, Relation.HYPERNYM, False, False)])
+@pytest.mark.parametrize(
+    "label, relation, negated, expected",
+    [
+        (S, Relation.SYNONYM, True, True),
+        (S, Relation.HYPERNYM, False, True),
+        (S, Relation.HYPERNYM, True, False),
+        (S, Relation.HYPONYM, False, False),
+        (R, Relation.HYPONYM, False, True),
+        (R, Relation.HYPERNYM, False, False),
+        (N, Relation.SYNONYM, False, True),
+        (N, Relation.HYPERNYM, False, False),
+    ],
+)
 def test_what_a_label_survives(label, relation, negated, expected):
     assert survives(label, relation, negated) is expected
 
@@ -106,9 +124,18 @@ def test_modifiers_are_left_out_and_articles_follow():
     assert found == {"an opera"}
 
 
-@pytest.mark.parametrize("text", [
-    "Ann is a fictional person.", "Ann is a musician who sings.", "Ann won a total of ten games.",
-    "It is a comic book.", "It was a commercial success.", "It is an English language film.", "He is a Korean War pilot."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ann is a fictional person.",
+        "Ann is a musician who sings.",
+        "Ann won a total of ten games.",
+        "It is a comic book.",
+        "It was a commercial success.",
+        "It is an English language film.",
+        "He is a Korean War pilot.",
+    ],
+)
 def test_modifiers_without_which_a_thing_is_another_stay(text):
     assert CorpusLexicon(CORPUS).substitutes(text) == []
     assert [edit.new for edit in CorpusLexicon(CORPUS).substitutes("Ann is a fictional character.")] == ["a character"]
@@ -117,20 +144,22 @@ def test_modifiers_without_which_a_thing_is_another_stay(text):
 def test_common_nouns_of_pages_give_hypernyms():
     page = Document("Monster", "Monster", (Sentence("Monster", 0, "A monster is a fictional creature ."),))
     lexicon = CorpusLexicon(Corpus({"Monster": page}.__getitem__, [page]))
-    edit, = lexicon.substitutes("Godzilla is a monster.")
+    (edit,) = lexicon.substitutes("Godzilla is a monster.")
     assert (edit.new, edit.relation) == ("a creature", Relation.HYPERNYM) and "Monster" in edit.reason
-    edit, = lexicon.substitutes("Ann is a creature.")
+    (edit,) = lexicon.substitutes("Ann is a creature.")
     assert (edit.new, edit.relation) == ("a monster", Relation.HYPONYM) and "Monster" in edit.reason
 
 
-@pytest.mark.parametrize("family, expected", [(Family.LABEL_POINTWISE, [0.6, 0.3, 0.9]),
-                                              (Family.LABEL_LISTWISE, [0.2, 0.3, 0.5])])
+@pytest.mark.parametrize(
+    "family, expected", [(Family.LABEL_POINTWISE, [0.6, 0.3, 0.9]), (Family.LABEL_LISTWISE, [0.2, 0.3, 0.5])]
+)
 def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, family, expected):
     read = []
 
     def probabilities(examples):
         read.extend(tuple(passage.text for passage in example.sentences) for example in examples)
-        return np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.9]])[:len(examples)]
+        return np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.9]])[: len(examples)]
+
     labeller = types.SimpleNamespace(family=family, probabilities=probabilities)
     monkeypatch.setattr(TextModel, "open", lambda path: labeller)
     page = Document("P", "P", (Sentence("P", 0, "One ."), Sentence("P", 1, ""), Sentence("P", 2, "Two .")))
@@ -165,5 +194,10 @@ def test_wordnet_words_keep_endings_and_articles():
     wordnet = types.SimpleNamespace(synsets=lambda lemma, pos: senses.get((lemma, pos), []))
     lexicon = WordNetLexicon(wordnet)
     found = {(edit.new, edit.relation) for edit in lexicon.substitutes("It founded a film, three films.")}
-    assert found == {("established", "synonym"), ("a movie", "synonym"), ("an opus", "hypernym"), ("movies", "synonym"),
-                     ("opuses", "hypernym")}
+    assert found == {
+        ("established", "synonym"),
+        ("a movie", "synonym"),
+        ("an opus", "hypernym"),
+        ("movies", "synonym"),
+        ("opuses", "hypernym"),
+    }

@@ -14,7 +14,7 @@ def folder(path, **files):
     (path / "qrels").mkdir()
     contents = {
         "corpus.jsonl": '{"_id": "d 1", "title": "One", "text": "first\\ntext", "metadata": {}}\n'
-                        '{"_id": "d2", "text": "second"}\n',
+        '{"_id": "d2", "text": "second"}\n',
         "queries.jsonl": '{"_id": "q1", "text": "what?"}\n{"_id": "q2", "text": "who?"}\n',
         "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td 1\t2\nq1\td2\t0\n",
     } | files
@@ -29,18 +29,21 @@ def test_beir(tmp_path):
     first, second = dataset.documents()
     assert (first.id, first.original_id, first.title, first.text) == ("d_1", "d 1", "One", "first text")
     assert (second.title, second.sentences[0].id) == ("", "d2_0")
-    query, = dataset.claims("test")
+    (query,) = dataset.claims("test")
     assert (query.id, query.text, query.label, query.evidence_sets) == ("q1", "what?", None, (("d_1_0",),))
     assert beir.read_qrels(tmp_path / "qrels/test.tsv") == {"q1": {"d_1": 2, "d2": 0}}
 
 
-@pytest.mark.parametrize("lines, said", [
-    ("q1 d1 1\n", ":1: expected query-id, corpus-id and score between tabs, found 1 columns"),
-    ("q\tc\ts\nq1\td1\tyes\n", ":2: field 'score': expected an integer, found 'yes'"),
-    ("q\tc\ts\nq1\td1\t1\nq1\td1\t0\n", ":3: field 'score': query 'q1' judges document 'd1' twice"),
-    ("q\tc\ts\n\td1\t1\n", ":2: field 'query-id': an id must be non-empty"),
-    ("", ": the file is empty"),
-])
+@pytest.mark.parametrize(
+    "lines, said",
+    [
+        ("q1 d1 1\n", ":1: expected query-id, corpus-id and score between tabs, found 1 columns"),
+        ("q\tc\ts\nq1\td1\tyes\n", ":2: field 'score': expected an integer, found 'yes'"),
+        ("q\tc\ts\nq1\td1\t1\nq1\td1\t0\n", ":3: field 'score': query 'q1' judges document 'd1' twice"),
+        ("q\tc\ts\n\td1\t1\n", ":2: field 'query-id': an id must be non-empty"),
+        ("", ": the file is empty"),
+    ],
+)
 def test_bad_qrels_are_refused(tmp_path, lines, said):
     path = tmp_path / "test.tsv"
     path.write_text(lines)
@@ -93,13 +96,16 @@ def test_triples_of_ids(tmp_path):
         next(triples)
 
 
-@pytest.mark.parametrize("data, said", [
-    (b"", ": the file is empty"),
-    (b"1\ta\n1\tb\n", ":2: field 'id': duplicate id 1"),
-    (b"1\ta\nx\tb\n", ":2: field 'id': expected an integer id, a tab and a text"),
-    (b"1\n", ":1: field 'id': expected an integer id, a tab and a text"),
-    (b"\xef\xbb\xbf1\ta\n", ":1: field 'id': expected an integer id"),
-])
+@pytest.mark.parametrize(
+    "data, said",
+    [
+        (b"", ": the file is empty"),
+        (b"1\ta\n1\tb\n", ":2: field 'id': duplicate id 1"),
+        (b"1\ta\nx\tb\n", ":2: field 'id': expected an integer id, a tab and a text"),
+        (b"1\n", ":1: field 'id': expected an integer id, a tab and a text"),
+        (b"\xef\xbb\xbf1\ta\n", ":1: field 'id': expected an integer id"),
+    ],
+)
 def test_bad_collections_are_refused(tmp_path, data, said):
     path = tmp_path / "collection.tsv"
     path.write_bytes(data)

@@ -28,22 +28,36 @@ def test_a_sound_folder(tmp_path):
     summary = check(tmp_path)
     assert summary.sound
     assert summary.lines() == [
-        f"{tmp_path}: fever layout", "  claims in train: 2", "  pages: 1", "  sentences with text: 1",
-        "  labels in train: NOT ENOUGH INFO 1, SUPPORTS 1", "  sound"]
+        f"{tmp_path}: fever layout",
+        "  claims in train: 2",
+        "  pages: 1",
+        "  sentences with text: 1",
+        "  labels in train: NOT ENOUGH INFO 1, SUPPORTS 1",
+        "  sound",
+    ]
 
 
 def test_all_problems_are_collected(tmp_path):
-    lines(tmp_path / "train.jsonl", [claim(1, ("A", 0), ("B", 7)), "{", claim(1, ("A", 0)), claim(2, label="?"),
-                                     claim(3, ("C", 0))])
+    lines(
+        tmp_path / "train.jsonl",
+        [claim(1, ("A", 0), ("B", 7)), "{", claim(1, ("A", 0)), claim(2, label="?"), claim(3, ("C", 0))],
+    )
     lines(tmp_path / "dev.jsonl", [claim(3, ("C", 0)), claim(4, ("A", 0))])
-    lines(tmp_path / "wiki-pages.jsonl", [{"id": "A", "lines": "0\ta"}, {"id": "A", "lines": "0\ta"}, {"id": "B"},
-                                          {"id": "B", "lines": "0\tb"}, {"id": "", "lines": ""}])
+    lines(
+        tmp_path / "wiki-pages.jsonl",
+        [
+            {"id": "A", "lines": "0\ta"},
+            {"id": "A", "lines": "0\ta"},
+            {"id": "B"},
+            {"id": "B", "lines": "0\tb"},
+            {"id": "", "lines": ""},
+        ],
+    )
     summary = check(tmp_path)
     assert summary.counts == {"claims in train": 2, "claims in dev": 2, "pages": 3, "sentences with text": 3}
     assert summary.problem_count == 8 and not summary.sound
     assert [problem.replace(str(tmp_path), "") for problem in summary.problems] == [
-        "/train.jsonl:2: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 "
-        "(char 1)",
+        "/train.jsonl:2: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
         "/train.jsonl:3: field 'id': duplicate id '1', first on line 1",
         "/train.jsonl:4: field 'label': unknown label '?'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'; data "
         "with other labels are registered with what they stand for, labels={'?': 'REFUTES'}, or None to leave such "
@@ -52,16 +66,20 @@ def test_all_problems_are_collected(tmp_path):
         "/wiki-pages.jsonl:3: field 'lines': the field is missing",
         "/wiki-pages.jsonl:2: field 'id': duplicate id 'A', first at /wiki-pages.jsonl:1",
         "/train.jsonl:1: field 'evidence': evidence 'B_7' of claim '1' is not in the corpus",
-        "/train.jsonl:5: field 'evidence': evidence 'C_0' of claim '3' is not in the corpus"]
+        "/train.jsonl:5: field 'evidence': evidence 'C_0' of claim '3' is not in the corpus",
+    ]
     assert summary.warnings == (f"pages without an id (left out): 1, first at {tmp_path}/wiki-pages.jsonl:5",)
     assert summary.lines()[-1] == "  8 problems"
 
 
-@pytest.mark.parametrize("data, said", [
-    (b"", "wiki-pages.jsonl: the file is empty"),
-    (b"\xef\xbb\xbf{}", "wiki-pages.jsonl:1: the file starts with a byte order mark"),
-    (b'{"id": "A", "lines": ""}\n{"id": "\xe9"}', "wiki-pages.jsonl:2: byte 9 is not UTF-8"),
-])
+@pytest.mark.parametrize(
+    "data, said",
+    [
+        (b"", "wiki-pages.jsonl: the file is empty"),
+        (b"\xef\xbb\xbf{}", "wiki-pages.jsonl:1: the file starts with a byte order mark"),
+        (b'{"id": "A", "lines": ""}\n{"id": "\xe9"}', "wiki-pages.jsonl:2: byte 9 is not UTF-8"),
+    ],
+)
 def test_a_file_that_cannot_be_read_is_a_problem(tmp_path, data, said):
     lines(tmp_path / "dev.jsonl", [claim(1, (None, None), label="NOT ENOUGH INFO")])
     (tmp_path / "wiki-pages.jsonl").write_bytes(data)
@@ -83,11 +101,14 @@ def test_problems_that_differ_in_a_value_are_one_kind(tmp_path):
     lines(tmp_path / "dev.jsonl", [claim(number, ("A", f"{number}")) for number in range(6)] + ["[]", "{"])
     lines(tmp_path / "wiki-pages.jsonl", [{"id": "A", "lines": "0\ta"}])
     assert [problem.replace(f"{tmp_path}/dev.jsonl", "") for problem in check(tmp_path).problems] == [
-        *(f":{number + 1}: field 'evidence[0][0]': expected a sentence number fourth, found '{number}'"
-          for number in range(3)),
+        *(
+            f":{number + 1}: field 'evidence[0][0]': expected a sentence number fourth, found '{number}'"
+            for number in range(3)
+        ),
         ": 3 more like these (lines 4, 5, 6)",
         ":7: expected a JSON object, found list",
-        ":8: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"]
+        ":8: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+    ]
 
 
 def test_of_many_kinds_of_problems_a_hundred_are_shown(tmp_path):
@@ -101,24 +122,43 @@ def test_tables_and_graphs_hold_evidence_too(tmp_path):
     lines(tmp_path / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["a"]}])
     lines(tmp_path / "tables.jsonl", [{"id": "T", "title": "", "header": ["h"], "rows": [["c"]]}])
     lines(tmp_path / "graphs.jsonl", [{"id": "G", "subject": "s", "edges": []}])
-    lines(tmp_path / "claims.dev.jsonl", [
-        {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["P_0", "T#r0c0", "T#r0", "T#c0", "T", "G"]],
-         "mixed_evidence": [["T#r0"], ["P_0", "G#e7"]]}])
+    lines(
+        tmp_path / "claims.dev.jsonl",
+        [
+            {
+                "id": 1,
+                "claim": "c",
+                "label": "SUPPORTS",
+                "evidence": [["P_0", "T#r0c0", "T#r0", "T#c0", "T", "G"]],
+                "mixed_evidence": [["T#r0"], ["P_0", "G#e7"]],
+            }
+        ],
+    )
     lines(tmp_path / "questions.dev.jsonl", [{"id": 1, "question": "q", "evidence": ["T#r1"]}])
     summary = check(tmp_path)
-    assert summary.counts == {"claims in dev": 1, "questions in dev": 1, "pages": 1, "sentences with text": 1,
-                              "tables": 1, "graphs": 1}
+    assert summary.counts == {
+        "claims in dev": 1,
+        "questions in dev": 1,
+        "pages": 1,
+        "sentences with text": 1,
+        "tables": 1,
+        "graphs": 1,
+    }
     assert [problem.partition("field ")[2] for problem in summary.problems] == [
         "'mixed_evidence': mixed_evidence 'G#e7' of claim '1' is not in the corpus",
-        "'evidence': evidence 'T#r1' of question '1' is not in the corpus"]
+        "'evidence': evidence 'T#r1' of question '1' is not in the corpus",
+    ]
 
 
 def test_operands_are_evidence_too(tmp_path):
     lines(tmp_path / "tables.jsonl", [{"id": "T", "title": "", "header": ["h"], "rows": [["1"], ["2"]]}])
-    lines(tmp_path / "questions.dev.jsonl", [{"id": 1, "question": "q", "evidence": ["T"], "operation": "sum",
-                                              "operands": ["T#r0c0", "T#r9c0"]}])
+    lines(
+        tmp_path / "questions.dev.jsonl",
+        [{"id": 1, "question": "q", "evidence": ["T"], "operation": "sum", "operands": ["T#r0c0", "T#r9c0"]}],
+    )
     assert [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems] == [
-        "/questions.dev.jsonl:1: field 'operands': operands 'T#r9c0' of question '1' is not in the corpus"]
+        "/questions.dev.jsonl:1: field 'operands': operands 'T#r9c0' of question '1' is not in the corpus"
+    ]
 
 
 def test_a_question_s_id_is_of_one_split(tmp_path):
@@ -126,7 +166,8 @@ def test_a_question_s_id_is_of_one_split(tmp_path):
     for split, text in (("train", "what?"), ("dev", "who?")):
         lines(tmp_path / f"questions.{split}.jsonl", [{"id": 1, "question": text, "evidence": ["T#r0c0"]}])
     assert [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems] == [
-        "/questions.dev.jsonl:1: field 'id': question '1' is in split train too"]
+        "/questions.dev.jsonl:1: field 'id': question '1' is in split train too"
+    ]
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="no data here")

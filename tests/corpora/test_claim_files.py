@@ -21,25 +21,36 @@ def lines(path, rows):
     return path
 
 
-@pytest.mark.parametrize("rows", [[FEVER], [NO_INFO, FEVER], [FEVER | {"evidence": [[], *FEVER["evidence"]]}], [OURS],
-                                  [UNDECIDED, OURS]])
+@pytest.mark.parametrize(
+    "rows", [[FEVER], [NO_INFO, FEVER], [FEVER | {"evidence": [[], *FEVER["evidence"]]}], [OURS], [UNDECIDED, OURS]]
+)
 def test_fevers_evidence_and_ours(tmp_path, rows):
     *_, claim = read_claims(lines(tmp_path / "some.jsonl", rows))
     assert (claim.id, claim.evidence_sets) == ("7", (("Rome_0",),))
 
 
-@pytest.mark.parametrize("row", [
-    {"id": 9, "verifiable": "NOT VERIFIABLE", "label": "NOT ENOUGH INFO", "claim": "c", "evidence": []},
-    {"id": 9, "claim": "c"}])
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": 9, "verifiable": "NOT VERIFIABLE", "label": "NOT ENOUGH INFO", "claim": "c", "evidence": []},
+        {"id": 9, "claim": "c"},
+    ],
+)
 def test_claims_without_evidence(tmp_path, row):
-    claim, = read_claims(lines(tmp_path / "some.jsonl", [row]))
+    (claim,) = read_claims(lines(tmp_path / "some.jsonl", [row]))
     assert (claim.id, claim.evidence_sets) == ("9", ())
 
 
 def test_fool_me_twice_is_numbered_with_the_files_beside_it(tmp_path):
     def row(name, sentence):
-        return {"id": name, "text": "c", "label": "SUPPORTS", "wikipedia_page": "Rome",
-                "gold_evidence": [{"text": sentence}], "retrieved_evidence": [{"text": sentence}]}
+        return {
+            "id": name,
+            "text": "c",
+            "label": "SUPPORTS",
+            "wikipedia_page": "Rome",
+            "gold_evidence": [{"text": sentence}],
+            "retrieved_evidence": [{"text": sentence}],
+        }
 
     lines(tmp_path / "train.jsonl", [row("a", "One.")])
     dev = lines(tmp_path / "dev.jsonl", [row("b", "Two.")])

@@ -24,11 +24,22 @@ def said(text):
 
 
 FM2 = [
-    {"id": "x1", "text": "Gandhi was delayed.", "label": "SUPPORTS", "wikipedia_page": "Gandhi (film)",
-     "gold_evidence": [said("Two."), said("Three.")],
-     "retrieved_evidence": [said("One."), said("Two."), said("Three."), said("Two.")]},
-    {"id": "x2", "text": "Gandhi was short.", "label": "REFUTES", "wikipedia_page": "Gandhi (film)",
-     "gold_evidence": [said("Four.")], "retrieved_evidence": [said("Three."), said("Four.")]},
+    {
+        "id": "x1",
+        "text": "Gandhi was delayed.",
+        "label": "SUPPORTS",
+        "wikipedia_page": "Gandhi (film)",
+        "gold_evidence": [said("Two."), said("Three.")],
+        "retrieved_evidence": [said("One."), said("Two."), said("Three."), said("Two.")],
+    },
+    {
+        "id": "x2",
+        "text": "Gandhi was short.",
+        "label": "REFUTES",
+        "wikipedia_page": "Gandhi (film)",
+        "gold_evidence": [said("Four.")],
+        "retrieved_evidence": [said("Three."), said("Four.")],
+    },
 ]
 
 
@@ -38,27 +49,33 @@ def test_fm2_claims_of_one_page_share_its_sentences(tmp_path):
     dataset = open_folder(tmp_path)
     assert (dataset.layout, dataset.splits) == ("fm2", ("train", "dev"))
     page = "Gandhi_-LRB-film-RRB-"
-    expected = Claim("x2", "Gandhi was short.", Label.REFUTES, ((f"{page}_3",),), (f"{page}_2", f"{page}_3"),
-                     original_id="x2")
+    expected = Claim(
+        "x2", "Gandhi was short.", Label.REFUTES, ((f"{page}_3",),), (f"{page}_2", f"{page}_3"), original_id="x2"
+    )
     assert list(dataset.claims("dev")) == [expected] == list(dataset.claims("dev", Watch()))
-    first, = dataset.claims("train")
+    (first,) = dataset.claims("train")
     assert first.evidence_sets == ((f"{page}_1", f"{page}_2"),)
     assert first.candidates == (f"{page}_0", f"{page}_1", f"{page}_2")
-    document, = dataset.documents()
+    (document,) = dataset.documents()
     assert (document.id, document.title) == (page, "Gandhi (film)")
     assert [s.text for s in document.sentences] == ["One.", "Two.", "Three.", "Four."]
     assert dataset.original_page(page) == "Gandhi (film)"
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"label": "NOT ENOUGH INFO"},
-     "field 'label': unknown label 'NOT ENOUGH INFO'; expected 'SUPPORTS', 'REFUTES'"),
-    ({"gold_evidence": "Two."}, "field 'gold_evidence': expected list"),
-    ({"retrieved_evidence": ["Two."]}, r"field 'retrieved_evidence\[0\]': expected dict, found 'Two.'"),
-    ({"gold_evidence": [{"text": None}]}, r"field 'gold_evidence\[0\].text': expected a sentence, found None"),
-    ({"wikipedia_page": ""}, "field 'wikipedia_page': the text is empty"),
-    ({"id": "x1"}, "field 'id': duplicate id 'x1', first on line 1"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            {"label": "NOT ENOUGH INFO"},
+            "field 'label': unknown label 'NOT ENOUGH INFO'; expected 'SUPPORTS', 'REFUTES'",
+        ),
+        ({"gold_evidence": "Two."}, "field 'gold_evidence': expected list"),
+        ({"retrieved_evidence": ["Two."]}, r"field 'retrieved_evidence\[0\]': expected dict, found 'Two.'"),
+        ({"gold_evidence": [{"text": None}]}, r"field 'gold_evidence\[0\].text': expected a sentence, found None"),
+        ({"wikipedia_page": ""}, "field 'wikipedia_page': the text is empty"),
+        ({"id": "x1"}, "field 'id': duplicate id 'x1', first on line 1"),
+    ],
+)
 def test_bad_fm2_lines_are_refused(tmp_path, change, message):
     path = lines(tmp_path / "dev.jsonl", [FM2[0], FM2[1] | change])
     with pytest.raises(DataError, match=r"dev\.jsonl:2: " + message):
@@ -66,39 +83,66 @@ def test_bad_fm2_lines_are_refused(tmp_path, change, message):
 
 
 WICE = [
-    {"label": "partially_supported", "supporting_sentences": [[0, 2], [2]], "claim": "It opened in 1990.",
-     "evidence": ["(meta data) TITLE: About us", "", "It opened."], "meta": {"id": "dev 01", "claim_title": "It"}},
-    {"label": "not_supported", "supporting_sentences": [[], [0]], "claim": "It closed.", "evidence": ["Open."],
-     "meta": {"id": "dev02"}},
-    {"label": "supported", "supporting_sentences": [[0]], "claim": "It is open.", "evidence": ["Open."],
-     "meta": {"id": "dev03"}},
+    {
+        "label": "partially_supported",
+        "supporting_sentences": [[0, 2], [2]],
+        "claim": "It opened in 1990.",
+        "evidence": ["(meta data) TITLE: About us", "", "It opened."],
+        "meta": {"id": "dev 01", "claim_title": "It"},
+    },
+    {
+        "label": "not_supported",
+        "supporting_sentences": [[], [0]],
+        "claim": "It closed.",
+        "evidence": ["Open."],
+        "meta": {"id": "dev02"},
+    },
+    {
+        "label": "supported",
+        "supporting_sentences": [[0]],
+        "claim": "It is open.",
+        "evidence": ["Open."],
+        "meta": {"id": "dev03"},
+    },
 ]
 
 
 def test_wice(tmp_path):
     path = lines(tmp_path / "dev.jsonl", WICE)
     partly, no, yes = wice.read_claims(path)
-    assert partly == Claim("dev_01", "It opened in 1990.", Label.NOT_ENOUGH_INFO,
-                           (("dev_01_0", "dev_01_2"), ("dev_01_2",)), ("dev_01_0", "dev_01_2"),
-                           "partially_supported", "dev 01")
+    assert partly == Claim(
+        "dev_01",
+        "It opened in 1990.",
+        Label.NOT_ENOUGH_INFO,
+        (("dev_01_0", "dev_01_2"), ("dev_01_2",)),
+        ("dev_01_0", "dev_01_2"),
+        "partially_supported",
+        "dev 01",
+    )
     assert (no.label, no.kind, no.evidence_sets) == (Label.NOT_ENOUGH_INFO, "not_supported", ())
     assert (yes.label, yes.kind, yes.evidence_sets) == (Label.SUPPORTS, "supported", (("dev03_0",),))
     dataset = open_folder(tmp_path)
     documents = list(dataset.documents())
     assert [(d.id, d.title, len(d.sentences)) for d in documents] == [
-        ("dev_01", "About us", 3), ("dev02", "", 1), ("dev03", "", 1)]
+        ("dev_01", "About us", 3),
+        ("dev02", "", 1),
+        ("dev03", "", 1),
+    ]
     assert dataset.original_page("dev_01") == "dev 01"
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"label": "SUPPORTS"}, "field 'label': unknown label 'SUPPORTS'; expected 'supported'"),
-    ({"supporting_sentences": [[0], [1]]}, r"field 'supporting_sentences\[1\]': sentence 1 is not in the article"),
-    ({"supporting_sentences": [0]}, r"field 'supporting_sentences\[0\]': expected list"),
-    ({"supporting_sentences": [["0"]]}, r"field 'supporting_sentences\[0\]\[0\]': expected int"),
-    ({"evidence": [None]}, r"field 'evidence\[0\]': expected str, found None"),
-    ({"meta": {}}, "field 'meta.id': expected a string, found None"),
-    ({"meta": []}, "field 'meta': expected dict"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"label": "SUPPORTS"}, "field 'label': unknown label 'SUPPORTS'; expected 'supported'"),
+        ({"supporting_sentences": [[0], [1]]}, r"field 'supporting_sentences\[1\]': sentence 1 is not in the article"),
+        ({"supporting_sentences": [0]}, r"field 'supporting_sentences\[0\]': expected list"),
+        ({"supporting_sentences": [["0"]]}, r"field 'supporting_sentences\[0\]\[0\]': expected int"),
+        ({"evidence": [None]}, r"field 'evidence\[0\]': expected str, found None"),
+        ({"meta": {}}, "field 'meta.id': expected a string, found None"),
+        ({"meta": []}, "field 'meta': expected dict"),
+    ],
+)
 def test_bad_wice_lines_are_refused(tmp_path, change, message):
     path = lines(tmp_path / "dev.jsonl", [WICE[0], WICE[2] | change])
     with pytest.raises(DataError, match=r"dev\.jsonl:2: " + message):
@@ -121,5 +165,5 @@ def test_real_data(name, claims, pages):
         assert all(set(claim.gold_ids) <= set(claim.candidates) for claim in read)
         assert {claim.label for claim in read} == {Label.SUPPORTS, Label.REFUTES}
     else:
-        assert 115 == sum(claim.label is Label.SUPPORTS for claim in read)
+        assert sum(claim.label is Label.SUPPORTS for claim in read) == 115
         assert 100 < sum(len(claim.candidates) for claim in read) / len(read) < 130

@@ -58,7 +58,7 @@ class Server:
                     self.send_header("ETag", server.etag)
                 self.send_header("Content-Length", str(len(body) - start))
                 self.end_headers()
-                self.wfile.write(body[start:start + server.cut_after.pop(0)] if server.cut_after else body[start:])
+                self.wfile.write(body[start : start + server.cut_after.pop(0)] if server.cut_after else body[start:])
 
             def log_message(self, *args):
                 pass
@@ -87,8 +87,13 @@ def names(folder):
 
 def test_a_download_arrives_whole(server, tmp_path):
     seen = []
-    path = download(server.url + "/a", tmp_path / "deep/a", checksum="sha256:" + hashlib.sha256(BODY).hexdigest(),
-                    patience=QUICK, progress=lambda received, total: seen.append((received, total)))
+    path = download(
+        server.url + "/a",
+        tmp_path / "deep/a",
+        checksum="sha256:" + hashlib.sha256(BODY).hexdigest(),
+        patience=QUICK,
+        progress=lambda received, total: seen.append((received, total)),
+    )
     assert path.read_bytes() == BODY
     assert seen[-1] == (len(BODY), len(BODY))
     assert names(tmp_path / "deep") == ["a"]
@@ -173,19 +178,35 @@ def zipped(**members):
 
 
 def test_fetch_unpacks_once_and_goes_on_where_it_stopped(server, tmp_path):
-    server.files["/pages.zip"] = zipped(**{"wiki-pages/wiki-001.jsonl": "{}", "__MACOSX/._x": "?",
-                                           "wiki-pages/._wiki-001.jsonl": "?"})
+    server.files["/pages.zip"] = zipped(
+        **{"wiki-pages/wiki-001.jsonl": "{}", "__MACOSX/._x": "?", "wiki-pages/._wiki-001.jsonl": "?"}
+    )
     server.files["/set.zip"] = zipped(**{"set/corpus.jsonl": "c", "set/qrels/test.tsv": "q", "other/x": "x"})
-    entry = Entry("x", "X", "home", "free", (
-        Download(server.url + "/a", "a.jsonl"), Download(server.url + "/pages.zip", "pages.zip", unpack=True),
-        Download(server.url + "/set.zip", "set.zip", unpack=True, inside="set")))
+    entry = Entry(
+        "x",
+        "X",
+        "home",
+        "free",
+        (
+            Download(server.url + "/a", "a.jsonl"),
+            Download(server.url + "/pages.zip", "pages.zip", unpack=True),
+            Download(server.url + "/set.zip", "set.zip", unpack=True, inside="set"),
+        ),
+    )
     out = tmp_path / "out"
     assert list(fetch(entry, out, patience=QUICK)) == [
-        f"{out}/a.jsonl: 10,240 bytes", f"{out}/pages.zip: unpacked 1 files into {out}",
-        f"{out}/set.zip: unpacked 2 files into {out}"]
+        f"{out}/a.jsonl: 10,240 bytes",
+        f"{out}/pages.zip: unpacked 1 files into {out}",
+        f"{out}/set.zip: unpacked 2 files into {out}",
+    ]
     assert sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()) == [
-        ".pages.zip.unpacked.json", ".set.zip.unpacked.json", "a.jsonl", "corpus.jsonl", "qrels/test.tsv",
-        "wiki-pages/wiki-001.jsonl"]
+        ".pages.zip.unpacked.json",
+        ".set.zip.unpacked.json",
+        "a.jsonl",
+        "corpus.jsonl",
+        "qrels/test.tsv",
+        "wiki-pages/wiki-001.jsonl",
+    ]
     server.requests.clear()
     assert all(line.endswith(": already there") for line in fetch(entry, out, patience=QUICK))
     assert server.requests == []
@@ -242,22 +263,26 @@ def test_a_tar_is_unpacked(tmp_path):
     assert archives.unpack(tmp_path / "a.tar.gz", out) == [out / "d/one", out / "two"]
 
 
-@pytest.mark.parametrize("data, said", [
-    (tarred(member("good"), member("../evil")), "unsafe name, '../evil'"),
-    (tarred(member("/evil")), "unsafe name, '/evil'"),
-    (tarred(member("good"), member("link", tarfile.SYMTYPE, "/etc")), "a link or a device, 'link'"),
-    (tarred(member("link", tarfile.LNKTYPE, "good")), "a link or a device"),
-    (tarred(member("fifo", tarfile.FIFOTYPE)), "a link or a device"),
-    (tarred(member("a"), member("a")), "holds 'a' twice"),
-    (tarred(member("a"), member("a/b")), "cannot be unpacked"),
-    (tarred(member("a"))[:-20], "broken"),
-    (zipped(**{"good": "x", "../evil": "x"}), "unsafe name, '../evil'"),
-    (zipped(**{"..\\evil": "x"}), "unsafe name"),
-    (zipped(**{"C:/evil": "x"}), "unsafe name"),
-    (zipped_link(), "holds a link, 'link'"),
-    (zipped(a="x" * 99).replace(b"x" * 99, b"y" * 99), "broken"),
-    (b"no archive", "neither a zip nor a tar archive"),
-], ids=map(str, range(14)))  # the bytes hold the time of day
+@pytest.mark.parametrize(
+    "data, said",
+    [
+        (tarred(member("good"), member("../evil")), "unsafe name, '../evil'"),
+        (tarred(member("/evil")), "unsafe name, '/evil'"),
+        (tarred(member("good"), member("link", tarfile.SYMTYPE, "/etc")), "a link or a device, 'link'"),
+        (tarred(member("link", tarfile.LNKTYPE, "good")), "a link or a device"),
+        (tarred(member("fifo", tarfile.FIFOTYPE)), "a link or a device"),
+        (tarred(member("a"), member("a")), "holds 'a' twice"),
+        (tarred(member("a"), member("a/b")), "cannot be unpacked"),
+        (tarred(member("a"))[:-20], "broken"),
+        (zipped(**{"good": "x", "../evil": "x"}), "unsafe name, '../evil'"),
+        (zipped(**{"..\\evil": "x"}), "unsafe name"),
+        (zipped(**{"C:/evil": "x"}), "unsafe name"),
+        (zipped_link(), "holds a link, 'link'"),
+        (zipped(a="x" * 99).replace(b"x" * 99, b"y" * 99), "broken"),
+        (b"no archive", "neither a zip nor a tar archive"),
+    ],
+    ids=map(str, range(14)),
+)  # the bytes hold the time of day
 def test_archives_are_not_trusted(tmp_path, data, said):
     folder = tmp_path / "out"
     (tmp_path / "archive").write_bytes(data)

@@ -17,10 +17,17 @@ REAL = Path(__file__).parents[3] / "shared/data/fever"
 JOSE = unicodedata.normalize("NFD", "José_Ferrer")
 
 CLAIMS = [
-    {"id": 7, "verifiable": "VERIFIABLE", "label": "SUPPORTS", "claim": "José Ferrer  acted.\n", "evidence": [
-        [[1, 2, JOSE, 0], [1, 3, "Moana_-LRB-film-RRB-", 2], [1, 3, JOSE, 0]],
-        [[4, 5, "Moana_-LRB-film-RRB-", 2], [4, 6, "José_Ferrer", 0]],
-        [[7, 8, "Moana_-LRB-film-RRB-", 0]]]},
+    {
+        "id": 7,
+        "verifiable": "VERIFIABLE",
+        "label": "SUPPORTS",
+        "claim": "José Ferrer  acted.\n",
+        "evidence": [
+            [[1, 2, JOSE, 0], [1, 3, "Moana_-LRB-film-RRB-", 2], [1, 3, JOSE, 0]],
+            [[4, 5, "Moana_-LRB-film-RRB-", 2], [4, 6, "José_Ferrer", 0]],
+            [[7, 8, "Moana_-LRB-film-RRB-", 0]],
+        ],
+    },
     {"id": 8, "label": "NOT ENOUGH INFO", "claim": "It rained.", "evidence": [[[9, None, None, None]]]},
     {"id": 9, "claim": "A blind claim."},
 ]
@@ -38,9 +45,13 @@ def page(page_id, text_lines):
 
 def test_claims(tmp_path):
     supported, unknown, blind = fever.read_claims(lines(tmp_path / "train.jsonl", CLAIMS))
-    assert supported == Claim("7", "José Ferrer acted.", Label.SUPPORTS,
-                              (("José_Ferrer_0", "Moana_-LRB-film-RRB-_2"), ("Moana_-LRB-film-RRB-_0",)),
-                              original_id=7)
+    assert supported == Claim(
+        "7",
+        "José Ferrer acted.",
+        Label.SUPPORTS,
+        (("José_Ferrer_0", "Moana_-LRB-film-RRB-_2"), ("Moana_-LRB-film-RRB-_0",)),
+        original_id=7,
+    )
     assert unknown == Claim("8", "It rained.", Label.NOT_ENOUGH_INFO, original_id=8)
     assert blind == Claim("9", "A blind claim.", original_id=9)
 
@@ -49,24 +60,29 @@ def claim(**changes):
     return CLAIMS[0] | changes
 
 
-@pytest.mark.parametrize("bad, said", [
-    (claim(label="MAYBE"),
-     "field 'label': unknown label 'MAYBE'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'"),
-    (claim(label=3), "field 'label': expected str, found 3"),
-    (claim(claim=" "), "field 'claim': the text is empty"),
-    (claim(id="a b"), "field 'id': an id must be non-empty and without white space"),
-    (claim(id=None), "field 'id': expected str or int, found null"),
-    ({"id": 1, "label": "REFUTES", "claim": "x"}, "field 'evidence': the field is missing"),
-    (claim(label=None), "field 'label': the field is missing, and the claim has evidence"),
-    (claim(evidence={"a": 1}), "field 'evidence': expected list"),
-    (claim(evidence=[["P", 0]]), r"field 'evidence\[0\]\[0\]': expected \[annotation, evidence, page, sentence\]"),
-    (claim(evidence=["P_0"]), r"field 'evidence\[0\]': expected list, found 'P_0'"),
-    (claim(evidence=[[[1, 2, "P", -1]]]), r"field 'evidence\[0\]\[0\]': expected a sentence number"),
-    (claim(evidence=[[[1, 2, "P", True]]]), r"field 'evidence\[0\]\[0\]': expected a sentence number"),
-    (claim(evidence=[[[1, 2, "P", None]]]), r"field 'evidence\[0\]\[0\]': expected a sentence number"),
-    (claim(evidence=[[[1, 2, 5, 0]]]), r"field 'evidence\[0\]\[0\]': expected a page title"),
-    (CLAIMS[1], "field 'id': duplicate id '8', first on line 1"),
-])
+@pytest.mark.parametrize(
+    "bad, said",
+    [
+        (
+            claim(label="MAYBE"),
+            "field 'label': unknown label 'MAYBE'; expected 'SUPPORTS', 'REFUTES', 'NOT ENOUGH INFO'",
+        ),
+        (claim(label=3), "field 'label': expected str, found 3"),
+        (claim(claim=" "), "field 'claim': the text is empty"),
+        (claim(id="a b"), "field 'id': an id must be non-empty and without white space"),
+        (claim(id=None), "field 'id': expected str or int, found null"),
+        ({"id": 1, "label": "REFUTES", "claim": "x"}, "field 'evidence': the field is missing"),
+        (claim(label=None), "field 'label': the field is missing, and the claim has evidence"),
+        (claim(evidence={"a": 1}), "field 'evidence': expected list"),
+        (claim(evidence=[["P", 0]]), r"field 'evidence\[0\]\[0\]': expected \[annotation, evidence, page, sentence\]"),
+        (claim(evidence=["P_0"]), r"field 'evidence\[0\]': expected list, found 'P_0'"),
+        (claim(evidence=[[[1, 2, "P", -1]]]), r"field 'evidence\[0\]\[0\]': expected a sentence number"),
+        (claim(evidence=[[[1, 2, "P", True]]]), r"field 'evidence\[0\]\[0\]': expected a sentence number"),
+        (claim(evidence=[[[1, 2, "P", None]]]), r"field 'evidence\[0\]\[0\]': expected a sentence number"),
+        (claim(evidence=[[[1, 2, 5, 0]]]), r"field 'evidence\[0\]\[0\]': expected a page title"),
+        (CLAIMS[1], "field 'id': duplicate id '8', first on line 1"),
+    ],
+)
 def test_bad_claims_are_refused_with_file_line_and_field(tmp_path, bad, said):
     path = lines(tmp_path / "train.jsonl", [CLAIMS[1], bad])
     with pytest.raises(DataError, match=r"train\.jsonl:2: " + said):
@@ -75,24 +91,30 @@ def test_bad_claims_are_refused_with_file_line_and_field(tmp_path, bad, said):
 
 def test_oddities_are_counted_and_told_once(tmp_path, caplog):
     nowhere = [[1, None, None, None]]
-    odd = [claim(evidence=[nowhere]), claim(id=2, evidence=[nowhere, [[1, 2, "P", 0]]]),
-           claim(id=3, label="NOT ENOUGH INFO")]
+    odd = [
+        claim(evidence=[nowhere]),
+        claim(id=2, evidence=[nowhere, [[1, 2, "P", 0]]]),
+        claim(id=3, label="NOT ENOUGH INFO"),
+    ]
     read = list(fever.read_claims(lines(tmp_path / "c.jsonl", odd)))
     assert [c.evidence_sets for c in read] == [(), (("P_0",),), ()]
     assert len(caplog.messages) == 3
     assert caplog.messages[0].startswith(
-        "evidence sets of a verifiable claim without a page (the set is left out): 2, first at ")
+        "evidence sets of a verifiable claim without a page (the set is left out): 2, first at "
+    )
     assert caplog.messages[0].endswith("c.jsonl:1")
 
 
 def test_pages(tmp_path):
-    path = lines(tmp_path / "wiki-pages.jsonl", [
-        page("", ""),
-        page("Moana_-LRB-film-RRB-",
-             "0\tMoana -LRB- pronounced -RRB- is a film .\tFilm\tfilm\n1\t\n3\tIt sings ."),
-        page(JOSE, "0\tHe\nacted .\tActing\n1980\twas a year\n1\tHe left .\n"),
-        page("Empty", ""),
-    ])
+    path = lines(
+        tmp_path / "wiki-pages.jsonl",
+        [
+            page("", ""),
+            page("Moana_-LRB-film-RRB-", "0\tMoana -LRB- pronounced -RRB- is a film .\tFilm\tfilm\n1\t\n3\tIt sings ."),
+            page(JOSE, "0\tHe\nacted .\tActing\n1980\twas a year\n1\tHe left .\n"),
+            page("Empty", ""),
+        ],
+    )
     watch = Watch()
     moana, jose, empty = fever.read_pages(path, watch)
     assert (moana.id, moana.title) == ("Moana_-LRB-film-RRB-", "Moana (film)")
@@ -103,8 +125,8 @@ def test_pages(tmp_path):
     assert empty.sentences == ()
     assert watch.warnings == [
         f"pages without an id (left out): 1, first at {path}:1",
-        "lines of a page without a sentence number in order (joined to the sentence before): 2, "
-        f"first at {path}:3"]
+        f"lines of a page without a sentence number in order (joined to the sentence before): 2, first at {path}:3",
+    ]
 
 
 def test_a_folder_of_files_is_read_in_order_and_other_files_are_left_alone(tmp_path):
@@ -140,7 +162,8 @@ def test_find_layout(tmp_path):
     for name in ("paper_dev.jsonl", "shared_task_dev.jsonl", "train.jsonl"):
         lines(tmp_path / name, CLAIMS)
     assert fever.find_layout(tmp_path) == fever.FeverFolder(
-        tmp_path / "train.jsonl", tmp_path / "shared_task_dev.jsonl", tmp_path / "wiki-pages/wiki-pages")
+        tmp_path / "train.jsonl", tmp_path / "shared_task_dev.jsonl", tmp_path / "wiki-pages/wiki-pages"
+    )
     dataset = open_folder(tmp_path)
     assert (dataset.layout, dataset.splits) == ("fever", ("train", "dev"))
     with pytest.raises(DataError, match="no claims for split 'test'; there are train, dev"):
@@ -152,15 +175,18 @@ def test_predictions_are_a_submission_with_the_owners_ids(tmp_path):
     lines(tmp_path / "fever/dev.jsonl", CLAIMS)
     dataset = open_folder(pages.parent)
     claims = {c.id: c for c in dataset.claims("dev")}
-    verdicts = [Verdict("7", Label.SUPPORTS, (0.75, 0.125, 0.125), ("José_Ferrer_0", "B_c_12"), (0.5, 0.25)),
-                Verdict("8", Label.NOT_ENOUGH_INFO, (math.nan,) * 3)]
+    verdicts = [
+        Verdict("7", Label.SUPPORTS, (0.75, 0.125, 0.125), ("José_Ferrer_0", "B_c_12"), (0.5, 0.25)),
+        Verdict("8", Label.NOT_ENOUGH_INFO, (math.nan,) * 3),
+    ]
     out = tmp_path / "predictions.jsonl"
     assert fever.write_predictions(out, verdicts, claims, dataset.original_page) == 2
     assert out.read_text("utf-8") == (
         '{"id": 7, "predicted_label": "SUPPORTS", "predicted_evidence": [["' + JOSE + '", 0], ["B_c", 12]], '
         '"label_probabilities": {"SUPPORTS": 0.75, "REFUTES": 0.125, "NOT ENOUGH INFO": 0.125}, '
         '"evidence_scores": [0.5, 0.25]}\n'
-        '{"id": 8, "predicted_label": "NOT ENOUGH INFO", "predicted_evidence": [], "evidence_scores": []}\n')
+        '{"id": 8, "predicted_label": "NOT ENOUGH INFO", "predicted_evidence": [], "evidence_scores": []}\n'
+    )
     first, second = fever.read_predictions(out)
     assert first == verdicts[0]
     assert second.claim_id == "8" and all(map(math.isnan, second.probabilities))
@@ -172,14 +198,17 @@ def test_a_verdict_for_an_unknown_claim_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("change, said", [
-    ({"predicted_label": "NEI"}, "field 'predicted_label': unknown label 'NEI'"),
-    ({"predicted_evidence": [["P"]]}, r"field 'predicted_evidence\[0\]': expected \[page, sentence\]"),
-    ({"predicted_evidence": [[None, None]]}, "field 'predicted_evidence'"),
-    ({"label_probabilities": {"SUPPORTS": 1}}, r"field 'label_probabilities\[1\]': expected float, found None"),
-    ({"evidence_scores": [1.0]}, "field 'evidence_scores': expected 0 scores"),
-    ({"evidence_scores": ["x"]}, r"field 'evidence_scores\[0\]'"),
-])
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"predicted_label": "NEI"}, "field 'predicted_label': unknown label 'NEI'"),
+        ({"predicted_evidence": [["P"]]}, r"field 'predicted_evidence\[0\]': expected \[page, sentence\]"),
+        ({"predicted_evidence": [[None, None]]}, "field 'predicted_evidence'"),
+        ({"label_probabilities": {"SUPPORTS": 1}}, r"field 'label_probabilities\[1\]': expected float, found None"),
+        ({"evidence_scores": [1.0]}, "field 'evidence_scores': expected 0 scores"),
+        ({"evidence_scores": ["x"]}, r"field 'evidence_scores\[0\]'"),
+    ],
+)
 def test_bad_predictions_are_refused(tmp_path, change, said):
     row = {"id": 1, "predicted_label": "SUPPORTS", "predicted_evidence": []} | change
     with pytest.raises(DataError, match=r"p\.jsonl:1: " + said):

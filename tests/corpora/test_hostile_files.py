@@ -48,19 +48,37 @@ def put(folder, files: dict) -> None:
 # --- Text that cannot be written ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text, said", [(HALF, "not valid JSON: byte .* is not UTF-8"),
-                                        (b"\\ud800", "a string holds half of a surrogate pair")])
-@pytest.mark.parametrize("place, files", [
-    ("tables.tar.gz/T0.json", lambda text: {
-        "infotabs_train.tsv": HYPOTHESES, "tables.tar.gz": packed(**{"T0.json": BOX % text})}),
-    ("train_examples.json", lambda text: {
-        "all_csv/1.csv": b"h\na\n", "train_examples.json": b'{"1.csv": [["c %s"], [1], ""]}' % text}),
-    ("traindev_tables_tok/T.json", lambda text: {"dev.json": b"[]", "traindev_tables_tok/T.json": OTT_TABLE % text}),
-    ("all_plain_tables.json", lambda text: {
-        "dev.json": b"[]", "all_plain_tables.json": b'{"T": %s}' % (OTT_TABLE % text)}),
-    ("dart-v1-full-dev.json", lambda text: {
-        "dart-v1-full-dev.json": b'[{"tripleset": [["a", "b", "%s"]], "annotations": [{"text": "t"}]}]' % text}),
-])
+@pytest.mark.parametrize(
+    "text, said",
+    [(HALF, "not valid JSON: byte .* is not UTF-8"), (b"\\ud800", "a string holds half of a surrogate pair")],
+)
+@pytest.mark.parametrize(
+    "place, files",
+    [
+        (
+            "tables.tar.gz/T0.json",
+            lambda text: {"infotabs_train.tsv": HYPOTHESES, "tables.tar.gz": packed(**{"T0.json": BOX % text})},
+        ),
+        (
+            "train_examples.json",
+            lambda text: {"all_csv/1.csv": b"h\na\n", "train_examples.json": b'{"1.csv": [["c %s"], [1], ""]}' % text},
+        ),
+        (
+            "traindev_tables_tok/T.json",
+            lambda text: {"dev.json": b"[]", "traindev_tables_tok/T.json": OTT_TABLE % text},
+        ),
+        (
+            "all_plain_tables.json",
+            lambda text: {"dev.json": b"[]", "all_plain_tables.json": b'{"T": %s}' % (OTT_TABLE % text)},
+        ),
+        (
+            "dart-v1-full-dev.json",
+            lambda text: {
+                "dart-v1-full-dev.json": b'[{"tripleset": [["a", "b", "%s"]], "annotations": [{"text": "t"}]}]' % text
+            },
+        ),
+    ],
+)
 def test_halves_of_surrogate_pairs_are_problems(tmp_path, place, files, text, said):
     put(tmp_path, files(text))
     if place == "all_plain_tables.json" and text == HALF:
@@ -86,16 +104,19 @@ def test_a_file_s_name_that_is_not_utf_8(tmp_path, name, content):
 
 
 def test_a_split_s_name_that_is_not_utf_8(tmp_path):
-    put(tmp_path, {"claims.T\udc80.jsonl": b'{"id": 1, "claim": "c"}\n',
-                   "pages.jsonl": b'{"id": "P", "sentences": []}\n'})
+    put(
+        tmp_path,
+        {"claims.T\udc80.jsonl": b'{"id": 1, "claim": "c"}\n', "pages.jsonl": b'{"id": "P", "sentences": []}\n'},
+    )
     with pytest.raises(DataError, match="a file's name must be UTF-8"):
         open_folder(tmp_path)
 
 
 def test_the_command_prints_a_name_that_is_not_utf_8(tmp_path):
     put(tmp_path, {"T\udc80.csv": b"a,b\n1,2\n"})
-    done = subprocess.run([sys.executable, "-m", "lisax.cli", "data", "check", tmp_path], capture_output=True,
-                          check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "lisax", "data", "check", tmp_path], capture_output=True, check=False
+    )
     assert done.returncode == 1 and rb"T\udc80.csv" in done.stdout and not done.stderr
 
 
@@ -104,14 +125,23 @@ def test_the_command_prints_a_name_that_is_not_utf_8(tmp_path):
 
 def entity(number: int, **statement) -> dict:
     snak = {"snaktype": "value", "datatype": "string", "datavalue": {"type": "string", "value": f"value {number}"}}
-    return {"type": "item", "id": f"Q{number}", "labels": {"en": {"value": f"item {number}"}},
-            "claims": {"P1": [{"mainsnak": snak | statement.pop("snak", {}), "rank": "normal"} | statement]}}
+    return {
+        "type": "item",
+        "id": f"Q{number}",
+        "labels": {"en": {"value": f"item {number}"}},
+        "claims": {"P1": [{"mainsnak": snak | statement.pop("snak", {}), "rank": "normal"} | statement]},
+    }
 
 
 def test_one_bad_statement_does_not_end_a_dump(tmp_path):
     long_year = {"datavalue": {"type": "time", "value": {"time": f"+{'9' * 5000}-01-01T00:00:00Z", "precision": 9}}}
-    lines = [entity(1, rank=[1]), entity(2, snak={"datatype": [1]}), entity(3, snak=long_year), entity(4),
-             {"type": "property", "id": "P1", "labels": {"en": {"value": "is"}}}]
+    lines = [
+        entity(1, rank=[1]),
+        entity(2, snak={"datatype": [1]}),
+        entity(3, snak=long_year),
+        entity(4),
+        {"type": "property", "id": "P1", "labels": {"en": {"value": "is"}}},
+    ]
     (tmp_path / "dump.json").write_text("[\n" + ",\n".join(map(json.dumps, lines)) + "\n]\n")
     graphs = {graph.id: graph.edges for graph in wikidata.read_graphs(tmp_path / "dump.json")}
     assert graphs == {"Q2": (("is", "value 2"),), "Q4": (("is", "value 4"),)}
@@ -128,18 +158,27 @@ def test_a_line_of_a_dump_that_is_longer_than_memory_is_skipped(tmp_path, monkey
 
 
 def test_a_row_s_number_of_any_length(tmp_path):
-    put(tmp_path, {"MCQs.tsv": (MCQS + f"q\ta\tb\tc\td\t1\tauto-1\t{'9' * 4301}\t0\n" * 21).encode(),
-                   "Tables/auto/1.tsv": b"h\tg\na\tb\n"})
+    put(
+        tmp_path,
+        {
+            "MCQs.tsv": (MCQS + f"q\ta\tb\tc\td\t1\tauto-1\t{'9' * 4301}\t0\n" * 21).encode(),
+            "Tables/auto/1.tsv": b"h\tg\na\tb\n",
+        },
+    )
     with pytest.raises(DataError, match=r"MCQs.tsv:2: field 'RELEVANT ROW': expected 1 to 1, found '999"):
         list(tabmcq.TabMcq(tmp_path).questions("dev"))
 
 
-@pytest.mark.parametrize("lines, texts", [
-    ("0\ta\n" + "9" * 5000 + "\tb", ["a b"]), ("0\ta\n" + "0" * 5000 + "1\tb", ["a b"]),
-    ("0\ta\n1000000001\tb", ["a b"]),
-    ("0\ta\n0003\tb", ["a", "", "", "b"]),
-    ("\n".join(f"{1000 * i + 1000}\ta" for i in range(5000)), [""] * 1000 + [" ".join("a" * 5000)]),
-])
+@pytest.mark.parametrize(
+    "lines, texts",
+    [
+        ("0\ta\n" + "9" * 5000 + "\tb", ["a b"]),
+        ("0\ta\n" + "0" * 5000 + "1\tb", ["a b"]),
+        ("0\ta\n1000000001\tb", ["a b"]),
+        ("0\ta\n0003\tb", ["a", "", "", "b"]),
+        ("\n".join(f"{1000 * i + 1000}\ta" for i in range(5000)), [""] * 1000 + [" ".join("a" * 5000)]),
+    ],
+)
 def test_sentence_numbers_of_any_length(tmp_path, lines, texts):
     (tmp_path / "wiki-pages.jsonl").write_text(json.dumps({"id": "P", "lines": lines}) + "\n")
     (page,) = fever.read_pages(tmp_path / "wiki-pages.jsonl", Watch())
@@ -151,8 +190,13 @@ def test_sentence_numbers_of_any_length(tmp_path, lines, texts):
 def test_what_is_nested_too_deep_is_told(tmp_path, depth, brackets):
     opening, closing = brackets[:-1].replace("1", ""), brackets[-1]
     value = opening * depth + ("1" if closing == "}" else "") + closing * depth
-    put(tmp_path, {"claims.dev.jsonl": f'{{"id": 1, "claim": {value}}}\n'.encode(),
-                   "pages.jsonl": b'{"id": "P", "title": "", "sentences": []}\n'})
+    put(
+        tmp_path,
+        {
+            "claims.dev.jsonl": f'{{"id": 1, "claim": {value}}}\n'.encode(),
+            "pages.jsonl": b'{"id": "P", "title": "", "sentences": []}\n',
+        },
+    )
     with pytest.raises(DataError, match="claims.dev.jsonl:1: not valid JSON"):
         list(open_folder(tmp_path).claims("dev"))
 
@@ -168,24 +212,30 @@ def zipped(kind: int, content: bytes = b"a,b\n1,2\n" * 50) -> bytes:
 
 
 def damaged(data: bytes, at: int) -> bytes:
-    return data[:at] + bytes(byte ^ 0xff for byte in data[at:at + 20]) + data[at + 20:]
+    return data[:at] + bytes(byte ^ 0xFF for byte in data[at : at + 20]) + data[at + 20 :]
 
 
-@pytest.mark.parametrize("data, said", [
-    (damaged(zipped(zipfile.ZIP_LZMA), 44), "broken or encrypted"),
-    (damaged(zipped(zipfile.ZIP_DEFLATED), 40), "broken or encrypted"),
-    (zipped(zipfile.ZIP_BZIP2), "'T.csv' is compressed with bzip2"),
-    (damaged(packed("w:xz", a=b"x" * 5000), 60), "broken or encrypted"),
-    (damaged(packed("w:bz2", a=b"x" * 5000), 40), "cannot be"),
-    (packed("w:gz", a=b"x" * 5000)[:-30], "broken or encrypted"),
-    (packed("w:", a=b"x" * 600, b=b"y")[:1600] + b"x" * 512, "broken"),
-    (packed(**{"": b"x"}), "an unsafe name, ''"),
-    (packed(**{"a" * 256: b"x"}), "a name that is too long for a file"),
-    (packed(**{"d__" * 600 + "a": b"x"}), "a name that is too long for a file"),
-    (packed(**{"T\udc80": b"x"}), "a name that is not UTF-8"),
-    (gzip.compress(b"no tar"), "neither a zip nor a tar"), (lzma.compress(b"no tar"), "neither a zip nor a tar"),
-    (bz2.compress(b"no tar"), "neither a zip nor a tar"), (b"", "neither a zip nor a tar"),
-], ids=lambda value: "bytes" if isinstance(value, bytes) else value)  # an archive says when it was made
+@pytest.mark.parametrize(
+    "data, said",
+    [
+        (damaged(zipped(zipfile.ZIP_LZMA), 44), "broken or encrypted"),
+        (damaged(zipped(zipfile.ZIP_DEFLATED), 40), "broken or encrypted"),
+        (zipped(zipfile.ZIP_BZIP2), "'T.csv' is compressed with bzip2"),
+        (damaged(packed("w:xz", a=b"x" * 5000), 60), "broken or encrypted"),
+        (damaged(packed("w:bz2", a=b"x" * 5000), 40), "cannot be"),
+        (packed("w:gz", a=b"x" * 5000)[:-30], "broken or encrypted"),
+        (packed("w:", a=b"x" * 600, b=b"y")[:1600] + b"x" * 512, "broken"),
+        (packed(**{"": b"x"}), "an unsafe name, ''"),
+        (packed(**{"a" * 256: b"x"}), "a name that is too long for a file"),
+        (packed(**{"d__" * 600 + "a": b"x"}), "a name that is too long for a file"),
+        (packed(**{"T\udc80": b"x"}), "a name that is not UTF-8"),
+        (gzip.compress(b"no tar"), "neither a zip nor a tar"),
+        (lzma.compress(b"no tar"), "neither a zip nor a tar"),
+        (bz2.compress(b"no tar"), "neither a zip nor a tar"),
+        (b"", "neither a zip nor a tar"),
+    ],
+    ids=lambda value: "bytes" if isinstance(value, bytes) else value,
+)  # an archive says when it was made
 def test_a_damaged_archive_is_told_of(tmp_path, data, said):
     (tmp_path / "archive").write_bytes(data)
     with pytest.raises(DataError, match=f"archive: .*{said}"):
@@ -195,13 +245,17 @@ def test_a_damaged_archive_is_told_of(tmp_path, data, said):
     assert not any((tmp_path / "out").iterdir())
 
 
-@pytest.mark.parametrize("data", [packed(mode, **{"T.csv": b"a,b\n1,2\n" * 50}) for mode in
-                                  ("w:", "w:gz", "w:bz2", "w:xz")] + [
-    zipped(kind) for kind in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)], ids=lambda _: "bytes")
+@pytest.mark.parametrize(
+    "data",
+    [packed(mode, **{"T.csv": b"a,b\n1,2\n" * 50}) for mode in ("w:", "w:gz", "w:bz2", "w:xz")]
+    + [zipped(kind) for kind in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)],
+    ids=lambda _: "bytes",
+)
 def test_every_kind_of_archive_is_read(tmp_path, data):
     (tmp_path / "archive").write_bytes(data)
     assert [(str(name), content) for name, content in archives.read_files(tmp_path / "archive")] == [
-        ("T.csv", b"a,b\n1,2\n" * 50)]
+        ("T.csv", b"a,b\n1,2\n" * 50)
+    ]
 
 
 def test_a_table_s_page_whose_path_is_too_long_has_no_title(tmp_path):
@@ -214,10 +268,18 @@ def test_a_table_s_page_whose_path_is_too_long_has_no_title(tmp_path):
 # --- Memory ---------------------------------------------------------------------------------
 
 CELL = {"value": "a", "is_header": True, "column_span": 1000, "row_span": 1000}
-TOTTO = {"example_id": 1, "table_page_title": "t", "table_section_title": "", "table": [[CELL] * 6] * 1000,
-         "highlighted_cells": [], "sentence_annotations": []}
-ENTRY = (b"<b><entries><entry eid='1'><modifiedtripleset><mtriple>A | b | C</mtriple></modifiedtripleset><lex>%s</lex>"
-         b"</entry></entries></b>")
+TOTTO = {
+    "example_id": 1,
+    "table_page_title": "t",
+    "table_section_title": "",
+    "table": [[CELL] * 6] * 1000,
+    "highlighted_cells": [],
+    "sentence_annotations": [],
+}
+ENTRY = (
+    b"<b><entries><entry eid='1'><modifiedtripleset><mtriple>A | b | C</mtriple></modifiedtripleset><lex>%s</lex>"
+    b"</entry></entries></b>"
+)
 MEASURE = """
 import re, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
@@ -232,28 +294,49 @@ print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads a process's own memory from /proc")
-@pytest.mark.parametrize("files, said", [
-    (lambda: {"totto_dev_data.jsonl": json.dumps(TOTTO).encode()}, "the cells span more than 10,000 columns"),
-    (lambda: {"webnlg_a.tar.gz": packed(**{f"w__train__1triples__{i}.xml": ENTRY % (b"x" * 15_000_000)
-                                           for i in range(8)})}, "records in train: 8"),
-    (lambda: {"training.tsv": WTQ, "csv.tar.gz": packed(**{"csv__1-csv__1.csv": b"," * 17_000_000})},
-     "'csv/1-csv/1.csv' of more than 16,777,216 bytes"),
-    (lambda: {"training.tsv": WTQ, "csv.tar.gz": packed(**{"csv__1-csv__1.csv": b"," * 140_000_000})},
-     "over 200 times"),
-    (lambda: {"dev.json": b"[" + b"{}," * 10_000_000 + b"0]", "all_plain_tables.json": b"{}"},
-     "dev.json: the JSON holds more than 5,000,000 values"),
-    (lambda: {"dev.json": b"[]", "all_plain_tables.json": b'{"T": [' + b"{}," * 10_000_000 + b"0]}"},
-     "members have at most 8,388,608 characters"),
-    (lambda: {"a.html": b"<table><tr><td colspan=1000 rowspan=65000>x</table>" * 4000}, "without their spans"),
-    (lambda: {"all_csv/1.csv": b"#" * 999 + b"\n" * 3_000_000 + b"a", "train_examples.json": b"{}"}, "rows beyond"),
-    (lambda: {"dart-v1-full-dev.xml": b"<b>" + b"<a/>" * 3_000_000 + b"</b>"}, "expected entries of at most"),
-    (lambda: {"NQ-open.dev.jsonl": b'{"question": "' + b"a" * 70_000_000 + b'"}\n'},
-     "the line has more than 67,108,864"),
-], ids=["totto", "webnlg", "member", "bomb", "values", "values of one", "spans", "tabfact", "xml", "line"])
+@pytest.mark.parametrize(
+    "files, said",
+    [
+        (lambda: {"totto_dev_data.jsonl": json.dumps(TOTTO).encode()}, "the cells span more than 10,000 columns"),
+        (
+            lambda: {
+                "webnlg_a.tar.gz": packed(
+                    **{f"w__train__1triples__{i}.xml": ENTRY % (b"x" * 15_000_000) for i in range(8)}
+                )
+            },
+            "records in train: 8",
+        ),
+        (
+            lambda: {"training.tsv": WTQ, "csv.tar.gz": packed(**{"csv__1-csv__1.csv": b"," * 17_000_000})},
+            "'csv/1-csv/1.csv' of more than 16,777,216 bytes",
+        ),
+        (
+            lambda: {"training.tsv": WTQ, "csv.tar.gz": packed(**{"csv__1-csv__1.csv": b"," * 140_000_000})},
+            "over 200 times",
+        ),
+        (
+            lambda: {"dev.json": b"[" + b"{}," * 10_000_000 + b"0]", "all_plain_tables.json": b"{}"},
+            "dev.json: the JSON holds more than 5,000,000 values",
+        ),
+        (
+            lambda: {"dev.json": b"[]", "all_plain_tables.json": b'{"T": [' + b"{}," * 10_000_000 + b"0]}"},
+            "members have at most 8,388,608 characters",
+        ),
+        (lambda: {"a.html": b"<table><tr><td colspan=1000 rowspan=65000>x</table>" * 4000}, "without their spans"),
+        (lambda: {"all_csv/1.csv": b"#" * 999 + b"\n" * 3_000_000 + b"a", "train_examples.json": b"{}"}, "rows beyond"),
+        (lambda: {"dart-v1-full-dev.xml": b"<b>" + b"<a/>" * 3_000_000 + b"</b>"}, "expected entries of at most"),
+        (
+            lambda: {"NQ-open.dev.jsonl": b'{"question": "' + b"a" * 70_000_000 + b'"}\n'},
+            "the line has more than 67,108,864",
+        ),
+    ],
+    ids=["totto", "webnlg", "member", "bomb", "values", "values of one", "spans", "tabfact", "xml", "line"],
+)
 def test_memory_is_bounded(tmp_path, files, said):
     put(tmp_path, files())
-    done = subprocess.run([sys.executable, "-c", MEASURE, tmp_path], capture_output=True, text=True, timeout=60,
-                          check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, tmp_path], capture_output=True, text=True, timeout=60, check=False
+    )
     *lines, kilobytes = done.stdout.splitlines()
     assert not done.stderr and int(kilobytes) < (300_000 if "line" in said or "members" in said else 100_000)
     assert re.search(said, "\n".join(lines))
@@ -261,7 +344,12 @@ def test_memory_is_bounded(tmp_path, files, said):
 
 def read_all(folder) -> None:
     dataset = open_folder(folder)
-    for stream in (*map(dataset.claims, dataset.splits), *map(dataset.questions, dataset.question_splits),
-                   *map(dataset.data_texts, dataset.data_text_splits), dataset.documents(), dataset.tables()):
+    for stream in (
+        *map(dataset.claims, dataset.splits),
+        *map(dataset.questions, dataset.question_splits),
+        *map(dataset.data_texts, dataset.data_text_splits),
+        dataset.documents(),
+        dataset.tables(),
+    ):
         for _ in stream:
             pass

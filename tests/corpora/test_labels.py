@@ -25,31 +25,50 @@ def fever(folder, names):
 
 def plain(folder, names):
     (folder / "pages.jsonl").write_text('{"id": "P", "title": "", "sentences": ["s"]}\n')
-    return "claims.train.jsonl", [{"id": i, "claim": "c", "label": name, "evidence": [["P_0"]]}
-                                  for i, name in enumerate(names)]
+    return "claims.train.jsonl", [
+        {"id": i, "claim": "c", "label": name, "evidence": [["P_0"]]} for i, name in enumerate(names)
+    ]
 
 
 def fm2(folder, names):
-    return "train.jsonl", [{"id": str(i), "text": "c", "label": name, "wikipedia_page": "P", "gold_evidence": SENTENCE,
-                            "retrieved_evidence": [*SENTENCE, {"text": f"only of {i}"}]}
-                           for i, name in enumerate(names)]
+    return "train.jsonl", [
+        {
+            "id": str(i),
+            "text": "c",
+            "label": name,
+            "wikipedia_page": "P",
+            "gold_evidence": SENTENCE,
+            "retrieved_evidence": [*SENTENCE, {"text": f"only of {i}"}],
+        }
+        for i, name in enumerate(names)
+    ]
 
 
 def wice(folder, names):
-    return "train.jsonl", [{"claim": "c", "label": name, "evidence": ["s"], "supporting_sentences": [[0]],
-                            "meta": {"id": str(i)}} for i, name in enumerate(names)]
+    return "train.jsonl", [
+        {"claim": "c", "label": name, "evidence": ["s"], "supporting_sentences": [[0]], "meta": {"id": str(i)}}
+        for i, name in enumerate(names)
+    ]
 
 
 def tabfact_core(folder, names):
     (folder / "all_csv").mkdir()
     (folder / "all_csv/1.csv").write_text("h\na\n")
-    return "train_core.jsonl", [{"id": i, "table": "1.csv", "claim": "c", "label": name}
-                                for i, name in enumerate(names)]
+    return "train_core.jsonl", [
+        {"id": i, "table": "1.csv", "claim": "c", "label": name} for i, name in enumerate(names)
+    ]
 
 
-@pytest.mark.parametrize("write, known, other", [
-    (fever, "SUPPORTS", "OTHER"), (plain, "SUPPORTS", "OTHER"), (fm2, "SUPPORTS", "OTHER"),
-    (wice, "supported", "OTHER"), (tabfact_core, 1, 2)])
+@pytest.mark.parametrize(
+    "write, known, other",
+    [
+        (fever, "SUPPORTS", "OTHER"),
+        (plain, "SUPPORTS", "OTHER"),
+        (fm2, "SUPPORTS", "OTHER"),
+        (wice, "supported", "OTHER"),
+        (tabfact_core, 1, 2),
+    ],
+)
 def test_every_layout_of_lines(tmp_path, write, known, other):
     name, rows = write(tmp_path, [known, other, known])
     (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -65,7 +84,8 @@ def test_tabfact_s_entries(tmp_path):
 
 def test_infotabs(tmp_path):
     (tmp_path / "infotabs_train.tsv").write_text(
-        "annotater_id\ttable_id\thypothesis\tlabel\n" + "".join(f"G\tT0\tc\t{name}\n" for name in ("E", "OTHER", "E")))
+        "annotater_id\ttable_id\thypothesis\tlabel\n" + "".join(f"G\tT0\tc\t{name}\n" for name in ("E", "OTHER", "E"))
+    )
     with tarfile.open(tmp_path / "tables.tar.gz", "w:gz") as archive:
         info = tarfile.TarInfo("T0.json")
         info.size = 2

@@ -18,13 +18,22 @@ from lisax.corpora import open_folder
 from lisax.corpora.check import check
 from lisax.records import LisaxError
 
-XML = ("<b><entries><entry eid='1'><modifiedtripleset><mtriple>A é | b | C</mtriple></modifiedtripleset>"
-       "<lex comment='good'>A is é.</lex></entry></entries></b>")
+XML = (
+    "<b><entries><entry eid='1'><modifiedtripleset><mtriple>A é | b | C</mtriple></modifiedtripleset>"
+    "<lex comment='good'>A is é.</lex></entry></entries></b>"
+)
 TABLE = '{"title": "T é", "header": [["h", []]], "data": [[["a é", []]]], "section_title": "s"}'
-SNAK = {"snaktype": "value", "datatype": "time",
-        "datavalue": {"type": "time", "value": {"time": "+1952-03-11T00:00:00Z", "precision": 11}}}
-ITEM = {"type": "item", "id": "Q1", "labels": {"en": {"value": "é"}},
-        "claims": {"P1": [{"mainsnak": SNAK, "rank": "normal"}]}}
+SNAK = {
+    "snaktype": "value",
+    "datatype": "time",
+    "datavalue": {"type": "time", "value": {"time": "+1952-03-11T00:00:00Z", "precision": 11}},
+}
+ITEM = {
+    "type": "item",
+    "id": "Q1",
+    "labels": {"en": {"value": "é"}},
+    "claims": {"P1": [{"mainsnak": SNAK, "rank": "normal"}]},
+}
 MCQS = "QUESTION\tCHOICE 1\tCHOICE 2\tCHOICE 3\tCHOICE 4\tCORRECT CHOICE\tRELEVANT TABLE\tRELEVANT ROW\tRELEVANT COL\n"
 
 
@@ -38,42 +47,94 @@ def packed(mode: str, name: str, content: str) -> bytes:
 
 
 LAYOUTS = {
-    "fever": {"train.jsonl": '{"id": 1, "claim": "é", "label": "SUPPORTS", "evidence": [[[1, 2, "P", 0]]]}\n',
-              "wiki-pages.jsonl": '{"id": "P", "lines": "0\\ta é\\n1\\tb"}\n'},
-    "beir": {"corpus.jsonl": '{"_id": "d", "text": "é"}\n', "queries.jsonl": '{"_id": "q", "text": "é"}\n',
-             "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\td\t1\n"},
-    "tabfact": {"all_csv.tar.gz": packed("w:gz", "all_csv/1.csv", "h#g\na é#1\n"),
-                "train_examples.json": '{"1.csv": [["é"], [1], "caption"]}',
-                "table_to_page.json": '{"1.csv": ["T", "https://en.wikipedia.org/wiki/T%C3%A9"]}'},
-    "infotabs": {"infotabs_train.tsv": 'annotater_id\ttable_id\thypothesis\tlabel\nG\tT0\t"é"\tE\n',
-                 "tables.tar.gz": packed("w:bz2", "T0.json", '{"title": ["é"], "key": ["a", "b"]}')},
-    "wtq": {"training.tsv": "id\tutterance\tcontext\ttargetValue\nnt-0\té?\tcsv/1-csv/1.csv\ta\\p|b\n",
-            "csv.tar.gz": packed("w:xz", "csv/1-csv/1.csv", '"h","g"\n"a","é"\n')},
+    "fever": {
+        "train.jsonl": '{"id": 1, "claim": "é", "label": "SUPPORTS", "evidence": [[[1, 2, "P", 0]]]}\n',
+        "wiki-pages.jsonl": '{"id": "P", "lines": "0\\ta é\\n1\\tb"}\n',
+    },
+    "beir": {
+        "corpus.jsonl": '{"_id": "d", "text": "é"}\n',
+        "queries.jsonl": '{"_id": "q", "text": "é"}\n',
+        "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\td\t1\n",
+    },
+    "tabfact": {
+        "all_csv.tar.gz": packed("w:gz", "all_csv/1.csv", "h#g\na é#1\n"),
+        "train_examples.json": '{"1.csv": [["é"], [1], "caption"]}',
+        "table_to_page.json": '{"1.csv": ["T", "https://en.wikipedia.org/wiki/T%C3%A9"]}',
+    },
+    "infotabs": {
+        "infotabs_train.tsv": 'annotater_id\ttable_id\thypothesis\tlabel\nG\tT0\t"é"\tE\n',
+        "tables.tar.gz": packed("w:bz2", "T0.json", '{"title": ["é"], "key": ["a", "b"]}'),
+    },
+    "wtq": {
+        "training.tsv": "id\tutterance\tcontext\ttargetValue\nnt-0\té?\tcsv/1-csv/1.csv\ta\\p|b\n",
+        "csv.tar.gz": packed("w:xz", "csv/1-csv/1.csv", '"h","g"\n"a","é"\n'),
+    },
     "tabmcq": {"MCQs.tsv": MCQS + "é\ta\tb\tc\td\t1\tauto-1\t1\t0\n", "Tables/auto/1.tsv": "h\tg\na\té\n"},
     "dart": {"dart-v1-full-dev.json": '[{"tripleset": [["é", "b", "c"]], "annotations": [{"text": "é"}]}]'},
     "webnlg": {"webnlg_a.tar.gz": packed("w:gz", "w/train/1triples/a.xml", XML)},
     "webnlg unpacked": {"dev/1triples/a.xml": XML},
     "kelm": {"quadruples-train.tsv": '{"triples": [["é", "b", "c"]], "sentence": "s"}\n', "kelm-test.tsv": "é\ts\n"},
-    "ottqa": {"dev.json": '[{"question_id": "1", "question": "é", "table_id": "T", "answer-text": "a"}]',
-              "traindev_tables_tok/T.json": TABLE},
+    "ottqa": {
+        "dev.json": '[{"question_id": "1", "question": "é", "table_id": "T", "answer-text": "a"}]',
+        "traindev_tables_tok/T.json": TABLE,
+    },
     "ottqa, all tables": {"dev.json": "[]", "all_plain_tables.json": f'{{"T": {TABLE}, "U": {TABLE}}}'},
-    "wikidata": {"dump.json": f'[\n{json.dumps(ITEM)},\n{json.dumps(ITEM | {"type": "property", "id": "P1"})}\n]\n'},
+    "wikidata": {"dump.json": f"[\n{json.dumps(ITEM)},\n{json.dumps(ITEM | {'type': 'property', 'id': 'P1'})}\n]\n"},
     "questions": {"webquestions.examples.test.json": '[{"utterance": "é", "targetValue": "(list (description é))"}]'},
-    "tables": {"a.csv": 'h,g\n1,"é\n2"\n', "b.tsv": "h\tg\n1\té\n".encode("utf-16"),
-               "c.html": "<title>é</title><table><tr><th rowspan=2>h<th>g<tr><td colspan=2>&eacute;<td>1</table>"},
+    "tables": {
+        "a.csv": 'h,g\n1,"é\n2"\n',
+        "b.tsv": "h\tg\n1\té\n".encode("utf-16"),
+        "c.html": "<title>é</title><table><tr><th rowspan=2>h<th>g<tr><td colspan=2>&eacute;<td>1</table>",
+    },
 }
-PIECES = st.one_of(st.binary(max_size=4), st.sampled_from([
-    b"\xed\xa0\x80", b"\\ud800", b"\xff\xfe", b"\xef\xbb\xbf", b"\0", b"\r", b"\n", b"\t", b"#", b",", b'"', b"\\",
-    b"{", b"[" * 1500, b"]", b'{"a":' * 300, b"9" * 4400, b"0" * 3000 + b"1", b",," * 600, b"1e999", b"NaN", b"null", b"[1]",
-    b"<td colspan=1000 rowspan=65000>", b"<table>", b"<entry>", b"&x;", b"&#xD800;", b"<!--", b"charset=utf-7",
-    b"<!DOCTYPE a [<!ENTITY x 'y'>]>", b"encoding='utf-16'", b"PK\x03\x04", b"\x1f\x8b"]))
+PIECES = st.one_of(
+    st.binary(max_size=4),
+    st.sampled_from(
+        [
+            b"\xed\xa0\x80",
+            b"\\ud800",
+            b"\xff\xfe",
+            b"\xef\xbb\xbf",
+            b"\0",
+            b"\r",
+            b"\n",
+            b"\t",
+            b"#",
+            b",",
+            b'"',
+            b"\\",
+            b"{",
+            b"[" * 1500,
+            b"]",
+            b'{"a":' * 300,
+            b"9" * 4400,
+            b"0" * 3000 + b"1",
+            b",," * 600,
+            b"1e999",
+            b"NaN",
+            b"null",
+            b"[1]",
+            b"<td colspan=1000 rowspan=65000>",
+            b"<table>",
+            b"<entry>",
+            b"&x;",
+            b"&#xD800;",
+            b"<!--",
+            b"charset=utf-7",
+            b"<!DOCTYPE a [<!ENTITY x 'y'>]>",
+            b"encoding='utf-16'",
+            b"PK\x03\x04",
+            b"\x1f\x8b",
+        ]
+    ),
+)
 EDITS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 8), PIECES), min_size=1, max_size=3)
 
 
 def edited(content: bytes, edits) -> bytes:
     for place, deleted, inserted in edits:
         at = int(place * len(content))
-        content = content[:at] + inserted + content[at + deleted:]
+        content = content[:at] + inserted + content[at + deleted :]
     return content
 
 
@@ -100,16 +161,23 @@ def test_records_or_a_sentence(layout, tmp_path, caplog, data):
 
 def read_all(folder: Path) -> None:
     dataset = open_folder(folder)
-    for stream in (*map(dataset.claims, dataset.splits), *map(dataset.questions, dataset.question_splits),
-                   *map(dataset.data_texts, dataset.data_text_splits), dataset.documents(), dataset.tables(),
-                   dataset.graphs()):
+    for stream in (
+        *map(dataset.claims, dataset.splits),
+        *map(dataset.questions, dataset.question_splits),
+        *map(dataset.data_texts, dataset.data_text_splits),
+        dataset.documents(),
+        dataset.tables(),
+        dataset.graphs(),
+    ):
         for record in stream:
             json.dumps(dataclass_values(record), ensure_ascii=False).encode()
 
 
 def dataclass_values(record) -> list:
-    return [getattr(record, name) if name != "sentences" else [sentence.text for sentence in record.sentences]
-            for name in record.__slots__]
+    return [
+        getattr(record, name) if name != "sentences" else [sentence.text for sentence in record.sentences]
+        for name in record.__slots__
+    ]
 
 
 def told(folder: Path) -> None:

@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 from lisax.corpora import titles
 
 
-@pytest.mark.parametrize("title, page", [
-    ("Moana (2016 film)", "Moana_-LRB-2016_film-RRB-"),
-    ("Star Trek: Discovery", "Star_Trek-COLON-_Discovery"),
-    ("[sic] {x}", "-LSB-sic-RSB-_-LCB-x-RCB-"),
-    ("José Ferrer", "José_Ferrer"),
-    ("Half-LIFE", "Half-LIFE"),
-])
+@pytest.mark.parametrize(
+    "title, page",
+    [
+        ("Moana (2016 film)", "Moana_-LRB-2016_film-RRB-"),
+        ("Star Trek: Discovery", "Star_Trek-COLON-_Discovery"),
+        ("[sic] {x}", "-LSB-sic-RSB-_-LCB-x-RCB-"),
+        ("José Ferrer", "José_Ferrer"),
+        ("Half-LIFE", "Half-LIFE"),
+    ],
+)
 def test_titles_and_ids(title, page):
     assert titles.title_to_id(title) == page
     assert titles.id_to_title(page) == title

@@ -17,8 +17,12 @@ from lisax.corpora.tabfact import TabFact
 from lisax.records import LABELS, DataError, Label, LisaxError, Table
 
 REAL = Path(__file__).parents[3] / "shared/data/tabfact"
-TABLES = {"1-1.html.csv": "year#team\n1999#lions ⚽\n2000#אריות\n", "1-2.html.csv": "a#b\n1\n1#2#3\n",
-          "1-3.html.csv": "only # header", "1-4.html.csv": "x\n1\n"}
+TABLES = {
+    "1-1.html.csv": "year#team\n1999#lions ⚽\n2000#אריות\n",
+    "1-2.html.csv": "a#b\n1\n1#2#3\n",
+    "1-3.html.csv": "only # header",
+    "1-4.html.csv": "x\n1\n",
+}
 
 
 def put(path: Path, value) -> None:
@@ -30,24 +34,44 @@ def put(path: Path, value) -> None:
 def official(tmp_path) -> Path:
     for name, text in TABLES.items():
         put(tmp_path / "data/all_csv" / name, text)
-    for name, ids in {"train": ["1-1.html.csv"], "val": ["1-2.html.csv"], "test": ["1-3.html.csv", "1-4.html.csv"],
-                      "small_test": ["1-4.html.csv"], "simple_test": ["1-4.html.csv"],
-                      "complex_test": ["1-3.html.csv"]}.items():
+    for name, ids in {
+        "train": ["1-1.html.csv"],
+        "val": ["1-2.html.csv"],
+        "test": ["1-3.html.csv", "1-4.html.csv"],
+        "small_test": ["1-4.html.csv"],
+        "simple_test": ["1-4.html.csv"],
+        "complex_test": ["1-3.html.csv"],
+    }.items():
         put(tmp_path / f"data/{name}_id.json", ids)
-    put(tmp_path / "data/table_to_page.json",
-        {"1-1.html.csv": ["the lions", "https://en.wikipedia.org/wiki/The_Lions"]})
-    entries = {"1-1.html.csv": [["the lion win", "the lion  lose"], [1, 0], "lions"],
-               "1-2.html.csv": [["b be 2"], [1], "none"], "1-3.html.csv": [["no row"], [1], "third"],
-               "1-4.html.csv": [["x be 1"], [0], "fourth"]}
+    put(
+        tmp_path / "data/table_to_page.json", {"1-1.html.csv": ["the lions", "https://en.wikipedia.org/wiki/The_Lions"]}
+    )
+    entries = {
+        "1-1.html.csv": [["the lion win", "the lion  lose"], [1, 0], "lions"],
+        "1-2.html.csv": [["b be 2"], [1], "none"],
+        "1-3.html.csv": [["no row"], [1], "third"],
+        "1-4.html.csv": [["x be 1"], [0], "fourth"],
+    }
     for split, names in {"train": ["1-1"], "val": ["1-2"], "test": ["1-3", "1-4"]}.items():
-        put(tmp_path / f"tokenized_data/{split}_examples.json",
-            {f"{name}.html.csv": entries[f"{name}.html.csv"] for name in names})
-    put(tmp_path / "collected_data/r1_training_all.json",
-        {"1-1.html.csv": [["the lions won", "the lions lost"], [1, 0], "lions"],
-         "1-4.html.csv": [["x is 1"], [0], "fourth"]})
-    put(tmp_path / "collected_data/r2_training_all.json",
-        {"1-1.html.csv": [["left out"], [1], "lions"], "1-2.html.csv": [["b is 2"], [1], "none"],
-         "1-3.html.csv": [["no rows"], [1], "third"]})
+        put(
+            tmp_path / f"tokenized_data/{split}_examples.json",
+            {f"{name}.html.csv": entries[f"{name}.html.csv"] for name in names},
+        )
+    put(
+        tmp_path / "collected_data/r1_training_all.json",
+        {
+            "1-1.html.csv": [["the lions won", "the lions lost"], [1, 0], "lions"],
+            "1-4.html.csv": [["x is 1"], [0], "fourth"],
+        },
+    )
+    put(
+        tmp_path / "collected_data/r2_training_all.json",
+        {
+            "1-1.html.csv": [["left out"], [1], "lions"],
+            "1-2.html.csv": [["b is 2"], [1], "none"],
+            "1-3.html.csv": [["no rows"], [1], "third"],
+        },
+    )
     return tmp_path
 
 
@@ -56,7 +80,12 @@ def test_claims_of_the_official_folder(official):
     assert (dataset.layout, dataset.splits, dataset.table_claim_splits) == ("tabfact", *[("train", "dev", "test")] * 2)
     first, second = dataset.claims("train")
     assert (first.id, first.text, first.label, first.evidence_sets, first.kind) == (
-        "1-1.html.csv:0", "the lion win", Label.SUPPORTS, (("1-1.html.csv",),), "simple")
+        "1-1.html.csv:0",
+        "the lion win",
+        Label.SUPPORTS,
+        (("1-1.html.csv",),),
+        "simple",
+    )
     assert (second.id, second.text, second.label) == ("1-1.html.csv:1", "the lion lose", Label.REFUTES)
     assert [claim.kind for claim in dataset.table_claims("test")] == ["complex", "simple"]
     assert not list(dataset.documents())
@@ -65,7 +94,12 @@ def test_claims_of_the_official_folder(official):
 def test_claims_as_written(official):
     dataset = open_folder(official, wording="written")
     assert [c.text for s in dataset.splits for c in dataset.claims(s)] == [
-        "the lions won", "the lions lost", "b is 2", "x is 1", "no rows"]
+        "the lions won",
+        "the lions lost",
+        "b is 2",
+        "x is 1",
+        "no rows",
+    ]
     assert [c.id for c in dataset.claims("dev")] == [c.id for c in open_folder(official).claims("dev")]
     with pytest.raises(LisaxError, match="wording is one of lemmatised, written"):
         open_folder(official, wording="spoken")
@@ -75,7 +109,10 @@ def test_subsets_of_the_test_tables(official):
     dataset = open_folder(official)
     assert dataset.subsets == ("small_test", "simple_test", "complex_test")
     assert {name: [c.text for c in dataset.claims(name)] for name in dataset.subsets} == {
-        "small_test": ["x be 1"], "simple_test": ["x be 1"], "complex_test": ["no row"]}
+        "small_test": ["x be 1"],
+        "simple_test": ["x be 1"],
+        "complex_test": ["no row"],
+    }
     with pytest.raises(DataError, match="no claims for split 'tiny'"):
         dataset.claims("tiny")
 
@@ -85,15 +122,20 @@ def test_the_id_files_tell_kinds_too(official):
         path.unlink()
     dataset = open_folder(official)
     assert [claim.kind for split in ("train", "test") for claim in dataset.claims(split)] == [
-        None, None, "complex", "simple"]
+        None,
+        None,
+        "complex",
+        "simple",
+    ]
 
 
 def test_ids_that_no_claim_has_are_told(official):
     put(official / "data/simple_test_id.json", ["1-4.html.csv", "1-8.html.csv", "1-9.html.csv"])
     put(official / "data/small_test_id.json", [7])
     summary = check(official)
-    assert summary.warnings[0] == ("tables of an id file that no claim of its split is about: 2, first at "
-                                   f"{official}/data/simple_test_id.json")
+    assert summary.warnings[0] == (
+        f"tables of an id file that no claim of its split is about: 2, first at {official}/data/simple_test_id.json"
+    )
     assert summary.problems == (f"{official}/data/small_test_id.json: expected a list of table names",)
 
 
@@ -101,14 +143,23 @@ def test_tables_and_what_is_told_of_them(official, caplog):
     with caplog.at_level(logging.WARNING):
         tables = list(open_folder(official).tables())
     assert tables == [
-        Table("1-1.html.csv", "the lions", ("year", "team"), (("1999", "lions ⚽"), ("2000", "אריות")), "lions",
-              "The_Lions"),
+        Table(
+            "1-1.html.csv",
+            "the lions",
+            ("year", "team"),
+            (("1999", "lions ⚽"), ("2000", "אריות")),
+            "lions",
+            "The_Lions",
+        ),
         Table("1-2.html.csv", "", ("a", "b"), (("1", ""), ("1", "2"))),
         Table("1-3.html.csv", "", ("only", "header"), (), "third"),
-        Table("1-4.html.csv", "", ("x",), (("1",),), "fourth")]
+        Table("1-4.html.csv", "", ("x",), (("1",),), "fourth"),
+    ]
     place = official / "data/all_csv/1-2.html.csv"
-    assert caplog.messages == [f"rows with fewer cells than the header (padded): 1, first at {place}:2",
-                               f"rows with more cells than the header (cut): 1, first at {place}:3"]
+    assert caplog.messages == [
+        f"rows with fewer cells than the header (padded): 1, first at {place}:2",
+        f"rows with more cells than the header (cut): 1, first at {place}:3",
+    ]
     assert check(official).sound
 
 
@@ -121,7 +172,8 @@ def test_tables_in_an_archive(official, tmp_path):
             info.size = len(text.encode())
             archive.addfile(info, io.BytesIO(text.encode()))
     assert [(t.id, t.header, t.rows) for t in open_folder(folder).tables()] == [
-        (t.id, t.header, t.rows) for t in open_folder(official).tables()]
+        (t.id, t.header, t.rows) for t in open_folder(official).tables()
+    ]
     assert [path.name for path in folder.iterdir()] == ["all_csv.tar.gz"]
     with tarfile.open(folder / "all_csv.tar.gz", "w:gz") as archive:
         for name in ("all_csv/1.csv", "more/1.csv"):
@@ -143,8 +195,10 @@ def test_a_byte_order_mark_is_no_part_of_the_header(official):
 
 def test_the_other_wording_is_told(official, caplog):
     (official / "tokenized_data/train_examples.json").unlink()
-    put(official / "train_core.jsonl", '{"id": 7, "table": "1-1.html.csv", "claim": "it won", "label": 1, '
-                                       '"subset": "simple"}\n')
+    put(
+        official / "train_core.jsonl",
+        '{"id": 7, "table": "1-1.html.csv", "claim": "it won", "label": 1, "subset": "simple"}\n',
+    )
     for path in (official / "collected_data").iterdir():
         path.unlink()
     with caplog.at_level(logging.WARNING):
@@ -153,21 +207,26 @@ def test_the_other_wording_is_told(official, caplog):
     assert "not there as lemmatised" in caplog.text
 
 
-@pytest.mark.parametrize("value, said", [
-    ("[", "val_examples.json: not valid JSON"),
-    ([], "val_examples.json: expected one JSON object"),
-    ('{"1-2.html.csv": [], "1-2.html.csv": []}', "val_examples.json: the key '1-2.html.csv' is there twice"),
-    ({"1-2.html.csv": [["c"], []]}, "val_examples.json: expected [claims, labels, caption]"),
-    ({"1-2.html.csv": [["c"], [], ""]}, "field '1-2.html.csv': expected as many claims as labels"),
-    ({"1-2.html.csv": [["c"], [2], ""]}, "field '1-2.html.csv': expected a label 0 or 1, found 2"),
-    ({"1-2.html.csv": [["c"], [[1]], ""]}, "field '1-2.html.csv': expected a label 0 or 1, found [1]"),
-    ({"1-2.html.csv": [[" "], [1], ""]}, "field '1-2.html.csv': expected a claim, found ' '"),
-    ({"1-9.html.csv": [["c"], [1], ""]}, "evidence '1-9.html.csv' of claim '1-9.html.csv:0' is not in the corpus"),
-])
+@pytest.mark.parametrize(
+    "value, said",
+    [
+        ("[", "val_examples.json: not valid JSON"),
+        ([], "val_examples.json: expected one JSON object"),
+        ('{"1-2.html.csv": [], "1-2.html.csv": []}', "val_examples.json: the key '1-2.html.csv' is there twice"),
+        ({"1-2.html.csv": [["c"], []]}, "val_examples.json: expected [claims, labels, caption]"),
+        ({"1-2.html.csv": [["c"], [], ""]}, "field '1-2.html.csv': expected as many claims as labels"),
+        ({"1-2.html.csv": [["c"], [2], ""]}, "field '1-2.html.csv': expected a label 0 or 1, found 2"),
+        ({"1-2.html.csv": [["c"], [[1]], ""]}, "field '1-2.html.csv': expected a label 0 or 1, found [1]"),
+        ({"1-2.html.csv": [[" "], [1], ""]}, "field '1-2.html.csv': expected a claim, found ' '"),
+        ({"1-9.html.csv": [["c"], [1], ""]}, "evidence '1-9.html.csv' of claim '1-9.html.csv:0' is not in the corpus"),
+    ],
+)
 def test_broken_files_are_problems_with_their_place(official, value, said):
     put(official / "tokenized_data/val_examples.json", value)
-    assert any(said in problem.replace("field '1-2.html.csv': expected [", "expected [")
-               for problem in check(official).problems)
+    assert any(
+        said in problem.replace("field '1-2.html.csv': expected [", "expected [")
+        for problem in check(official).problems
+    )
 
 
 def test_broken_tables_are_problems(official):
@@ -191,4 +250,5 @@ def test_the_real_tables_and_claims():
     assert collections.Counter(c.label for c in claims["dev"]).keys() == set(LABELS[:2])
     written = list(TabFact(REAL, "written").claims("dev"))
     assert [(c.id, c.label) for c in sorted(written, key=lambda c: c.id)] == [
-        (c.id, c.label) for c in sorted(claims["dev"], key=lambda c: c.id)]
+        (c.id, c.label) for c in sorted(claims["dev"], key=lambda c: c.id)
+    ]

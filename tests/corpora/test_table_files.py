@@ -53,16 +53,19 @@ def test_commas_inside_cells_do_not_win():
     assert csv_tables.separator("") == ","
 
 
-@pytest.mark.parametrize("name, content, expected", [
-    ("a.tsv", "name\tcity, country\nAda\tTarn, Norway\n", [("name", "city, country"), ("Ada", "Tarn, Norway")]),
-    ("a.TSV", "a,b\n1,2\n", [("a,b",), ("1,2",)]),
-    ("a.csv", "sep=;\r\na,b;c\r\n1,2;3\r\n", [("a,b", "c"), ("1,2", "3")]),
-    ("a.csv", "sep=\t\na,b\tc\n1,2\t3\n", [("a,b", "c"), ("1,2", "3")]),
-    ("a.csv", "quote\nHello; world\nTo be; or not\n", [("quote",), ("Hello; world",), ("To be; or not",)]),
-    ("a.csv", "colour\n#ff0000\n#00ff00\n", [("colour",), ("#ff0000",), ("#00ff00",)]),
-    ("a.csv", "# of cats\n#1\n#2\n", [("# of cats",), ("#1",), ("#2",)]),
-    ("a.csv", ",\n1,2\n", [("", ""), ("1", "2")]),
-])
+@pytest.mark.parametrize(
+    "name, content, expected",
+    [
+        ("a.tsv", "name\tcity, country\nAda\tTarn, Norway\n", [("name", "city, country"), ("Ada", "Tarn, Norway")]),
+        ("a.TSV", "a,b\n1,2\n", [("a,b",), ("1,2",)]),
+        ("a.csv", "sep=;\r\na,b;c\r\n1,2;3\r\n", [("a,b", "c"), ("1,2", "3")]),
+        ("a.csv", "sep=\t\na,b\tc\n1,2\t3\n", [("a,b", "c"), ("1,2", "3")]),
+        ("a.csv", "quote\nHello; world\nTo be; or not\n", [("quote",), ("Hello; world",), ("To be; or not",)]),
+        ("a.csv", "colour\n#ff0000\n#00ff00\n", [("colour",), ("#ff0000",), ("#00ff00",)]),
+        ("a.csv", "# of cats\n#1\n#2\n", [("# of cats",), ("#1",), ("#2",)]),
+        ("a.csv", ",\n1,2\n", [("", ""), ("1", "2")]),
+    ],
+)
 def test_what_says_the_separator_and_the_header(tmp_path, name, content, expected):
     assert grid(read_csv(tmp_path / name, content)[0]) == expected
 
@@ -75,17 +78,21 @@ def test_marked_encodings(tmp_path, encoding):
 def test_ragged_and_empty_tables(tmp_path):
     table, warnings = read_csv(tmp_path / "a.csv", "a,b\n1\n1,2,3\n1,2\n")
     assert grid(table) == [("a", "b", ""), ("1", "", ""), ("1", "2", "3"), ("1", "2", "")]
-    assert warnings == ["columns without a name, past the end of the header: 1",
-                        "rows that are shorter than the others (padded): 2"]
+    assert warnings == [
+        "columns without a name, past the end of the header: 1",
+        "rows that are shorter than the others (padded): 2",
+    ]
     assert grid(read_csv(tmp_path / "a.csv", "a,b\n")[0]) == [("a", "b")]
 
 
 def test_limits_are_told(tmp_path):
     table, warnings = read_csv(tmp_path / "a.csv", "aaaa,b,c\n" + "1,2,3\n" * 7, rows=4, columns=2, characters=3)
     assert grid(table) == [("aaa", "b"), *[("1", "2")] * 4]
-    assert warnings == ["columns beyond the 2 of a table (left out): 1",
-                        "rows beyond the 4 or the 2,000,000 cells of a table (left out): 3",
-                        "texts of cells with more than 3 characters (cut): 1"]
+    assert warnings == [
+        "columns beyond the 2 of a table (left out): 1",
+        "rows beyond the 4 or the 2,000,000 cells of a table (left out): 3",
+        "texts of cells with more than 3 characters (cut): 1",
+    ]
     assert len(read_csv(tmp_path / "a.csv", "a,b\n" + "1,2\n" * 7, cells=6)[0].rows) == 3
 
 
@@ -96,13 +103,18 @@ def test_large_tables_are_ordinary(tmp_path):
     assert (len(table.header), len(table.rows), warnings) == (300, 1, [])
 
 
-@pytest.mark.parametrize("content, said", [
-    (b"", "a.csv: the file is empty"), (b"\n \n", "a.csv: the file is empty"),
-    (b",,\n", "a.csv: the file is empty"), (b'sep=;\na;b\n1;"x\n2;y', "a.csv:3: .* a quote of this row"),
-    (b"a,b\n\xe9,2\n", "a.csv: not UTF-8 .*iconv -f latin1"),
-    (b'a,b\n1,"x"\n2,"x\n3,y\n4,z', "a.csv:3: not separated values: a quote of this row is never closed"),
-    (b'a,b\n"' + b"x" * (1 << 24) + b"x", "a.csv:2: not separated values: the row has more"),
-])
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"", "a.csv: the file is empty"),
+        (b"\n \n", "a.csv: the file is empty"),
+        (b",,\n", "a.csv: the file is empty"),
+        (b'sep=;\na;b\n1;"x\n2;y', "a.csv:3: .* a quote of this row"),
+        (b"a,b\n\xe9,2\n", "a.csv: not UTF-8 .*iconv -f latin1"),
+        (b'a,b\n1,"x"\n2,"x\n3,y\n4,z', "a.csv:3: not separated values: a quote of this row is never closed"),
+        (b'a,b\n"' + b"x" * (1 << 24) + b"x", "a.csv:2: not separated values: the row has more"),
+    ],
+)
 def test_files_that_hold_no_table(tmp_path, content, said):
     with pytest.raises(DataError, match=said):
         read_csv(tmp_path / "a.csv", content)
@@ -112,27 +124,44 @@ def test_files_that_hold_no_table(tmp_path, content, said):
 
 
 def test_spans_header_rows_and_captions(tmp_path):
-    (table,), warnings = read_html(tmp_path / "page.html", """
+    (table,), warnings = read_html(
+        tmp_path / "page.html",
+        """
         <html><head><title>Lions &amp; more</title></head><body><table><caption>Of <b>cats</b></caption>
         <thead><tr><th rowspan=2>Name<th colspan=2>Weight</tr><tr><th>kg<th>lb</tr></thead>
         <tr><th rowspan="2">Leo</th><td>190</td><td>419</td></tr>
-        <tr><td colspan="2">unknown<br>so far<script>x</script></td></tr></table>""")
-    assert table == Table("page.html:0", "Lions & more", ("Name", "Weight kg", "Weight lb"),
-                          (("Leo", "190", "419"), ("Leo", "unknown so far", "unknown so far")), "Of cats")
+        <tr><td colspan="2">unknown<br>so far<script>x</script></td></tr></table>""",
+    )
+    assert table == Table(
+        "page.html:0",
+        "Lions & more",
+        ("Name", "Weight kg", "Weight lb"),
+        (("Leo", "190", "419"), ("Leo", "unknown so far", "unknown so far")),
+        "Of cats",
+    )
     assert warnings == []
 
 
-@pytest.mark.parametrize("markup, expected", [
-    ("<thead><tr><th rowspan=0>a<th>b</thead><tbody><tr><td>1<td>2</tbody>", [("a", "b"), ("1", "2")]),
-    ("<tr><th>a<th>b<tbody><tr><td rowspan=5>1<td>2<tbody><tr><td>3<td>4<tfoot><tr><td>5<td>6",
-     [("a", "b"), ("1", "2"), ("3", "4"), ("5", "6")]),
-    ("<tr><th>a<th>b<tr><th>1<th>2<tr><th>3<th>4", [("a", "b"), ("1", "2"), ("3", "4")]),
-    ("<tr><th>a<th>b<tr><td><span style='display: none'>00<span>1</span>x</span>1<img hidden><td>2",
-     [("a", "b"), ("1", "2")]),
-    ("<tr><th>a<th style='DISPLAY:none'>x<th>b<tr style=display:none><td>y<tr><td>1<td hidden>z<td>2<tr><td>3<td>4",
-     [("a", "b"), ("1", "2"), ("3", "4")]),
-    ("<tr><th>a<th>b<tr><td><i hidden>never closed<td>1<tr><td>2<td>3", [("a", "b"), ("", "1"), ("2", "3")]),
-])
+@pytest.mark.parametrize(
+    "markup, expected",
+    [
+        ("<thead><tr><th rowspan=0>a<th>b</thead><tbody><tr><td>1<td>2</tbody>", [("a", "b"), ("1", "2")]),
+        (
+            "<tr><th>a<th>b<tbody><tr><td rowspan=5>1<td>2<tbody><tr><td>3<td>4<tfoot><tr><td>5<td>6",
+            [("a", "b"), ("1", "2"), ("3", "4"), ("5", "6")],
+        ),
+        ("<tr><th>a<th>b<tr><th>1<th>2<tr><th>3<th>4", [("a", "b"), ("1", "2"), ("3", "4")]),
+        (
+            "<tr><th>a<th>b<tr><td><span style='display: none'>00<span>1</span>x</span>1<img hidden><td>2",
+            [("a", "b"), ("1", "2")],
+        ),
+        (
+            "<tr><th>a<th style='DISPLAY:none'>x<th>b<tr style=display:none><td>y<tr><td>1<td hidden>z<td>2<tr><td>3<td>4",
+            [("a", "b"), ("1", "2"), ("3", "4")],
+        ),
+        ("<tr><th>a<th>b<tr><td><i hidden>never closed<td>1<tr><td>2<td>3", [("a", "b"), ("", "1"), ("2", "3")]),
+    ],
+)
 def test_groups_headings_and_what_is_hidden(tmp_path, markup, expected):
     (table,), _ = read_html(tmp_path / "p.html", f"<table>{markup}</table>")
     assert grid(table) == expected
@@ -145,19 +174,26 @@ def test_latin_1_is_what_browsers_take_it_for(tmp_path, charset):
 
 
 def test_nested_tables_stand_on_their_own(tmp_path):
-    tables, _ = read_html(tmp_path / "p.html", "<h2>Outside</h2><table><tr><td>a<table><tr><td>in</td></tr></table> b"
-                                               "</td><td>c</td></tr></table>")
+    tables, _ = read_html(
+        tmp_path / "p.html",
+        "<h2>Outside</h2><table><tr><td>a<table><tr><td>in</td></tr></table> b</td><td>c</td></tr></table>",
+    )
     assert [(t.id, t.caption, grid(t)) for t in tables] == [
-        ("p.html:0", "Outside", [("a b", "c")]), ("p.html:1", "Outside", [("in",)])]
+        ("p.html:0", "Outside", [("a b", "c")]),
+        ("p.html:1", "Outside", [("in",)]),
+    ]
 
 
-@pytest.mark.parametrize("markup", [
-    "<table><tr><td>a<td>b<tr><td>1<td>2",
-    "<table><td>a</td><td>b</td></tr><tr><td>1</td></td><td>2</tr></table></table>",
-    "<TABLE><TBODY><TR><TD>a</TD><TD>b</TR></TBODY><TR><TD>1<TD>2</TABLE><p>after",
-    "<table><tr></tr><tr><th>a<th>b</tr><tr></tr><tr><td>1<td>2</tr><tr></table>",
-    "<![if x]><table border=<tr><tr><td>a</td><td>b<![endif]></td></tr><tr><td>1<!-- c --><td>2</table>",
-])
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<table><tr><td>a<td>b<tr><td>1<td>2",
+        "<table><td>a</td><td>b</td></tr><tr><td>1</td></td><td>2</tr></table></table>",
+        "<TABLE><TBODY><TR><TD>a</TD><TD>b</TR></TBODY><TR><TD>1<TD>2</TABLE><p>after",
+        "<table><tr></tr><tr><th>a<th>b</tr><tr></tr><tr><td>1<td>2</tr><tr></table>",
+        "<![if x]><table border=<tr><tr><td>a</td><td>b<![endif]></td></tr><tr><td>1<!-- c --><td>2</table>",
+    ],
+)
 def test_malformed_markup(tmp_path, markup):
     tables, _ = read_html(tmp_path / "p.html", markup)
     assert grid(tables[0]) == [("a", "b"), ("1", "2")]
@@ -183,13 +219,15 @@ def test_what_only_python_calls_an_encoding_is_none_of_a_page(tmp_path, charset)
 
 
 def test_odd_spans_encodings_and_empty_tables(tmp_path):
-    (table,), warnings = read_html(tmp_path / "p.html", "<table></table><table><tr><td colspan=0>a<td rowspan=0>b"
-                                   "<tr><td colspan=two>c<tr><td>d</table>")
+    (table,), warnings = read_html(
+        tmp_path / "p.html",
+        "<table></table><table><tr><td colspan=0>a<td rowspan=0>b<tr><td colspan=two>c<tr><td>d</table>",
+    )
     assert (table.id, grid(table)) == ("p.html:1", [("a", "b"), ("c", "b"), ("d", "b")])
     assert warnings == ["tables without a cell (left out): 1"]
     declared = "<meta charset=iso-8859-1><table><tr><td>é</table>".encode("latin-1")
     assert grid(read_html(tmp_path / "p.html", declared)[0][0]) == [("é",)]
-    (table,), warnings = read_html(tmp_path / "p.html", declared[declared.index(b"<table"):])
+    (table,), warnings = read_html(tmp_path / "p.html", declared[declared.index(b"<table") :])
     assert grid(table) == [("é",)] and "read as Latin-1" in warnings[0]
     (table,), _ = read_html(tmp_path / "p.html", "<table><tr><td>שלום</td><td>🦁</table>")
     assert grid(table) == [("שלום", "🦁")]
@@ -211,9 +249,38 @@ def test_tables_past_the_cells_of_a_page_are_left_out():
     assert (len(page.tables[0].rows), page.tables[0].rows_left_out) == (11, 89)
 
 
-PIECES = st.lists(st.sampled_from(["<table>", "</table>", "<tr>", "</tr>", "<td>", "<td colspan=3>", "</td>", "<th>",
-                                   "<td rowspan=2>", "<caption>", "<![x", "<!--", "-->", "<script>", "</script>", "x",
-                                   "<h2>", "<p>", "&amp", "<", ">", "<?", "<!", "\x00", "ש"]) | st.text(max_size=5))
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            "<table>",
+            "</table>",
+            "<tr>",
+            "</tr>",
+            "<td>",
+            "<td colspan=3>",
+            "</td>",
+            "<th>",
+            "<td rowspan=2>",
+            "<caption>",
+            "<![x",
+            "<!--",
+            "-->",
+            "<script>",
+            "</script>",
+            "x",
+            "<h2>",
+            "<p>",
+            "&amp",
+            "<",
+            ">",
+            "<?",
+            "<!",
+            "\x00",
+            "ש",
+        ]
+    )
+    | st.text(max_size=5)
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -227,9 +294,14 @@ def test_no_page_makes_the_reader_fail(pieces):
 
 # --- WikiTables and folders -----------------------------------------------------------------
 
-WIKI = {"_id": "10-1", "pgTitle": "Big cats", "sectionTitle": "List", "tableCaption": "",
-        "tableHeaders": [[{"text": "Name"}, {"text": "Size"}], [{"text": "Name"}, {"text": "kg"}]],
-        "tableData": [[{"text": "lion\n(m)", "surfaceLinks": []}, {"text": "190"}], [{"text": "tiger"}]]}
+WIKI = {
+    "_id": "10-1",
+    "pgTitle": "Big cats",
+    "sectionTitle": "List",
+    "tableCaption": "",
+    "tableHeaders": [[{"text": "Name"}, {"text": "Size"}], [{"text": "Name"}, {"text": "kg"}]],
+    "tableData": [[{"text": "lion\n(m)", "surfaceLinks": []}, {"text": "190"}], [{"text": "tiger"}]],
+}
 
 
 def test_a_folder_of_everything(tmp_path, caplog):
@@ -243,24 +315,30 @@ def test_a_folder_of_everything(tmp_path, caplog):
         tables = list(open_folder(tmp_path).tables())
     assert [t.id for t in tables] == ["b_sub/a_b.tsv", "page.html:0", "page.html:1", "10-1"]
     assert tables[0] == Table("b_sub/a_b.tsv", "a b", ("x", "y"), (("1", "2"),), original_id="b sub/a b.tsv")
-    assert tables[3] == Table("10-1", "Big cats", ("Name", "Size kg"), (("lion (m)", "190"), ("tiger", "")), "List",
-                              "Big_cats")
-    assert caplog.messages == ["JSON files that do not begin with one of WikiTables' tables (left alone): 1, first at "
-                               f"{tmp_path}/other.json",
-                               f"rows that are shorter than the others (padded): 1, first at {tmp_path}/wiki.jsonl:1"]
+    assert tables[3] == Table(
+        "10-1", "Big cats", ("Name", "Size kg"), (("lion (m)", "190"), ("tiger", "")), "List", "Big_cats"
+    )
+    assert caplog.messages == [
+        f"JSON files that do not begin with one of WikiTables' tables (left alone): 1, first at {tmp_path}/other.json",
+        f"rows that are shorter than the others (padded): 1, first at {tmp_path}/wiki.jsonl:1",
+    ]
     summary = check(tmp_path)
     assert summary.sound and summary.counts == {"tables": 4}
 
 
 def test_problems_have_their_place(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"")
-    (tmp_path / "wiki.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (
-        WIKI, WIKI, WIKI | {"_id": 2, "tableData": [[3]]}, WIKI | {"_id": None})))
+    (tmp_path / "wiki.jsonl").write_text(
+        "".join(
+            json.dumps(row) + "\n" for row in (WIKI, WIKI, WIKI | {"_id": 2, "tableData": [[3]]}, WIKI | {"_id": None})
+        )
+    )
     assert [problem.replace(str(tmp_path), "") for problem in check(tmp_path).problems] == [
         "/a.csv: the file is empty",
         "/wiki.jsonl:3: field 'tableData[0][0]': expected a cell with a text, found 3",
         "/wiki.jsonl:4: field '_id': expected str or int, found null",
-        "/wiki.jsonl:2: field 'id': duplicate id '10-1', first at /wiki.jsonl:1"]
+        "/wiki.jsonl:2: field 'id': duplicate id '10-1', first at /wiki.jsonl:1",
+    ]
 
 
 def test_json_lines_that_begin_broken_are_a_problem(tmp_path):
@@ -275,7 +353,8 @@ def test_a_user_s_claims_over_a_folder_of_tables(tmp_path):
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables/cats.csv").write_text("name,kg\nlion,190\n")
     (tmp_path / "claims.dev.jsonl").write_text(
-        '{"id": 1, "claim": "A lion weighs 190 kg.", "label": "SUPPORTS", "evidence": [["cats.csv"]]}\n')
+        '{"id": 1, "claim": "A lion weighs 190 kg.", "label": "SUPPORTS", "evidence": [["cats.csv"]]}\n'
+    )
     dataset = open_folder(tmp_path)
     assert (dataset.layout, dataset.table_claim_splits) == ("plain", ("dev",))
     assert [claim.gold_ids for claim in dataset.table_claims("dev")] == [("cats.csv",)]

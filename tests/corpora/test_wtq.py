@@ -19,14 +19,18 @@ from lisax.corpora.reading import Watch
 from lisax.records import DataError, Question, Table, is_cell
 
 REAL = Path(__file__).parents[3] / "shared/data/wtq"
-CSV = ('"Year","Title","Chart\nUK","Note"\n"1969","The \\"Ring\\", again","60",""\n"1971","C:\\\\x","–","a|b"\n'
-       '"1972","Prologue","60","1969"\n')
-TRAINING = ("id\tutterance\tcontext\ttargetValue\n"
-            "nt-0\twhen was\\nprologue?\tcsv/200-csv/0.csv\t1972\n"
-            "nt-1\twhich places?\tcsv/200-csv/0.csv\t60|–\n"
-            "nt-2\twhich note?\tcsv/200-csv/0.csv\ta\\pb\n"
-            "nt-3\thow many?\tcsv/200-csv/0.csv\t3\n"
-            "ns-4\twhich year?\tcsv/200-csv/0.csv\t1969\n")
+CSV = (
+    '"Year","Title","Chart\nUK","Note"\n"1969","The \\"Ring\\", again","60",""\n"1971","C:\\\\x","–","a|b"\n'
+    '"1972","Prologue","60","1969"\n'
+)
+TRAINING = (
+    "id\tutterance\tcontext\ttargetValue\n"
+    "nt-0\twhen was\\nprologue?\tcsv/200-csv/0.csv\t1972\n"
+    "nt-1\twhich places?\tcsv/200-csv/0.csv\t60|–\n"
+    "nt-2\twhich note?\tcsv/200-csv/0.csv\ta\\pb\n"
+    "nt-3\thow many?\tcsv/200-csv/0.csv\t3\n"
+    "ns-4\twhich year?\tcsv/200-csv/0.csv\t1969\n"
+)
 E2E = {"id": "ns-4", "split": "train", "question": "Which year?", "table": "csv/200-csv/0.csv", "answers": ["1969"]}
 CELL = "csv/200-csv/0.csv#r{}c{}"
 
@@ -36,7 +40,8 @@ def folder(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data/training.tsv").write_text(TRAINING)
     (tmp_path / "pristine-seen-tables.tsv").write_text(
-        TRAINING.replace("nt-", "dev-").replace("which note?", "what has \\\\x?").replace("a\\pb", "C:\\\\x"))
+        TRAINING.replace("nt-", "dev-").replace("which note?", "what has \\\\x?").replace("a\\pb", "C:\\\\x")
+    )
     (tmp_path / "e2e_train.jsonl").write_text(json.dumps(E2E) + "\n")
     (tmp_path / "csv/200-csv").mkdir(parents=True)
     (tmp_path / "csv/200-csv/0.csv").write_text(CSV)
@@ -46,19 +51,31 @@ def folder(tmp_path):
 def test_tables_and_questions(folder):
     dataset = open_folder(folder)
     assert (dataset.layout, dataset.question_splits) == ("wikitablequestions", ("train", "dev", "e2e_train"))
-    assert list(dataset.tables()) == [Table("csv/200-csv/0.csv", "", ("Year", "Title", "Chart UK", "Note"), (
-        ("1969", 'The "Ring", again', "60", ""), ("1971", "C:\\x", "–", "a|b"), ("1972", "Prologue", "60", "1969")))]
+    assert list(dataset.tables()) == [
+        Table(
+            "csv/200-csv/0.csv",
+            "",
+            ("Year", "Title", "Chart UK", "Note"),
+            (
+                ("1969", 'The "Ring", again', "60", ""),
+                ("1971", "C:\\x", "–", "a|b"),
+                ("1972", "Prologue", "60", "1969"),
+            ),
+        )
+    ]
     assert list(dataset.questions("train")) == [
         Question("nt-0", "when was prologue?", ("1972",), (CELL.format(2, 0),)),
         Question("nt-1", "which places?", ("60", "–"), tuple(CELL.format(i, 2) for i in range(3))),
         Question("nt-2", "which note?", ("a|b",), (CELL.format(1, 3),)),
         Question("nt-3", "how many?", ("3",), ("csv/200-csv/0.csv",)),
-        Question("ns-4", "which year?", ("1969",), ("csv/200-csv/0.csv",))]  # in two columns
+        Question("ns-4", "which year?", ("1969",), ("csv/200-csv/0.csv",)),
+    ]  # in two columns
     dev = list(dataset.questions("dev"))
     assert [question.id for question in dev] == ["dev-0", "dev-1", "dev-2", "dev-3"]
     assert dev[2] == Question("dev-2", "what has \\x?", ("C:\\x",), (CELL.format(1, 1),))
     assert list(dataset.questions("e2e_train")) == [
-        Question("ns-4", "Which year?", ("1969",), (CELL.format(0, 0), CELL.format(2, 3)))]
+        Question("ns-4", "Which year?", ("1969",), (CELL.format(0, 0), CELL.format(2, 3)))
+    ]
     assert list(dataset.questions("test")) == []
 
 
@@ -66,13 +83,20 @@ def test_a_check_tells_how_many_have_cells(folder):
     summary = check(folder)
     assert summary.sound, summary.problems
     assert summary.counts == {
-        "questions in train": 5, "questions in train answered by cells": 3, "questions in dev": 4,
-        "questions in dev answered by cells": 3, "questions in e2e_train": 1,
-        "questions in e2e_train answered by cells": 1, "tables": 1}
+        "questions in train": 5,
+        "questions in train answered by cells": 3,
+        "questions in dev": 4,
+        "questions in dev answered by cells": 3,
+        "questions in e2e_train": 1,
+        "questions in e2e_train answered by cells": 1,
+        "tables": 1,
+    }
     training = folder / "data/training.tsv"
     assert summary.warnings == (
-        f"{NO_CELL}: 2, first at {training}:5", f"{SEVERAL_COLUMNS}: 1, first at {training}:6",
-        f"questions of dev that e2e_train has too (left out): 1, first at {folder}/pristine-seen-tables.tsv:6")
+        f"{NO_CELL}: 2, first at {training}:5",
+        f"{SEVERAL_COLUMNS}: 1, first at {training}:6",
+        f"questions of dev that e2e_train has too (left out): 1, first at {folder}/pristine-seen-tables.tsv:6",
+    )
 
 
 def test_training_questions_are_none_of_those_that_are_reported(folder):
@@ -98,15 +122,21 @@ def test_an_archive_reads_as_the_folder_does(folder):
     assert list(open_folder(folder).tables()) == unpacked
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ("targetValue", "answer", "training.tsv:1: expected the columns id, utterance, context, targetValue"),
-    ("\t1972", "", "training.tsv:2: expected 4 fields separated by tabs, found 3"),
-    ("nt-1", "nt-0", "training.tsv:3: field 'id': duplicate id 'nt-0', first on line 2"),
-    ("nt-1", "n t", "training.tsv:3: field 'id': an id must be"),
-    ("which note?", " ", "training.tsv:4: field 'utterance': the text is empty"),
-    ("how many?\tcsv/200-csv/0.csv", "how many?\tcsv/200-csv/1.csv",
-     "training.tsv:5: field 'context': there is no table 'csv/200-csv/1.csv'"),
-])
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("targetValue", "answer", "training.tsv:1: expected the columns id, utterance, context, targetValue"),
+        ("\t1972", "", "training.tsv:2: expected 4 fields separated by tabs, found 3"),
+        ("nt-1", "nt-0", "training.tsv:3: field 'id': duplicate id 'nt-0', first on line 2"),
+        ("nt-1", "n t", "training.tsv:3: field 'id': an id must be"),
+        ("which note?", " ", "training.tsv:4: field 'utterance': the text is empty"),
+        (
+            "how many?\tcsv/200-csv/0.csv",
+            "how many?\tcsv/200-csv/1.csv",
+            "training.tsv:5: field 'context': there is no table 'csv/200-csv/1.csv'",
+        ),
+    ],
+)
 def test_what_is_wrong_is_named(folder, old, new, message):
     (folder / "data/training.tsv").write_text(TRAINING.replace(old, new, 1))
     with pytest.raises(DataError, match=message):
@@ -124,8 +154,10 @@ def test_titles_of_pages(folder):
         list(open_folder(folder).tables())
 
 
-@pytest.mark.parametrize("content, message", [
-    (b"", "the file is empty"), (b'"a\xff"', "byte 3 is not UTF-8"), (b'"a","b\n', "not separated values")])
+@pytest.mark.parametrize(
+    "content, message",
+    [(b"", "the file is empty"), (b'"a\xff"', "byte 3 is not UTF-8"), (b'"a","b\n', "not separated values")],
+)
 def test_a_broken_table_is_named(folder, content, message):
     (folder / "csv/200-csv/1.csv").write_bytes(content)
     with pytest.raises(DataError, match=f"200-csv/1.csv.*{message}"):
@@ -133,11 +165,14 @@ def test_a_broken_table_is_named(folder, content, message):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.text(st.sampled_from("ab|\\np\t 1")),
-       st.binary(max_size=30) | st.text('a",\\\n', max_size=30).map(str.encode))
+@given(
+    st.text(st.sampled_from("ab|\\np\t 1")), st.binary(max_size=30) | st.text('a",\\\n', max_size=30).map(str.encode)
+)
 def test_whatever_a_file_holds_is_a_record_or_an_error_with_its_place(line, content):
-    for parse in (lambda: wtq.parse_line(line, Path("x.tsv"), 4),
-                  lambda: wtq.parse_table("csv/1-csv/1.csv", content, Place(Path("x.csv"), None, Watch()))):
+    for parse in (
+        lambda: wtq.parse_line(line, Path("x.tsv"), 4),
+        lambda: wtq.parse_table("csv/1-csv/1.csv", content, Place(Path("x.csv"), None, Watch())),
+    ):
         try:
             parse()
         except DataError as error:
@@ -149,10 +184,15 @@ def test_the_real_data():
     dataset = open_folder(REAL)
     assert sum(1 for _ in dataset.tables()) == 2108
     watch = Watch()
-    found = {split: [any(map(is_cell, question.evidence)) for question in dataset.questions(split, watch)]
-             for split in ("dev", "e2e_train", "e2e_dev")}
+    found = {
+        split: [any(map(is_cell, question.evidence)) for question in dataset.questions(split, watch)]
+        for split in ("dev", "e2e_train", "e2e_dev")
+    }
     assert {split: len(cells) for split, cells in found.items()} == {
-        "dev": 3512 - 166, "e2e_train": 851, "e2e_dev": 124}
+        "dev": 3512 - 166,
+        "e2e_train": 851,
+        "e2e_dev": 124,
+    }
     assert sum(found["e2e_dev"]) >= 121 and sum(found["e2e_train"]) >= 838
     assert sum(found["dev"]) > 0.45 * len(found["dev"])
     assert wtq.unescape("a\\\\n\\pb\\n") == "a\\n|b\n"

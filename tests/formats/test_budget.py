@@ -33,10 +33,16 @@ passages = st.builds(Passage, st.just("p_0"), st.text(max_size=20), text)
 
 @settings(max_examples=80, deadline=None)
 @pytest.mark.parametrize("counter", COUNTERS)
-@given(claim=text, sentences=st.lists(passages, min_size=1, max_size=5), entities=st.lists(text, max_size=3),
-       limit=st.integers(90, 300), preset=st.sampled_from([PAPER, RELEASED]),
-       family=st.sampled_from([family for family in Family if family.answers_in_words
-                               and "table" not in family and family != "verbalize"]))
+@given(
+    claim=text,
+    sentences=st.lists(passages, min_size=1, max_size=5),
+    entities=st.lists(text, max_size=3),
+    limit=st.integers(90, 300),
+    preset=st.sampled_from([PAPER, RELEASED]),
+    family=st.sampled_from(
+        [family for family in Family if family.answers_in_words and "table" not in family and family != "verbalize"]
+    ),
+)
 def test_every_input_fits_and_keeps_its_closing_word(counter, claim, sentences, entities, limit, preset, family):
     count = COUNTERS[counter]
     if family is not Family.LABEL_LISTWISE:
@@ -51,9 +57,12 @@ def test_every_input_fits_and_keeps_its_closing_word(counter, claim, sentences, 
 
 
 @settings(max_examples=60, deadline=None)
-@given(claim=st.lists(st.sampled_from("abcde"), max_size=10).map(" ".join),
-       document=st.lists(st.sampled_from("vwxyz"), min_size=1, max_size=60).map(" ".join),
-       entities=st.lists(st.sampled_from(["K L", "M"]), max_size=3), limit=st.integers(30, 80))
+@given(
+    claim=st.lists(st.sampled_from("abcde"), max_size=10).map(" ".join),
+    document=st.lists(st.sampled_from("vwxyz"), min_size=1, max_size=60).map(" ".join),
+    entities=st.lists(st.sampled_from(["K L", "M"]), max_size=3),
+    limit=st.integers(30, 80),
+)
 def test_only_the_document_is_shortened_and_no_word_too_much(claim, document, entities, limit):
     count = COUNTERS["words"]
     example = Example("c", claim, (Passage("p_0", "", document),), tuple(entities))
@@ -61,7 +70,7 @@ def test_only_the_document_is_shortened_and_no_word_too_much(claim, document, en
     whole = encode(example, Family.RANK_ENTITIES, count_tokens=count).inputs
     assert count(inputs) == min(count(whole), limit - 1)
     kept = inputs.split("Document:")[1].split("Entity1:")[0].split("Relevant:")[0].split()
-    assert kept == document.split()[:len(kept)]
+    assert kept == document.split()[: len(kept)]
     assert inputs.split("Document:")[0].split() == ["Query:", *claim.split()]
     assert inputs.count("Entity") == len(entities)
 
@@ -101,5 +110,6 @@ def test_the_released_budget_is_the_formula_of_the_released_code():
     vocabulary = Vocabulary(SPIECE)
     claim = "Nikolaj Coster-Waldau worked with the Fox Broadcasting Company."
     expected = (512 - 2 - vocabulary.count(claim) - 3 * 5 - 1) // 5
-    assert labelling.sentence_budget(claim, 5, preset=RELEASED, max_tokens=512,
-                                     count_tokens=vocabulary.count) == expected
+    assert (
+        labelling.sentence_budget(claim, 5, preset=RELEASED, max_tokens=512, count_tokens=vocabulary.count) == expected
+    )

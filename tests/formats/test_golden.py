@@ -19,30 +19,68 @@ TWO = Passage("Anna_Voss_3", "Anna Voss", "She designed the harbour .")
 CLAIM = "Anna Voss designed Tirol Harbour."
 
 GOLDEN = [
-    (Family.RANK, PAPER, (ONE,), True,
-     "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
-     "Relevant:", "true"),
-    (Family.RANK_ENTITIES, PAPER, (ONE,), False,
-     "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
-     "Entity1: Anna Voss Entity2: Tirol Harbour Relevant:", "false"),
-    (Family.RANK_ENTITIES, RELEASED, (ONE,), True,
-     "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
-     "Entity1: Anna Voss Entity2: Tirol Harbour Relevant:", "true"),
-    (Family.LABEL_POINTWISE, PAPER, (TWO,), Label.SUPPORTS,
-     "query: Anna Voss designed Tirol Harbour. sentence: Anna Voss . She designed the harbour . "
-     "relevant:", "true"),
-    (Family.LABEL_POINTWISE, RELEASED, (TWO,), Label.REFUTES,
-     "hypothesis: Anna Voss designed Tirol Harbour. sentence: Anna Voss . She designed the harbour .", "false"),
-    (Family.LABEL_LISTWISE, PAPER, (ONE, TWO), Label.NOT_ENOUGH_INFO,
-     "query: Anna Voss designed Tirol Harbour. sentence1: Tirol Harbour . It was opened in 1921 . "
-     "sentence2: Anna Voss . She designed the harbour . relevant:", "weak"),
-    (Family.LABEL_LISTWISE, RELEASED, (ONE, TWO), None,
-     "hypothesis: Anna Voss designed Tirol Harbour. sentence1: Tirol Harbour . It was opened in 1921 . "
-     "sentence2: Anna Voss . She designed the harbour .", ""),
-    (Family.LABEL_LISTWISE, PAPER, (), Label.SUPPORTS,
-     "query: Anna Voss designed Tirol Harbour. relevant:", "true"),
-    (Family.CLAIM_ONLY, PAPER, (ONE,), Label.REFUTES,
-     "query: Anna Voss designed Tirol Harbour. relevant:", "false"),
+    (
+        Family.RANK,
+        PAPER,
+        (ONE,),
+        True,
+        "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . Relevant:",
+        "true",
+    ),
+    (
+        Family.RANK_ENTITIES,
+        PAPER,
+        (ONE,),
+        False,
+        "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
+        "Entity1: Anna Voss Entity2: Tirol Harbour Relevant:",
+        "false",
+    ),
+    (
+        Family.RANK_ENTITIES,
+        RELEASED,
+        (ONE,),
+        True,
+        "Query: Anna Voss designed Tirol Harbour. Document: Tirol Harbour . It was opened in 1921 . "
+        "Entity1: Anna Voss Entity2: Tirol Harbour Relevant:",
+        "true",
+    ),
+    (
+        Family.LABEL_POINTWISE,
+        PAPER,
+        (TWO,),
+        Label.SUPPORTS,
+        "query: Anna Voss designed Tirol Harbour. sentence: Anna Voss . She designed the harbour . relevant:",
+        "true",
+    ),
+    (
+        Family.LABEL_POINTWISE,
+        RELEASED,
+        (TWO,),
+        Label.REFUTES,
+        "hypothesis: Anna Voss designed Tirol Harbour. sentence: Anna Voss . She designed the harbour .",
+        "false",
+    ),
+    (
+        Family.LABEL_LISTWISE,
+        PAPER,
+        (ONE, TWO),
+        Label.NOT_ENOUGH_INFO,
+        "query: Anna Voss designed Tirol Harbour. sentence1: Tirol Harbour . It was opened in 1921 . "
+        "sentence2: Anna Voss . She designed the harbour . relevant:",
+        "weak",
+    ),
+    (
+        Family.LABEL_LISTWISE,
+        RELEASED,
+        (ONE, TWO),
+        None,
+        "hypothesis: Anna Voss designed Tirol Harbour. sentence1: Tirol Harbour . It was opened in 1921 . "
+        "sentence2: Anna Voss . She designed the harbour .",
+        "",
+    ),
+    (Family.LABEL_LISTWISE, PAPER, (), Label.SUPPORTS, "query: Anna Voss designed Tirol Harbour. relevant:", "true"),
+    (Family.CLAIM_ONLY, PAPER, (ONE,), Label.REFUTES, "query: Anna Voss designed Tirol Harbour. relevant:", "false"),
     (Family.CLAIM_ONLY, RELEASED, (), Label.REFUTES, "hypothesis: Anna Voss designed Tirol Harbour.", "false"),
 ]
 

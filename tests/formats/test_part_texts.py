@@ -25,19 +25,26 @@ if SPIECE.exists():
     COUNTERS["T5"] = Vocabulary(SPIECE).count
 
 QUESTION = "Which  club won in 1921?"
-ROW = PartExample("q1", QUESTION, "t#r0", PartKind.ROW, ("year", "club", "note", ""),
-                  ("1921", "Tirol\tUnited ", " ", "54"), True)
+ROW = PartExample(
+    "q1", QUESTION, "t#r0", PartKind.ROW, ("year", "club", "note", ""), ("1921", "Tirol\tUnited ", " ", "54"), True
+)
 COLUMN = PartExample("q1", QUESTION, "t#c1", PartKind.COLUMN, ("club",), ("Tirol United", "", "Varn", "Varn"), False)
 
 
-@pytest.mark.parametrize("example, inputs, targets", [
-    (ROW, "query: Which club won in 1921? row: year : 1921 | club : Tirol United | : 54 relevant:", "true"),
-    (COLUMN, "query: Which club won in 1921? column: club | Tirol United | Varn | Varn relevant:", "false"),
-])
+@pytest.mark.parametrize(
+    "example, inputs, targets",
+    [
+        (ROW, "query: Which club won in 1921? row: year : 1921 | club : Tirol United | : 54 relevant:", "true"),
+        (COLUMN, "query: Which club won in 1921? column: club | Tirol United | Varn | Varn relevant:", "false"),
+    ],
+)
 def test_the_exact_text(example, inputs, targets):
     for limit in (None, 512):
-        assert encode(example, Family.TABLE_PARTS, max_tokens=limit,
-                      count_tokens=COUNTERS["words"]) == (inputs, targets, 0)
+        assert encode(example, Family.TABLE_PARTS, max_tokens=limit, count_tokens=COUNTERS["words"]) == (
+            inputs,
+            targets,
+            0,
+        )
     released = inputs.replace("query:", "hypothesis:").removesuffix(" relevant:")
     assert encode(example, Family.TABLE_PARTS, preset=RELEASED, count_tokens=COUNTERS["words"]).inputs == released
 
@@ -46,8 +53,11 @@ def test_the_exact_text_of_a_header():
     example = OperationExample("q1", QUESTION, "t", ("year", "", "club  name"), Operation.AVERAGE)
     inputs = "query: Which club won in 1921? header: year | club name relevant:"
     for limit in (None, 512):
-        assert encode(example, Family.TABLE_OPERATION, max_tokens=limit,
-                      count_tokens=COUNTERS["words"]) == (inputs, "average", 0)
+        assert encode(example, Family.TABLE_OPERATION, max_tokens=limit, count_tokens=COUNTERS["words"]) == (
+            inputs,
+            "average",
+            0,
+        )
     released = encode(example, Family.TABLE_OPERATION, preset=RELEASED, count_tokens=COUNTERS["words"])
     assert released.inputs == "hypothesis: Which club won in 1921? header: year | club name"
 
@@ -126,8 +136,12 @@ words = st.lists(st.text("ab1é漢", min_size=1, max_size=6), max_size=5).map(" 
 
 @settings(max_examples=80, deadline=None)
 @pytest.mark.parametrize("counter", COUNTERS)
-@given(question=words, cells=st.lists(st.tuples(words, words), max_size=12), kind=st.sampled_from(PartKind),
-       limit=st.integers(60, 220))
+@given(
+    question=words,
+    cells=st.lists(st.tuples(words, words), max_size=12),
+    kind=st.sampled_from(PartKind),
+    limit=st.integers(60, 220),
+)
 def test_every_input_fits_and_keeps_the_question_and_the_closing_word(counter, question, cells, kind, limit):
     count = COUNTERS[counter]
     header, values = [name for name, _ in cells], [value for _, value in cells]

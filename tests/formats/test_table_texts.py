@@ -29,14 +29,20 @@ if SPIECE.exists():
     COUNTERS["T5"] = Vocabulary(SPIECE).count
 
 CLAIM = "Tirol United scored 54 goals in 1921."
-GOALS = TableView("t1", "Seasons of  Tirol United", ("year", "place", "goals"),
-                  (("1921", "3", "54"), ("1922", "", "48\n(home)"), ("1923", "1", "71")))
+GOALS = TableView(
+    "t1",
+    "Seasons of  Tirol United",
+    ("year", "place", "goals"),
+    (("1921", "3", "54"), ("1922", "", "48\n(home)"), ("1923", "1", "71")),
+)
 TOWNS = TableView("t2", "", ("town", "people"), (("Tirol", "9,000"), ("Varn", "12,000")))
 EMPTY = TableView("t3", "Nothing yet", ("year", "place"), ())
 
-GOALS_TEXT = ("Seasons of Tirol United . row 1 is : year is 1921 ; place is 3 ; goals is 54 . "
-              "row 2 is : year is 1922 ; place is ; goals is 48 (home) . "
-              "row 3 is : year is 1923 ; place is 1 ; goals is 71 .")
+GOALS_TEXT = (
+    "Seasons of Tirol United . row 1 is : year is 1921 ; place is 3 ; goals is 54 . "
+    "row 2 is : year is 1922 ; place is ; goals is 48 (home) . "
+    "row 3 is : year is 1923 ; place is 1 ; goals is 71 ."
+)
 TOWNS_TEXT = "row 1 is : town is Tirol ; people is 9,000 . row 2 is : town is Varn ; people is 12,000 ."
 
 
@@ -44,24 +50,39 @@ def example(*tables, label=None):
     return TableExample("7", CLAIM, tables, label, (False,) * len(tables))
 
 
-@pytest.mark.parametrize("preset, tables, label, inputs, targets", [
-    (PAPER, (GOALS,), Label.SUPPORTS, f"query: {CLAIM} table1: {GOALS_TEXT} relevant:", "true"),
-    (RELEASED, (GOALS,), Label.REFUTES, f"hypothesis: {CLAIM} table1: {GOALS_TEXT}", "false"),
-    (PAPER, (GOALS, TOWNS, EMPTY), Label.NOT_ENOUGH_INFO,
-     f"query: {CLAIM} table1: {GOALS_TEXT} table2: {TOWNS_TEXT} "
-     "table3: Nothing yet . header is : year ; place . relevant:", "weak"),
-    (PAPER, (), None, f"query: {CLAIM} relevant:", ""),
-])
+@pytest.mark.parametrize(
+    "preset, tables, label, inputs, targets",
+    [
+        (PAPER, (GOALS,), Label.SUPPORTS, f"query: {CLAIM} table1: {GOALS_TEXT} relevant:", "true"),
+        (RELEASED, (GOALS,), Label.REFUTES, f"hypothesis: {CLAIM} table1: {GOALS_TEXT}", "false"),
+        (
+            PAPER,
+            (GOALS, TOWNS, EMPTY),
+            Label.NOT_ENOUGH_INFO,
+            f"query: {CLAIM} table1: {GOALS_TEXT} table2: {TOWNS_TEXT} "
+            "table3: Nothing yet . header is : year ; place . relevant:",
+            "weak",
+        ),
+        (PAPER, (), None, f"query: {CLAIM} relevant:", ""),
+    ],
+)
 def test_the_exact_text_of_all_tables_in_one_input(preset, tables, label, inputs, targets):
     for limit in (None, 512):
-        assert encode(example(*tables, label=label), Family.TABLES, preset=preset, max_tokens=limit,
-                      count_tokens=COUNTERS["words"]) == (inputs, targets, 0)
+        assert encode(
+            example(*tables, label=label),
+            Family.TABLES,
+            preset=preset,
+            max_tokens=limit,
+            count_tokens=COUNTERS["words"],
+        ) == (inputs, targets, 0)
 
 
 def test_the_exact_text_of_each_table_on_its_own():
     texts = encode_each_table(example(GOALS, TOWNS), count_tokens=COUNTERS["words"])
-    assert texts == [(f"query: {CLAIM} table: {GOALS_TEXT} relevant:", (0,)),
-                     (f"query: {CLAIM} table: {TOWNS_TEXT} relevant:", (0,))]
+    assert texts == [
+        (f"query: {CLAIM} table: {GOALS_TEXT} relevant:", (0,)),
+        (f"query: {CLAIM} table: {TOWNS_TEXT} relevant:", (0,)),
+    ]
     with pytest.raises(LisaxError, match="an input for each table"):
         encode(example(GOALS), Family.TABLE_FUSION, count_tokens=COUNTERS["words"])
     with pytest.raises(LisaxError, match="'tables' takes tables, found an example without"):
@@ -113,16 +134,24 @@ def views(draw, max_columns=4):
 
 @settings(max_examples=80, deadline=None)
 @pytest.mark.parametrize("counter", COUNTERS)
-@given(claim=st.lists(cell, max_size=20).map(" ".join), tables=st.lists(views(), min_size=1, max_size=4),
-       limit=st.integers(70, 400), preset=st.sampled_from([PAPER, RELEASED]), together=st.booleans())
-def test_every_input_fits_keeps_claim_and_header_and_tells_what_it_dropped(counter, claim, tables, limit, preset,
-                                                                            together):
+@given(
+    claim=st.lists(cell, max_size=20).map(" ".join),
+    tables=st.lists(views(), min_size=1, max_size=4),
+    limit=st.integers(70, 400),
+    preset=st.sampled_from([PAPER, RELEASED]),
+    together=st.booleans(),
+)
+def test_every_input_fits_keeps_claim_and_header_and_tells_what_it_dropped(
+    counter, claim, tables, limit, preset, together
+):
     count = COUNTERS[counter]
     if together:
         texts = [(encode_tables(claim, tables, preset=preset, max_tokens=limit, count_tokens=count), tables)]
     else:
-        texts = [(encode_table(claim, table, preset=preset, max_tokens=limit, count_tokens=count), [table])
-                 for table in tables]
+        texts = [
+            (encode_table(claim, table, preset=preset, max_tokens=limit, count_tokens=count), [table])
+            for table in tables
+        ]
     for text, of_text in texts:
         marker = "table1:" if together else "table:"
         assert count(text.inputs) + 1 <= limit
@@ -132,13 +161,23 @@ def test_every_input_fits_keeps_claim_and_header_and_tells_what_it_dropped(count
         for table, dropped in zip(of_text, text.dropped, strict=True):
             assert 0 <= dropped <= len(table.rows)
             rows = [row_text(i + 1, table.header, row) for i, row in enumerate(table.rows)]
-            bodies.append(" ".join(rows[:len(rows) - dropped]) or header_text(table.header))
+            bodies.append(" ".join(rows[: len(rows) - dropped]) or header_text(table.header))
         claim_text = " ".join(claim.split())
         markers = [f"table{i + 1}:" if together else "table:" for i in range(len(of_text))]
         captions = [" ".join(table.caption.split()) for table in of_text]
-        expected = " ".join(" ".join([preset.claim_slot, claim_text, *(
-            f"{mark} {caption + ' . ' if caption else ''}{body}"
-            for mark, caption, body in zip(markers, captions, bodies)), preset.label_closing]).split())
+        expected = " ".join(
+            " ".join(
+                [
+                    preset.claim_slot,
+                    claim_text,
+                    *(
+                        f"{mark} {caption + ' . ' if caption else ''}{body}"
+                        for mark, caption, body in zip(markers, captions, bodies)
+                    ),
+                    preset.label_closing,
+                ]
+            ).split()
+        )
         if any(len(table.rows) > dropped for table, dropped in zip(of_text, text.dropped)):
             assert text.inputs == expected
         elif text.inputs != expected:  # no row is left; then captions and headers give way, before the claim
@@ -153,7 +192,7 @@ def test_no_row_is_dropped_that_has_room(table, limit):
     count = COUNTERS["words"]
     text = encode_table("a claim", table, max_tokens=limit, count_tokens=count)
     if text.dropped[0]:
-        one_more = TableView("t", table.caption, table.header, table.rows[:len(table.rows) - text.dropped[0] + 1])
+        one_more = TableView("t", table.caption, table.header, table.rows[: len(table.rows) - text.dropped[0] + 1])
         assert count(encode_table("a claim", one_more, count_tokens=count).inputs) + 1 > limit
 
 

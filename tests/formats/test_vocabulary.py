@@ -71,7 +71,11 @@ def test_the_label_words_in_T5s_own_vocabulary():
 
 
 def test_half_of_a_surrogate_pair_is_told_and_not_encoded(vocabulary):
-    for read in (vocabulary.encode, vocabulary.count, vocabulary.encode_with_places,
-                 lambda text: vocabulary.encode_batch(["a", text])):
+    for read in (
+        vocabulary.encode,
+        vocabulary.count,
+        vocabulary.encode_with_places,
+        lambda text: vocabulary.encode_batch(["a", text]),
+    ):
         with pytest.raises(LisaxError, match=r"half of a surrogate pair .*; replace it: 'a\\ud800'"):
             read("a\ud800")

@@ -2,16 +2,23 @@
 
 import pytest
 
-from lisax.pipelines.cltr_recipe import MODELS, OWN, read_recipe
+from lisax.papers.cltr.recipe import MODELS, OWN, read_recipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.optimizers import AdamW
 
 FOLDER = GIN_CONFIGS / "experiments" / "cltr"
-LARGE = [f"{model}_{size}" for model in MODELS if model != OWN
-         for size in ("base", "large")]
+LARGE = [f"{model}_{size}" for model in MODELS if model != OWN for size in ("base", "large")]
 MICRO = ["parts_micro", "rows_micro", "columns_micro", "aggregation_micro", "parts_world_micro", "own_micro"]
-RECIPES = ["paper_large", "scratch", "scratch_aggregation", "transfer", "warm_up", "world", "world_aggregation",
-           "world_micro"]
+RECIPES = [
+    "paper_large",
+    "scratch",
+    "scratch_aggregation",
+    "transfer",
+    "warm_up",
+    "world",
+    "world_aggregation",
+    "world_micro",
+]
 
 
 def test_every_file_is_known_here():
@@ -20,7 +27,9 @@ def test_every_file_is_known_here():
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_models_have_the_papers_settings(name):
-    with configured("train", [FOLDER / f"{name}.gin"], ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = 'given'"]) as config:
+    with configured(
+        "train", [FOLDER / f"{name}.gin"], ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = 'given'"]
+    ) as config:
         assert config.model.emb_dim == (768 if name.endswith("base") else 1024)
     data = config.train_data
     assert (data.batch_size, data.task_feature_lengths["inputs"]) == (128, 512)
@@ -31,8 +40,12 @@ def test_large_models_have_the_papers_settings(name):
 
 @pytest.mark.parametrize("name", MICRO)
 def test_micro_models_get_their_task_from_the_pipeline(name):
-    given = ["MODEL_DIR = 'out'", "VOCAB_SIZE = 256", "MIXTURE_OR_TASK_NAME = 'cltr_parts'",
-             "TASK_FEATURE_LENGTHS = {'inputs': 96, 'targets': 2}"]
+    given = [
+        "MODEL_DIR = 'out'",
+        "VOCAB_SIZE = 256",
+        "MIXTURE_OR_TASK_NAME = 'cltr_parts'",
+        "TASK_FEATURE_LENGTHS = {'inputs': 96, 'targets': 2}",
+    ]
     with configured("train", [FOLDER / f"{name}.gin"], given) as config:
         assert config.model.emb_dim == 32 and config.total_steps
         assert (config.checkpoint.save.best_metric, config.checkpoint.save.best_mode) == ("loss", "min")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lisax.pipelines.recipe import read_recipe
+from lisax.papers.list5.recipe import read_recipe
 from lisax.records import LisaxError
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.plan_search import Setting

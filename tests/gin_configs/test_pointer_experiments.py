@@ -4,8 +4,8 @@ import pytest
 
 from lisax.models.evidence_pointer import PointerConfig
 from lisax.models.t5 import T5Config
-from lisax.pipelines import recipe as list5
-from lisax.pipelines.pointer_recipe import TASKS, read_recipe
+from lisax.papers.deseption.recipe import TASKS, read_recipe
+from lisax.papers.list5 import recipe as list5
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.objectives import objective_of
 from lisax.runtime.optimizers import Adagrad

@@ -6,22 +6,32 @@ import pytest
 
 from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig
-from lisax.pipelines.question_recipe import read_recipe
-from lisax.pipelines.recipe import read_recipe as read_list5_recipe
+from lisax.papers.list5.recipe import read_recipe as read_list5_recipe
+from lisax.papers.udt_qa.recipe import read_recipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 
 FOLDER = GIN_CONFIGS / "experiments" / "udt_qa"
-KINDS = {"retriever_micro": DualEncoderConfig, "retriever_second_micro": DualEncoderConfig,
-         "span_reader_micro": SpanReaderConfig, "reader_micro": ReaderConfig, "retriever_base": DualEncoderConfig,
-         "retriever_second_base": DualEncoderConfig, "span_reader_large": SpanReaderConfig,
-         "reader_large": ReaderConfig}
+KINDS = {
+    "retriever_micro": DualEncoderConfig,
+    "retriever_second_micro": DualEncoderConfig,
+    "span_reader_micro": SpanReaderConfig,
+    "reader_micro": ReaderConfig,
+    "retriever_base": DualEncoderConfig,
+    "retriever_second_base": DualEncoderConfig,
+    "span_reader_large": SpanReaderConfig,
+    "reader_large": ReaderConfig,
+}
 REQUIRED = ["BASE_CHECKPOINT = 'a'", "LARGE_CHECKPOINT = 'b'", "VERBALIZER = 'c'", "VOCABULARY = 'd'"]
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_models_file_needs_only_what_the_pipeline_gives(name):
-    given = ["MODEL_DIR = 'out'", "VOCAB_SIZE = 256", "MIXTURE_OR_TASK_NAME = 'questions_retrieve'",
-             "TASK_FEATURE_LENGTHS = {'inputs': 800, 'targets': 2}"]
+    given = [
+        "MODEL_DIR = 'out'",
+        "VOCAB_SIZE = 256",
+        "MIXTURE_OR_TASK_NAME = 'questions_retrieve'",
+        "TASK_FEATURE_LENGTHS = {'inputs': 800, 'targets': 2}",
+    ]
     if not name.endswith("_micro"):
         given.append("INITIAL_CHECKPOINT_PATH = 'given'")
     with configured("train", [FOLDER / f"{name}.gin"], given) as config:
@@ -38,8 +48,13 @@ def test_a_recipes_files_exist_and_agree_with_it(name):
     if recipe.warm_up:
         made = read_list5_recipe([recipe.warm_up]).train
         assert {start.removeprefix("warm_up/") for start in recipe.initial.values()} <= made.keys()
-    given = ["MODEL_DIR = 'out'", "VOCAB_SIZE = 256", "MIXTURE_OR_TASK_NAME = 'x'", "INITIAL_CHECKPOINT_PATH = 'y'",
-             "TASK_FEATURE_LENGTHS = {'inputs': 800, 'targets': 2}"]
+    given = [
+        "MODEL_DIR = 'out'",
+        "VOCAB_SIZE = 256",
+        "MIXTURE_OR_TASK_NAME = 'x'",
+        "INITIAL_CHECKPOINT_PATH = 'y'",
+        "TASK_FEATURE_LENGTHS = {'inputs': 800, 'targets': 2}",
+    ]
     with configured("train", [recipe.train["reader"]], given) as config:
         assert config.model.passages == recipe.passages
 

@@ -23,31 +23,59 @@ from lisax.sampling.examples import Example, Passage
 
 ROOT = GIN_CONFIGS.parent
 SEARCH_PATHS = f"{GIN_CONFIGS / 't5x'},{GIN_CONFIGS}"
-EXPERIMENTS = sorted(path.stem for path in (GIN_CONFIGS / "experiments" / "list5").glob("*_xl.gin")
-                     if path.stem not in ("paper_xl", "paper_common_xl"))
+EXPERIMENTS = sorted(
+    path.stem
+    for path in (GIN_CONFIGS / "experiments" / "list5").glob("*_xl.gin")
+    if path.stem not in ("paper_xl", "paper_common_xl")
+)
 LENGTHS = "{'inputs': 64, 'targets': 2}"
 
 
 TRAIN = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = 'given'"]
-INFER = ["CHECKPOINT_PATH = 'm'", "INFER_OUTPUT_DIR = 'out'", "MIXTURE_OR_TASK_NAME = 'list5_rank'",
-         "MIXTURE_OR_TASK_MODULE = 'tasks'", f"TASK_FEATURE_LENGTHS = {LENGTHS}", "infer.mode = 'score'"]
-EVAL = ["CHECKPOINT_PATH = 'm'", "EVAL_OUTPUT_DIR = 'out'", "MIXTURE_OR_TASK_NAME = 'list5_rank'",
-        "MIXTURE_OR_TASK_MODULE = 'tasks'"]
+INFER = [
+    "CHECKPOINT_PATH = 'm'",
+    "INFER_OUTPUT_DIR = 'out'",
+    "MIXTURE_OR_TASK_NAME = 'list5_rank'",
+    "MIXTURE_OR_TASK_MODULE = 'tasks'",
+    f"TASK_FEATURE_LENGTHS = {LENGTHS}",
+    "infer.mode = 'score'",
+]
+EVAL = [
+    "CHECKPOINT_PATH = 'm'",
+    "EVAL_OUTPUT_DIR = 'out'",
+    "MIXTURE_OR_TASK_NAME = 'list5_rank'",
+    "MIXTURE_OR_TASK_MODULE = 'tasks'",
+]
 # Every experiment there is, by its path.
-ALL = {str(path.relative_to(GIN_CONFIGS)): ("train", [str(path.relative_to(GIN_CONFIGS))], TRAIN)
-       for path in sorted(GIN_CONFIGS.glob("experiments/*/*.gin"))}
-RUNS = ALL | {name: ("train", [f"experiments/list5/{name}.gin"], TRAIN) for name in EXPERIMENTS} | {
-    "schedule": ("train", ["experiments/list5/rank_xl.gin"],
-                 [*TRAIN, "train.summarize_config_fn = @create_learning_rate_scheduler()"]),
-    "infer": ("infer", ["models/t5_1_1_small.gin", "runs/infer.gin"], INFER),
-    "eval": ("evaluate", ["models/t5_1_1_small.gin", "runs/eval.gin"], EVAL)}
+ALL = {
+    str(path.relative_to(GIN_CONFIGS)): ("train", [str(path.relative_to(GIN_CONFIGS))], TRAIN)
+    for path in sorted(GIN_CONFIGS.glob("experiments/*/*.gin"))
+}
+RUNS = (
+    ALL
+    | {name: ("train", [f"experiments/list5/{name}.gin"], TRAIN) for name in EXPERIMENTS}
+    | {
+        "schedule": (
+            "train",
+            ["experiments/list5/rank_xl.gin"],
+            [*TRAIN, "train.summarize_config_fn = @create_learning_rate_scheduler()"],
+        ),
+        "infer": ("infer", ["models/t5_1_1_small.gin", "runs/infer.gin"], INFER),
+        "eval": ("evaluate", ["models/t5_1_1_small.gin", "runs/eval.gin"], EVAL),
+    }
+)
 
 
 @pytest.fixture(scope="module")
 def under_t5x():
     """What gin gives to T5X's script, for each of RUNS."""
-    done = subprocess.run([sys.executable, Path(__file__).with_name("t5x_stand_in.py"), SEARCH_PATHS, json.dumps(RUNS)],
-                          cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("t5x_stand_in.py"), SEARCH_PATHS, json.dumps(RUNS)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 
@@ -60,8 +88,10 @@ def _as_json(value):
     return list(value) if isinstance(value, tuple) else value
 
 
-ARCHITECTURE = ("vocab_size dtype emb_dim num_heads num_encoder_layers num_decoder_layers head_dim mlp_dim "
-                "mlp_activations dropout_rate logits_via_embedding").split()
+ARCHITECTURE = (
+    "vocab_size dtype emb_dim num_heads num_encoder_layers num_decoder_layers head_dim mlp_dim "
+    "mlp_activations dropout_rate logits_via_embedding"
+).split()
 DATA = "mixture_or_task_name task_feature_lengths split batch_size shuffle use_cached pack module".split()
 
 
@@ -73,9 +103,13 @@ def test_an_experiment_trains_the_same_under_t5x(name, under_t5x):
         model = theirs["model"]
         same(model["module"]["config"], ours.model, ARCHITECTURE)
         assert (model["z_loss"], model["label_smoothing"], model["loss_normalizing_factor"]) == (
-            ours.loss.z_loss, ours.loss.label_smoothing, ours.loss.normalizing_factor)
-        same(model["optimizer_def"], ours.optimizer,
-             ("decay_rate", "clipping_threshold", "multiply_by_parameter_scale"))
+            ours.loss.z_loss,
+            ours.loss.label_smoothing,
+            ours.loss.normalizing_factor,
+        )
+        same(
+            model["optimizer_def"], ours.optimizer, ("decay_rate", "clipping_threshold", "multiply_by_parameter_scale")
+        )
         same(theirs["train_dataset_cfg"], ours.train_data, DATA)
         same(theirs["train_eval_dataset_cfg"], ours.dev_data, DATA)
         same(theirs["checkpoint_cfg"]["save"], ours.checkpoint.save, ("period", "keep"))
@@ -84,8 +118,11 @@ def test_an_experiment_trains_the_same_under_t5x(name, under_t5x):
 
 def test_the_schedule_is_the_same(under_t5x):
     with configured(*RUNS["rank_xl"]) as ours:
-        same(under_t5x["schedule"]["summarize_config_fn"], ours.trainer.learning_rate_fn,
-             ("factors", "base_learning_rate"))
+        same(
+            under_t5x["schedule"]["summarize_config_fn"],
+            ours.trainer.learning_rate_fn,
+            ("factors", "base_learning_rate"),
+        )
 
 
 def test_inference_is_the_same_under_t5x(under_t5x):
@@ -111,11 +148,17 @@ def test_evaluation_is_the_same_under_t5x(under_t5x):
 def test_the_experiments_that_run_under_t5x_are_those_it_says(under_t5x):
     head = (GIN_CONFIGS / "t5x" / "runs" / "train.gin").read_text().partition("from __gin__")[0]
     said = set()
-    for pattern in re.findall(r"experiments/(?:list5|deseption)/[^\s,]*?[{*][^\s]*\.gin", head.partition("# All others")[0]):
+    for pattern in re.findall(
+        r"experiments/(?:list5|deseption)/[^\s,]*?[{*][^\s]*\.gin", head.partition("# All others")[0]
+    ):
         said |= {name for name in ALL if any(fnmatch.fnmatch(name, each) for each in _expanded(pattern))}
-    runs = {name for name in ALL if "refused" not in under_t5x[name]
-            # What others include is no experiment by itself.
-            and not Path(name).stem.startswith(("paper_common", "questions_common", "pairs_common"))}
+    runs = {
+        name
+        for name in ALL
+        if "refused" not in under_t5x[name]
+        # What others include is no experiment by itself.
+        and not Path(name).stem.startswith(("paper_common", "questions_common", "pairs_common"))
+    }
     assert runs == said and len(said) > 9
 
 
@@ -123,15 +166,20 @@ def _expanded(pattern):
     """{a,b} as the shell has it."""
     if not (braces := re.search(r"\{([^}]*)\}", pattern)):
         return [pattern]
-    return [each for word in braces[1].split(",")
-            for each in _expanded(pattern[:braces.start()] + word + pattern[braces.end():])]
+    return [
+        each
+        for word in braces[1].split(",")
+        for each in _expanded(pattern[: braces.start()] + word + pattern[braces.end() :])
+    ]
 
 
 @pytest.fixture
 def data(tmp_path):
     """A data folder with one small ranking task."""
-    made = [Example(str(i), f"claim number {i}", (Passage(f"p_{i}", "Title", f"a text of {i}"),), label=bool(i % 2))
-            for i in range(40)]
+    made = [
+        Example(str(i), f"claim number {i}", (Passage(f"p_{i}", "Title", f"a text of {i}"),), label=bool(i % 2))
+        for i in range(40)
+    ]
     (tmp_path / "examples").mkdir()
     for split in ("train", "dev"):
         examples.write(tmp_path / "examples" / f"rank.{split}.jsonl", made)
@@ -149,8 +197,14 @@ def test_t5x_iterates_over_our_tasks_as_its_infer_does(data, monkeypatch):
 
     lengths = {"inputs": 64, "targets": 2}
     rows = seqio.get_mixture_or_task("list5_rank").get_dataset(
-        sequence_length=lengths, split="dev", shuffle=False, num_epochs=1, shard_info=seqio.ShardInfo(0, 1),
-        use_cached=False, seed=0)
+        sequence_length=lengths,
+        split="dev",
+        shuffle=False,
+        num_epochs=1,
+        shard_info=seqio.ShardInfo(0, 1),
+        use_cached=False,
+        seed=0,
+    )
     features = seqio.EncDecFeatureConverter(pack=False)(rows, task_feature_lengths=lengths)
     chunks = tf.data.Dataset.zip((rows, features)).padded_batch(25)
     assert [len(chunk["decoder_target_tokens"]) for _, chunk in chunks] == [25, 15]
@@ -162,14 +216,22 @@ def test_t5x_iterates_over_our_tasks_as_its_infer_does(data, monkeypatch):
 @pytest.mark.skipif(importlib.util.find_spec("t5x") is None, reason="T5X is not installed")
 def test_t5x_trains_and_its_checkpoint_scores_the_same_here(data):
     environment = os.environ | {"PYTHONPATH": str(ROOT), "LISAX_DATA": str(data), "JAX_PLATFORMS": "cpu"}
-    task = {"MIXTURE_OR_TASK_MODULE": "'tasks'", "MIXTURE_OR_TASK_NAME": "'list5_rank'",
-            "TASK_FEATURE_LENGTHS": LENGTHS, "BATCH_SIZE": "8"}
+    task = {
+        "MIXTURE_OR_TASK_MODULE": "'tasks'",
+        "MIXTURE_OR_TASK_NAME": "'list5_rank'",
+        "TASK_FEATURE_LENGTHS": LENGTHS,
+        "BATCH_SIZE": "8",
+    }
 
     def call(*command, run, **bindings):
-        flags = ["--gin_file=models/t5_1_1_tiny.gin", f"--gin_file=runs/{run}.gin",
-                 *(f"--gin.{name}={value}" for name, value in (task | bindings).items())]
-        done = subprocess.run([sys.executable, "-m", *command, *flags], cwd=ROOT, env=environment, capture_output=True,
-                              text=True)
+        flags = [
+            "--gin_file=models/t5_1_1_tiny.gin",
+            f"--gin_file=runs/{run}.gin",
+            *(f"--gin.{name}={value}" for name, value in (task | bindings).items()),
+        ]
+        done = subprocess.run(
+            [sys.executable, "-m", *command, *flags], cwd=ROOT, env=environment, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout
 
@@ -177,8 +239,17 @@ def test_t5x_trains_and_its_checkpoint_scores_the_same_here(data):
         return [json.loads(line)["score"] for line in Path(path).read_text().splitlines()]
 
     search = f"--gin_search_paths={SEARCH_PATHS}"
-    call("t5x.train", search, run="pretrain", MODEL_DIR=f"'{data / 'model'}'", TRAIN_STEPS="2",
-         EVAL_PERIOD="2", EVAL_STEPS="1", PACK="False", **{"utils.SaveCheckpointConfig.period": "2"})
+    call(
+        "t5x.train",
+        search,
+        run="pretrain",
+        MODEL_DIR=f"'{data / 'model'}'",
+        TRAIN_STEPS="2",
+        EVAL_PERIOD="2",
+        EVAL_STEPS="1",
+        PACK="False",
+        **{"utils.SaveCheckpointConfig.period": "2"},
+    )
     given = {"CHECKPOINT_PATH": f"'{data / 'model' / 'checkpoint_2'}'", "infer.mode": "'score'"}
     call("t5x.infer", search, run="infer", INFER_OUTPUT_DIR=f"'{data / 'theirs'}'", **given)
     printed = call("lisax.cli", "infer", run="infer", INFER_OUTPUT_DIR=f"'{data / 'ours'}'", **given)

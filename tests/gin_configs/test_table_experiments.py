@@ -4,8 +4,8 @@ import pytest
 
 from lisax.models.t5 import T5Config
 from lisax.models.table_fusion import FusionConfig
-from lisax.pipelines import recipe as list5
-from lisax.pipelines.table_recipe import read_recipe, task_of
+from lisax.papers.list5 import recipe as list5
+from lisax.papers.open_tables.recipe import read_recipe, task_of
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.objectives import objective_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lisax.pipelines.verbalizer_recipe import read_recipe
+from lisax.papers.verbalizer.recipe import read_recipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.objectives import objective_of
 from lisax.sampling.verbal_examples import STEMS
@@ -10,8 +10,10 @@ from lisax.sampling.verbal_examples import STEMS
 FOLDER = GIN_CONFIGS / "experiments" / "udt_qa"
 
 
-@pytest.mark.parametrize("name, steps", [("verbalizer_t_large", 39143), ("verbalizer_t_f_large", 34447),
-                                         ("verbalizer_t_f_id_t_large", 68894)])
+@pytest.mark.parametrize(
+    "name, steps",
+    [("verbalizer_t_large", 39143), ("verbalizer_t_f_large", 34447), ("verbalizer_t_f_id_t_large", 68894)],
+)
 def test_the_papers_models(name, steps):
     given = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = 'given'", "VOCAB_SIZE = 256"]
     with configured("train", [FOLDER / f"{name}.gin"], given) as config:

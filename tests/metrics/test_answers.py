@@ -7,28 +7,43 @@ import json
 
 import pytest
 
+from lisax.cli import evaluate as command
 from lisax.corpora.answer_predictions import RankedAnswers
-from lisax.metrics import command
 from lisax.metrics.answers import evaluate
 from lisax.records import DataError, Hit, Question
 from lisax.retrieval import runs
 
-QUESTIONS = {question.id: question for question in (
-    Question("a", "?", ("1,921",), ("t#r0c0",)), Question("b", "?", ("Tirol United", "Varn"), ("t#r1c1", "t#r2c1")),
-    Question("c", "?", ("54",), ("t",)), Question("d", "?", (), ("t#r0c1",)))}
+QUESTIONS = {
+    question.id: question
+    for question in (
+        Question("a", "?", ("1,921",), ("t#r0c0",)),
+        Question("b", "?", ("Tirol United", "Varn"), ("t#r1c1", "t#r2c1")),
+        Question("c", "?", ("54",), ("t",)),
+        Question("d", "?", (), ("t#r0c1",)),
+    )
+}
 
 
 def test_the_first_right_answer_counts():
-    answers = {"a": RankedAnswers("a", ("12", "1921.0"), ("t#r0c1", "t#r0c0")),
-               "b": RankedAnswers("b", ("tirol united",), ("s#r0c0", "s#r0c1", "t#r2c1")),
-               "d": RankedAnswers("d", ("x",), ("t#r0c1",))}
+    answers = {
+        "a": RankedAnswers("a", ("12", "1921.0"), ("t#r0c1", "t#r0c0")),
+        "b": RankedAnswers("b", ("tirol united",), ("s#r0c0", "s#r0c1", "t#r2c1")),
+        "d": RankedAnswers("d", ("x",), ("t#r0c1",)),
+    }
     assert evaluate(QUESTIONS, answers) == {
-        "mrr": pytest.approx((1 / 2 + 1 + 0) / 3), "hit@1": pytest.approx(1 / 3), "questions": 3,
+        "mrr": pytest.approx((1 / 2 + 1 + 0) / 3),
+        "hit@1": pytest.approx(1 / 3),
+        "questions": 3,
         "exact_match": pytest.approx(1 / 3),
-        "cells": {"mrr": pytest.approx((1 / 2 + 1 / 3 + 1) / 3), "hit@1": pytest.approx(1 / 3), "questions": 3}}
+        "cells": {"mrr": pytest.approx((1 / 2 + 1 / 3 + 1) / 3), "hit@1": pytest.approx(1 / 3), "questions": 3},
+    }
     only_texts = {"a": RankedAnswers("a", ("1921",))}
-    assert evaluate(QUESTIONS, only_texts) == {"mrr": pytest.approx(1 / 3), "hit@1": pytest.approx(1 / 3),
-                                               "questions": 3, "exact_match": pytest.approx(1 / 3)}
+    assert evaluate(QUESTIONS, only_texts) == {
+        "mrr": pytest.approx(1 / 3),
+        "hit@1": pytest.approx(1 / 3),
+        "questions": 3,
+        "exact_match": pytest.approx(1 / 3),
+    }
 
 
 def test_nothing_to_count_is_told():
@@ -48,12 +63,20 @@ def folder(tmp_path):
     def lines(name, *rows):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    lines("tables.jsonl", {"id": "t", "title": "", "header": ["year", "club"], "rows": [["1921", "x"], ["1922", "Varn"]]})
-    lines("questions.dev.jsonl", {"id": 1, "question": "q", "answers": ["1921"], "evidence": ["t#r0c0"]},
-          {"id": 2, "question": "q", "answers": ["varn"], "evidence": ["t#r1c1"]})
+    lines(
+        "tables.jsonl", {"id": "t", "title": "", "header": ["year", "club"], "rows": [["1921", "x"], ["1922", "Varn"]]}
+    )
+    lines(
+        "questions.dev.jsonl",
+        {"id": 1, "question": "q", "answers": ["1921"], "evidence": ["t#r0c0"]},
+        {"id": 2, "question": "q", "answers": ["varn"], "evidence": ["t#r1c1"]},
+    )
     lines("predictions.jsonl", {"id": 1, "answers": ["1922", "1,921"]}, {"id": 2, "answers": ["Varn"]})
-    runs.write_run(tmp_path / "cells.trec", [Hit("1", "t#r0c0", 1, 2.0), Hit("2", "t#r0c0", 1, 2.0),
-                                             Hit("2", "t#r1c1", 2, 1.0)], "test")
+    runs.write_run(
+        tmp_path / "cells.trec",
+        [Hit("1", "t#r0c0", 1, 2.0), Hit("2", "t#r0c0", 1, 2.0), Hit("2", "t#r1c1", 2, 1.0)],
+        "test",
+    )
     return tmp_path
 
 
@@ -70,17 +93,23 @@ def test_evaluate_answers(folder, capsys):
     assert figures(capsys, "--gold", folder, "--predictions", folder / "predictions.jsonl") == by_text
     # Cells of a run have the texts of a folder's tables.
     by_cell = {"mrr": 0.75, "hit@1": 0.5, "questions": 2}
-    assert figures(capsys, "--gold", folder, "--predictions", folder / "cells.trec") == by_cell | {"exact_match": 0.5, "cells": by_cell}
+    assert figures(capsys, "--gold", folder, "--predictions", folder / "cells.trec") == by_cell | {
+        "exact_match": 0.5,
+        "cells": by_cell,
+    }
     assert figures(capsys, "--gold", folder / "questions.dev.jsonl", "--predictions", folder / "cells.trec") == {
-        "cells": by_cell}
+        "cells": by_cell
+    }
 
 
 def test_what_is_wrong_is_named(folder, capsys):
     with pytest.raises(DataError, match="no questions for split 'test'; there are dev"):
         figures(capsys, "--gold", folder, "--split", "test", "--predictions", folder / "predictions.jsonl")
-    for row, message in (({"id": 1}, "field 'answers': neither answers nor cells"),
-                         ({"id": 1, "cells": ["t#r1"]}, r"field 'cells\[0\]': 't#r1' is not the id of a cell"),
-                         ({"id": 9, "answers": ["x"]}, "not asked: '9'")):
+    for row, message in (
+        ({"id": 1}, "field 'answers': neither answers nor cells"),
+        ({"id": 1, "cells": ["t#r1"]}, r"field 'cells\[0\]': 't#r1' is not the id of a cell"),
+        ({"id": 9, "answers": ["x"]}, "not asked: '9'"),
+    ):
         (folder / "predictions.jsonl").write_text(json.dumps(row))
         with pytest.raises(DataError, match=f"predictions.jsonl.*{message}"):
             figures(capsys, "--gold", folder, "--predictions", folder / "predictions.jsonl")

@@ -17,12 +17,16 @@ def pair(*cases):
 
 
 def test_by_hand():
-    claims, verdicts = pair((0, 0, (0.95, 0.05, 0.0)), (1, 0, (0.91, 0.09, 0.0)), (2, 2, (0.0, 0.0, 1.0)),
-                            (1, 1, (0.3, 0.45, 0.25)), (0, 1, (math.nan,) * 3))
+    claims, verdicts = pair(
+        (0, 0, (0.95, 0.05, 0.0)),
+        (1, 0, (0.91, 0.09, 0.0)),
+        (2, 2, (0.0, 0.0, 1.0)),
+        (1, 1, (0.3, 0.45, 0.25)),
+        (0, 1, (math.nan,) * 3),
+    )
     rows = reliability(claims, verdicts)
     assert len(rows) == 10 and [row["count"] for row in rows] == [0, 0, 0, 0, 1, 0, 0, 0, 0, 3]
-    assert rows[9] == {"low": 0.9, "high": 1.0, "count": 3,
-                       "confidence": pytest.approx(2.86 / 3), "accuracy": 2 / 3}
+    assert rows[9] == {"low": 0.9, "high": 1.0, "count": 3, "confidence": pytest.approx(2.86 / 3), "accuracy": 2 / 3}
     assert rows[0] == {"low": 0.0, "high": 0.1, "count": 0, "confidence": None, "accuracy": None}
     figures = calibration(claims, verdicts)
     assert figures["expected_error"] == pytest.approx(abs(2.86 - 2) / 4 + 0.55 / 4)
@@ -47,8 +51,9 @@ def test_without_probabilities_there_is_none():
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1)), min_size=1), st.integers(1, 20))
 def test_bins_hold_all_verdicts_and_their_means(cases, bins):
-    claims, verdicts = pair(*((gold, said, tuple(p if i == said else 0.0 for i in range(3)))
-                              for gold, said, p in cases))
+    claims, verdicts = pair(
+        *((gold, said, tuple(p if i == said else 0.0 for i in range(3))) for gold, said, p in cases)
+    )
     rows = reliability(claims, verdicts, bins)
     assert sum(row["count"] for row in rows) == len(cases)
     assert 0 <= expected_error(rows) <= 1

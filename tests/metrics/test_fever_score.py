@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.metrics.fever import (Outcome, by_label, confusion, evaluate, fever_score, found, majority_verdicts,
-                                 multi_evidence, oracle_score, outcome)
+from lisax.metrics.fever import (
+    Outcome,
+    by_label,
+    confusion,
+    evaluate,
+    fever_score,
+    found,
+    majority_verdicts,
+    multi_evidence,
+    oracle_score,
+    outcome,
+)
 from lisax.records import LABELS, Claim, DataError, Verdict
 
 S, R, N = LABELS
@@ -20,8 +30,7 @@ def verdict(claim_id, label, evidence=(), probabilities=(math.nan,) * 3):
 
 def score(*cases, max_evidence=5):
     """`cases`: (gold label, gold sets, predicted label, predicted evidence)."""
-    claims = {str(i): Claim(str(i), "c", gold, tuple(map(tuple, sets)))
-              for i, (gold, sets, _, _) in enumerate(cases)}
+    claims = {str(i): Claim(str(i), "c", gold, tuple(map(tuple, sets))) for i, (gold, sets, _, _) in enumerate(cases)}
     verdicts = {str(i): verdict(str(i), label, evidence) for i, (_, _, label, evidence) in enumerate(cases)}
     return fever_score(claims, verdicts, max_evidence)
 
@@ -37,17 +46,20 @@ def test_the_official_readmes_example():
     assert figures["evidence_f1"] == 2.0 * (5 / 6) * 0.5 / (5 / 6 + 0.5)
 
 
-@pytest.mark.parametrize("sets, predicted, right", [
-    ([["page_0", "page_1"]], ["page_0"], False),                       # part of a set
-    ([["page_0"]], ["page_2"], False),                                 # wrong sentence
-    ([["page_0"]], ["page1_0"], False),                                # wrong page
-    ([["page_0"]], ["page_0"], True),
-    ([["page_0"], ["page1_0"]], ["page_0"], True),                     # one of two sets
-    ([["page2_0", "page1_1"], ["page2_0"]], ["page2_0"], True),        # part of one, all of the other
-    ([["page1_1"], ["page2_0"]], ["page1_1", "page2_0"], True),
-    (PAIR, ["page1_1", "page2_2", "page3_2"], True),                   # more than is needed
-    ([["page_0"]], [], False),
-])
+@pytest.mark.parametrize(
+    "sets, predicted, right",
+    [
+        ([["page_0", "page_1"]], ["page_0"], False),  # part of a set
+        ([["page_0"]], ["page_2"], False),  # wrong sentence
+        ([["page_0"]], ["page1_0"], False),  # wrong page
+        ([["page_0"]], ["page_0"], True),
+        ([["page_0"], ["page1_0"]], ["page_0"], True),  # one of two sets
+        ([["page2_0", "page1_1"], ["page2_0"]], ["page2_0"], True),  # part of one, all of the other
+        ([["page1_1"], ["page2_0"]], ["page1_1", "page2_0"], True),
+        (PAIR, ["page1_1", "page2_2", "page3_2"], True),  # more than is needed
+        ([["page_0"]], [], False),
+    ],
+)
 def test_strictness(sets, predicted, right):
     assert score((S, sets, S, predicted))["fever_score"] == right
 
@@ -55,8 +67,12 @@ def test_strictness(sets, predicted, right):
 def test_only_the_first_five_count():
     late = [f"x_{i}" for i in range(5)] + ["page_0"]
     assert score((S, [["page_0"]], S, late)) == {
-        "fever_score": 0.0, "label_accuracy": 1.0,
-        "evidence_precision": 0.0, "evidence_recall": 0.0, "evidence_f1": 0.0}
+        "fever_score": 0.0,
+        "label_accuracy": 1.0,
+        "evidence_precision": 0.0,
+        "evidence_recall": 0.0,
+        "evidence_f1": 0.0,
+    }
     assert score((S, [["page_0"]], S, late), max_evidence=6)["fever_score"] == 1
     # The official tests' cases: two gold sentences, cut after one; a wrong second sentence, cut after one.
     two = [["page_0", "page_1"]]
@@ -71,8 +87,13 @@ def test_not_enough_info_needs_no_evidence_and_is_left_out_of_precision_and_reca
     figures = score((N, [], N, ["x_1", "x_2"]), (N, [], R, []), (S, [["a_0"]], N, ["a_0"]))
     assert figures["fever_score"] == figures["label_accuracy"] == 1 / 3
     assert figures["evidence_precision"] == figures["evidence_recall"] == figures["evidence_f1"] == 1
-    assert score((N, [], N, [])) == {"fever_score": 1.0, "label_accuracy": 1.0, "evidence_precision": 1.0,
-                                     "evidence_recall": 0.0, "evidence_f1": 0.0}
+    assert score((N, [], N, [])) == {
+        "fever_score": 1.0,
+        "label_accuracy": 1.0,
+        "evidence_precision": 1.0,
+        "evidence_recall": 0.0,
+        "evidence_f1": 0.0,
+    }
 
 
 def test_nothing_predicted_is_precise_and_gold_without_sets_is_recalled_but_never_scores():
@@ -134,8 +155,9 @@ def test_equal_to_the_definition_and_within_bounds(data):
 @given(datasets(), units)
 def test_evidence_beyond_five_changes_nothing(data, more):
     claims, verdicts = data
-    padded = {i: verdict(i, v.label, [*v.evidence, more] if len(v.evidence) >= 5 else v.evidence)
-              for i, v in verdicts.items()}
+    padded = {
+        i: verdict(i, v.label, [*v.evidence, more] if len(v.evidence) >= 5 else v.evidence) for i, v in verdicts.items()
+    }
     assert fever_score(claims, padded) == fever_score(claims, verdicts)
 
 
@@ -150,26 +172,40 @@ def test_outcomes_and_confusion_agree_with_the_score(data):
     assert sum(matrix[i][i] for i in range(3)) / len(claims) == figures["label_accuracy"]
     right_without_evidence = figures["outcomes"][Outcome.EVIDENCE_MISSING]
     assert right_without_evidence == sum(
-        v.label == claims[i].label is not N and not found(claims[i], v.evidence) for i, v in verdicts.items())
+        v.label == claims[i].label is not N and not found(claims[i], v.evidence) for i, v in verdicts.items()
+    )
 
 
 # --- Beside the official figures ------------------------------------------------------------
 
 
-CLAIMS = {c.id: c for c in (
-    Claim("1", "one sentence", S, (("a_0",),)),
-    Claim("2", "two sentences", S, (("a_0", "b_0"),)),
-    Claim("3", "two, either way", R, (("a_0", "b_0"), ("c_0", "d_0", "e_0"))),
-    Claim("4", "one of the sets is single", R, (("a_0", "b_0"), ("c_0",))),
-    Claim("5", "none", N),
-)}
+CLAIMS = {
+    c.id: c
+    for c in (
+        Claim("1", "one sentence", S, (("a_0",),)),
+        Claim("2", "two sentences", S, (("a_0", "b_0"),)),
+        Claim("3", "two, either way", R, (("a_0", "b_0"), ("c_0", "d_0", "e_0"))),
+        Claim("4", "one of the sets is single", R, (("a_0", "b_0"), ("c_0",))),
+        Claim("5", "none", N),
+    )
+}
 
 
 def test_multi_evidence_counts_claims_all_of_whose_sets_are_large():
-    verdicts = {"1": verdict("1", S), "2": verdict("2", S, ["a_0"]), "3": verdict("3", S, ["a_0", "b_0"]),
-                "4": verdict("4", R), "5": verdict("5", N)}
+    verdicts = {
+        "1": verdict("1", S),
+        "2": verdict("2", S, ["a_0"]),
+        "3": verdict("3", S, ["a_0", "b_0"]),
+        "4": verdict("4", R),
+        "5": verdict("5", N),
+    }
     assert multi_evidence(CLAIMS, verdicts) == {
-        "claims": 2, "label_accuracy": 0.5, "fever_score": 0.0, "found_claims": 1, "found_label_accuracy": 0.0}
+        "claims": 2,
+        "label_accuracy": 0.5,
+        "fever_score": 0.0,
+        "found_claims": 1,
+        "found_label_accuracy": 0.0,
+    }
     only = {"1": CLAIMS["1"]}
     assert multi_evidence(only, {"1": verdicts["1"]})["label_accuracy"] is None
 
@@ -195,7 +231,8 @@ def test_confusion_and_figures_by_label():
     assert by_label(matrix) == {
         "SUPPORTS": {"precision": 0.5, "recall": 0.5, "f1": 0.5},
         "REFUTES": {"precision": 2 / 3, "recall": 1.0, "f1": 0.8},
-        "NOT ENOUGH INFO": {"precision": None, "recall": 0.0, "f1": 0.0}}
+        "NOT ENOUGH INFO": {"precision": None, "recall": 0.0, "f1": 0.0},
+    }
 
 
 def test_outcomes():
@@ -207,12 +244,15 @@ def test_outcomes():
     assert outcome(CLAIMS["5"], verdict("5", R)) is Outcome.WRONG_LABEL
 
 
-@pytest.mark.parametrize("claims, verdicts, message", [
-    ({}, {}, "no claims"),
-    (CLAIMS, {}, "5 claims without a prediction, for example '1'"),
-    ({"1": CLAIMS["1"]}, {"1": verdict("1", S), "9": verdict("9", S)}, "1 prediction for a claim that is not"),
-    ({"b": Claim("b", "blind")}, {"b": verdict("b", S)}, "claim 'b' has no label"),
-])
+@pytest.mark.parametrize(
+    "claims, verdicts, message",
+    [
+        ({}, {}, "no claims"),
+        (CLAIMS, {}, "5 claims without a prediction, for example '1'"),
+        ({"1": CLAIMS["1"]}, {"1": verdict("1", S), "9": verdict("9", S)}, "1 prediction for a claim that is not"),
+        ({"b": Claim("b", "blind")}, {"b": verdict("b", S)}, "claim 'b' has no label"),
+    ],
+)
 def test_what_cannot_be_evaluated_is_said(claims, verdicts, message):
     with pytest.raises(DataError, match=message):
         evaluate(claims, verdicts)

@@ -15,14 +15,17 @@ def test_normalisation_is_squads():
     assert not exact_match("Tarn", [])
 
 
-@pytest.mark.parametrize(("text", "answers", "found"), [
-    ("In 1971 and 19715", ["1971"], ["1971"]),
-    ("TARN united, Tarn", ["Tarn"], ["TARN", "Tarn"]),
-    ("5 , 000 ( approx . ) of 5,000", ["5,000 (approx.)", "5,000"], ["5 , 000 ( approx . )", "5,000"]),
-    ("a Kraków b", ["Kraków"], ["Kraków"]),
-    ("anything", ["", "..!"], []),
-    ("anything", [], []),
-])
+@pytest.mark.parametrize(
+    ("text", "answers", "found"),
+    [
+        ("In 1971 and 19715", ["1971"], ["1971"]),
+        ("TARN united, Tarn", ["Tarn"], ["TARN", "Tarn"]),
+        ("5 , 000 ( approx . ) of 5,000", ["5,000 (approx.)", "5,000"], ["5 , 000 ( approx . )", "5,000"]),
+        ("a Kraków b", ["Kraków"], ["Kraków"]),
+        ("anything", ["", "..!"], []),
+        ("anything", [], []),
+    ],
+)
 def test_answers_are_found_as_whole_words(text, answers, found):
     assert [text[begin:end] for begin, end in answer_spans(text, answers)] == found
 

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from lisax.metrics.command import add_arguments, main
+from lisax.cli.evaluate import add_arguments, main
 from lisax.metrics.potency import potency
 from lisax.records import Claim, DataError, Label, Verdict
 
@@ -51,8 +51,10 @@ def test_the_correct_rate_is_over_what_was_reviewed():
 
 
 # FEVER 2.0, results: instances, raw potency, correct rate, potency, over its eight systems.
-@pytest.mark.parametrize("instances, raw, rate, adjusted", [
-    (79, 78.80, 84.81, 66.83), (501, 68.51, 81.44, 55.79), (102, 79.66, 64.71, 51.54), (498, 60.34, 82.33, 49.68)])
+@pytest.mark.parametrize(
+    "instances, raw, rate, adjusted",
+    [(79, 78.80, 84.81, 66.83), (501, 68.51, 81.44, 55.79), (102, 79.66, 64.71, 51.54), (498, 60.34, 82.33, 49.68)],
+)
 def test_published_figures(instances, raw, rate, adjusted):
     claims = {str(i): claim(str(i), S) for i in range(instances)}
     broken = round(raw / 100 * instances * 8)
@@ -74,13 +76,32 @@ def test_the_verb_reads_fever2_files_and_their_annotations(tmp_path, capsys):
     import argparse
 
     gold, predictions = tmp_path / "gold.jsonl", tmp_path / "ours.jsonl"
-    rows = [{"id": 500002, "label": "REFUTES", "claim": "c", "evidence": [[[1, 2, "P_-LRB-x-RRB-", 3]]],
-             "attack": "word replacement", "annotation": "OK - fine"},
-            {"id": 500010, "label": "NOT ENOUGH INFO", "claim": "d", "evidence": [[[None, None, "Starrcade", -1]]],
-             "attack": "Multihop", "annotation": "UN - wrong"}]
+    rows = [
+        {
+            "id": 500002,
+            "label": "REFUTES",
+            "claim": "c",
+            "evidence": [[[1, 2, "P_-LRB-x-RRB-", 3]]],
+            "attack": "word replacement",
+            "annotation": "OK - fine",
+        },
+        {
+            "id": 500010,
+            "label": "NOT ENOUGH INFO",
+            "claim": "d",
+            "evidence": [[[None, None, "Starrcade", -1]]],
+            "attack": "Multihop",
+            "annotation": "UN - wrong",
+        },
+    ]
     gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    predictions.write_text("".join(json.dumps({"id": row["id"], "predicted_label": "REFUTES",
-                                               "predicted_evidence": [["P_-LRB-x-RRB-", 3]]}) + "\n" for row in rows))
+    predictions.write_text(
+        "".join(
+            json.dumps({"id": row["id"], "predicted_label": "REFUTES", "predicted_evidence": [["P_-LRB-x-RRB-", 3]]})
+            + "\n"
+            for row in rows
+        )
+    )
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     assert main(parser.parse_args(["potency", "--gold", str(gold), "--predictions", str(predictions), "--json"])) == 0

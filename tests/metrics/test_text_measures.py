@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.cli import evaluate as command
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
-from lisax.metrics import command, text
+from lisax.metrics import text
 from lisax.records import DataError, LisaxError
 
 REFERENCES = [["The bridge is in Oregon.", "Oregon has the bridge ."], ["It was built in 1922."]]
@@ -68,22 +69,36 @@ def test_cells_count_once():
     assert Overlap.with_cells(triples).rouge1("Oregon 1922") == 1
 
 
-@pytest.mark.parametrize("said, answers, expected", [
-    ("built in 1922 .", ["1922"], True), ("built in 11922", ["1922"], False), ("Łódź, Poland", ["lodz poland"], True),
-    ("anything", [], False), ("anything", ["?"], False), ("anything", ["none", "anything"], True)])
+@pytest.mark.parametrize(
+    "said, answers, expected",
+    [
+        ("built in 1922 .", ["1922"], True),
+        ("built in 11922", ["1922"], False),
+        ("Łódź, Poland", ["lodz poland"], True),
+        ("anything", [], False),
+        ("anything", ["?"], False),
+        ("anything", ["none", "anything"], True),
+    ],
+)
 def test_has_answer(said, answers, expected):
     assert text.has_answer(said, answers) is expected
 
 
 def test_answer_coverage_is_of_answers_in_the_data():
-    examples = [(("1922",), "year, 1922", "in 1922"), (("1922",), "year, 1922", "long ago"), (("7",), "year, 1922", "7")]
+    examples = [
+        (("1922",), "year, 1922", "in 1922"),
+        (("1922",), "year, 1922", "long ago"),
+        (("7",), "year, 1922", "7"),
+    ]
     assert text.answer_coverage(examples) == {"answer_coverage": 0.5, "examples": 2, "absent": 1}
     assert text.answer_coverage([])["answer_coverage"] is None
 
 
 def test_faithfulness():
     triples = Triples("x", "Ada Lovelace", (("born", "1815-12-10"), ("papers", "7")))
-    figures = text.faithfulness([(triples, "Ada Lovelace, born on 10 December 1815, wrote 7."), (triples, "Ada wrote 7.")])
+    figures = text.faithfulness(
+        [(triples, "Ada Lovelace, born on 10 December 1815, wrote 7."), (triples, "Ada wrote 7.")]
+    )
     assert figures == {"faithful": 0.5, "numbers_and_dates_kept": 0.75, "names_kept": 0.75, "texts": 2}
 
 
@@ -102,12 +117,16 @@ def files(tmp_path):
         path = tmp_path / name
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         return path
+
     return write
 
 
 def test_the_verb(files, capsys):
-    gold = files("gold.jsonl", {"id": "a", "title": "Ada", "pairs": [["papers", "7"]], "texts": ["Ada wrote 7 papers."],
-                                "answers": ["7"]}, {"id": "b", "texts": ["Something else."]})
+    gold = files(
+        "gold.jsonl",
+        {"id": "a", "title": "Ada", "pairs": [["papers", "7"]], "texts": ["Ada wrote 7 papers."], "answers": ["7"]},
+        {"id": "b", "texts": ["Something else."]},
+    )
     predictions = files("p.jsonl", {"id": "b", "text": "Something else."}, {"id": "a", "text": "Ada wrote 7 papers."})
     assert evaluate("--gold", gold, "--predictions", predictions, "--json") == 0
     figures = json.loads(capsys.readouterr().out)["text"]
@@ -117,8 +136,9 @@ def test_the_verb(files, capsys):
 
 def test_a_folder_is_gold(files, tmp_path, capsys):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data/dart-v1-dev.json").write_text(json.dumps(
-        [{"tripleset": [["Ada", "WROTE", "7"]], "annotations": [{"source": "s", "text": "Ada wrote 7."}]}]))
+    (tmp_path / "data/dart-v1-dev.json").write_text(
+        json.dumps([{"tripleset": [["Ada", "WROTE", "7"]], "annotations": [{"source": "s", "text": "Ada wrote 7."}]}])
+    )
     predictions = files("p.jsonl", {"id": "dart:dev:0", "text": "Ada wrote 7 ."})
     evaluate("--gold", tmp_path / "data", "--predictions", predictions)
     assert "text.faithfulness.faithful" in capsys.readouterr().out
@@ -126,12 +146,16 @@ def test_a_folder_is_gold(files, tmp_path, capsys):
         evaluate("--gold", tmp_path / "data", "--predictions", predictions, "--split", "test")
 
 
-@pytest.mark.parametrize("gold, predictions, said", [
-    ({"id": "a", "texts": ["x"]}, {"id": "b", "text": "x"}, "p.jsonl: 1 of the 1 gold ids have no prediction"),
-    ({"id": "a"}, {"id": "a", "text": "x"}, "g.jsonl: nothing to compare with"),
-    ({"id": "a", "texts": [1]}, {"id": "a", "text": "x"}, "g.jsonl:1: field 'texts'"),
-    ({"id": "a", "texts": ["x"]}, {"id": "a", "text": 1}, "p.jsonl:1: field 'text'"),
-    ({"id": "a", "pairs": [1]}, {"id": "a", "text": "x"}, r"g.jsonl:1: field 'pairs\[0\]'")])
+@pytest.mark.parametrize(
+    "gold, predictions, said",
+    [
+        ({"id": "a", "texts": ["x"]}, {"id": "b", "text": "x"}, "p.jsonl: 1 of the 1 gold ids have no prediction"),
+        ({"id": "a"}, {"id": "a", "text": "x"}, "g.jsonl: nothing to compare with"),
+        ({"id": "a", "texts": [1]}, {"id": "a", "text": "x"}, "g.jsonl:1: field 'texts'"),
+        ({"id": "a", "texts": ["x"]}, {"id": "a", "text": 1}, "p.jsonl:1: field 'text'"),
+        ({"id": "a", "pairs": [1]}, {"id": "a", "text": "x"}, r"g.jsonl:1: field 'pairs\[0\]'"),
+    ],
+)
 def test_troubles_name_the_file(files, gold, predictions, said):
     with pytest.raises(DataError, match=said):
         evaluate("--gold", files("g.jsonl", gold), "--predictions", files("p.jsonl", predictions))

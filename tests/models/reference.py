@@ -17,37 +17,55 @@ def torch_t5(config: T5Config, parameters: Any, kind: str = "T5") -> Any:
     gated = len(config.mlp_activations) == 2
     activation = config.mlp_activations[0]
     settings = getattr(transformers, f"{kind}Config")(
-        vocab_size=config.vocab_size, d_model=config.emb_dim, d_kv=config.head_dim, d_ff=config.mlp_dim,
-        num_layers=config.num_encoder_layers, num_decoder_layers=config.num_decoder_layers,
-        num_heads=config.num_heads, dropout_rate=config.dropout_rate,
+        vocab_size=config.vocab_size,
+        d_model=config.emb_dim,
+        d_kv=config.head_dim,
+        d_ff=config.mlp_dim,
+        num_layers=config.num_encoder_layers,
+        num_decoder_layers=config.num_decoder_layers,
+        num_heads=config.num_heads,
+        dropout_rate=config.dropout_rate,
         feed_forward_proj=f"gated-{activation}" if gated else activation,
-        tie_word_embeddings=config.logits_via_embedding, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)
+        tie_word_embeddings=config.logits_via_embedding,
+        pad_token_id=0,
+        eos_token_id=1,
+        decoder_start_token_id=0,
+    )
     model = getattr(transformers, f"{kind}ForConditionalGeneration")(settings)
     if not config.logits_via_embedding:
         # transformers 5 ties fresh models whatever the setting says; the setting still decides on the scaling.
         model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.shared.weight))
         model.config.tie_word_embeddings = False  # UMT5 asks this one
-    model.load_state_dict({name: torch.from_numpy(np.array(array))
-                           for name, array in _torch_names(config, parameters).items()})
+    model.load_state_dict(
+        {name: torch.from_numpy(np.array(array)) for name, array in _torch_names(config, parameters).items()}
+    )
     return model.eval()
 
 
 def _torch_names(config: T5Config, parameters: Any) -> dict[str, np.ndarray]:
     embedding = np.asarray(parameters["token_embedder"]["embedding"])
-    found = {"shared.weight": embedding, "encoder.embed_tokens.weight": embedding,
-             "decoder.embed_tokens.weight": embedding}
-    found["lm_head.weight"] = embedding if config.logits_via_embedding else np.asarray(
-        parameters["decoder"]["logits_dense"]["kernel"]).T
+    found = {
+        "shared.weight": embedding,
+        "encoder.embed_tokens.weight": embedding,
+        "decoder.embed_tokens.weight": embedding,
+    }
+    found["lm_head.weight"] = (
+        embedding if config.logits_via_embedding else np.asarray(parameters["decoder"]["logits_dense"]["kernel"]).T
+    )
     for stack, layers in (("encoder", config.num_encoder_layers), ("decoder", config.num_decoder_layers)):
         tree = parameters[stack]
         found[f"{stack}.final_layer_norm.weight"] = tree[f"{stack}_norm"]["scale"]
         biases = {0: tree} if "relpos_bias" in tree else {i: tree[f"layers_{i}"] for i in range(layers)}
         for i, owner in biases.items():
             found[f"{stack}.block.{i}.layer.0.SelfAttention.relative_attention_bias.weight"] = np.asarray(
-                owner["relpos_bias"]["rel_embedding"]).T
-        parts = [("attention", "SelfAttention")] if stack == "encoder" else [
-            ("self_attention", "SelfAttention"), ("encoder_decoder_attention", "EncDecAttention")]
-        norms = ([] if stack == "encoder" else ["pre_self_attention_layer_norm", "pre_cross_attention_layer_norm"])
+                owner["relpos_bias"]["rel_embedding"]
+            ).T
+        parts = (
+            [("attention", "SelfAttention")]
+            if stack == "encoder"
+            else [("self_attention", "SelfAttention"), ("encoder_decoder_attention", "EncDecAttention")]
+        )
+        norms = [] if stack == "encoder" else ["pre_self_attention_layer_norm", "pre_cross_attention_layer_norm"]
         norms = (norms or ["pre_attention_layer_norm"]) + ["pre_mlp_layer_norm"]
         for i in range(layers):
             layer, block = tree[f"layers_{i}"], f"{stack}.block.{i}.layer"

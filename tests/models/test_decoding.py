@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from applying import applied
 
-from lisax.models.decoding import Decoding, generate, restrict
 from lisax.models.attention import ENCODED, PAST
+from lisax.models.decoding import Decoding, generate, restrict
 from lisax.models.t5 import T5Config, Transformer, initialize
 from lisax.records import LisaxError
 
-TINY = T5Config(vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
-                mlp_dim=32)
+TINY = T5Config(
+    vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32
+)
 LENGTH = 9
 
 
@@ -32,7 +33,7 @@ def inputs(rows=6, width=11, seed=0):
     rng = np.random.default_rng(seed)
     tokens = rng.integers(2, 96, (rows, width)).astype(np.int32)
     for row in range(rows):
-        tokens[row, rng.integers(2, width + 1):] = 0
+        tokens[row, rng.integers(2, width + 1) :] = 0
     return tokens
 
 
@@ -52,13 +53,27 @@ def test_steps_with_a_cache_give_the_logits_of_the_whole_decoder(changes):
     step = jax.jit(functools.partial(model.apply, method="next_logits"), static_argnums=5, static_argnames="mutable")
     kept, steps = {}, []
     for position in range(40):
-        logits, updated = step({**variables, **kept}, encoded, tokens, targets[:, :, position], jnp.int32(position),
-                               40, mutable=(PAST,) if kept else (PAST, ENCODED))
+        logits, updated = step(
+            {**variables, **kept},
+            encoded,
+            tokens,
+            targets[:, :, position],
+            jnp.int32(position),
+            40,
+            mutable=(PAST,) if kept else (PAST, ENCODED),
+        )
         kept = {**kept, **updated}
         steps.append(logits)
     for beam in range(2):
-        whole = applied(config, variables["params"], encoded, tokens, targets[:, beam],
-                        np.ones_like(targets[:, beam]), method="decode")
+        whole = applied(
+            config,
+            variables["params"],
+            encoded,
+            tokens,
+            targets[:, beam],
+            np.ones_like(targets[:, beam]),
+            method="decode",
+        )
         np.testing.assert_allclose(np.stack(steps, 2)[:, beam], whole, atol=2e-5)
 
 
@@ -86,8 +101,13 @@ def test_wide_beams_find_the_best_of_all_sequences():
     real = sequences >= 0
     for row in range(2):
         targets = jnp.array(np.maximum(sequences, 0))
-        logits = applied(config, parameters, np.repeat(tokens[row:row + 1], len(targets), 0),
-                         jnp.pad(targets, ((0, 0), (1, 0)))[:, :3], jnp.ones_like(targets))
+        logits = applied(
+            config,
+            parameters,
+            np.repeat(tokens[row : row + 1], len(targets), 0),
+            jnp.pad(targets, ((0, 0), (1, 0)))[:, :3],
+            jnp.ones_like(targets),
+        )
         chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), targets[..., None], -1)[..., 0]
         totals = np.sum(np.asarray(chosen) * real, axis=1)
         order = np.argsort(-totals)[:40]
@@ -101,7 +121,7 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(parameters, settings):
     together, scores = decode(parameters, np.concatenate([tokens, np.zeros_like(tokens[:2])]), **settings)
     assert (together[6:] == 0).all()
     for row in (0, 4):
-        alone, score = decode(parameters, tokens[row:row + 1], np.array([row], np.int32), **settings)
+        alone, score = decode(parameters, tokens[row : row + 1], np.array([row], np.int32), **settings)
         np.testing.assert_array_equal(alone[0], together[row])
         np.testing.assert_allclose(score[0], scores[row], atol=1e-5)
 
@@ -123,7 +143,10 @@ def test_sampling_repeats_with_its_seed_and_follows_the_probabilities(parameters
 
 def test_restricting_keeps_the_fewest_tokens_that_reach_top_p():
     logits = jnp.log(jnp.array([[0.1, 0.5, 0.25, 0.15]]))
-    kept = lambda **limits: np.isfinite(restrict(logits, **limits))[0].tolist()
+
+    def kept(**limits):
+        return np.isfinite(restrict(logits, **limits))[0].tolist()
+
     assert kept(top_k=0, top_p=0.49) == [False, True, False, False]
     assert kept(top_k=0, top_p=0.6) == [False, True, True, False]
     assert kept(top_k=2, top_p=1.0) == [False, True, True, False]
@@ -131,10 +154,17 @@ def test_restricting_keeps_the_fewest_tokens_that_reach_top_p():
     assert kept(top_k=9, top_p=1.0) == [True] * 4
 
 
-@pytest.mark.parametrize(("settings", "message"), [
-    ({"beam_size": 0}, "BEAM_SIZE"), ({"temperature": -1}, "temperature"), ({"top_k": 3}, "for sampling"),
-    ({"temperature": 1.0, "top_p": 0.0}, "top_p"), ({"temperature": 1.0, "beam_size": 2}, "not both"),
-    ({"early_stopping": "soon"}, "early_stopping")])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"beam_size": 0}, "BEAM_SIZE"),
+        ({"temperature": -1}, "temperature"),
+        ({"top_k": 3}, "for sampling"),
+        ({"temperature": 1.0, "top_p": 0.0}, "top_p"),
+        ({"temperature": 1.0, "beam_size": 2}, "not both"),
+        ({"early_stopping": "soon"}, "early_stopping"),
+    ],
+)
 def test_settings_that_mean_nothing(settings, message):
     with pytest.raises(LisaxError, match=message):
         Decoding(**settings)

@@ -18,8 +18,9 @@ from lisax.models.reader import ReaderConfig, SpanReaderConfig, span_log_likelih
 from lisax.models.stacking import stack, unstack
 from lisax.models.t5 import T5Config, initialize
 
-T5 = T5Config(vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8,
-              mlp_dim=32)
+T5 = T5Config(
+    vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8, mlp_dim=32
+)
 RNG = np.random.default_rng(0)
 
 
@@ -29,8 +30,9 @@ def texts(rows, length, seed=0):
     return tokens
 
 
-@pytest.mark.parametrize("config", [DualEncoderConfig(T5, "first", False), ReaderConfig(T5, 3),
-                                    SpanReaderConfig(T5, 3)])
+@pytest.mark.parametrize(
+    "config", [DualEncoderConfig(T5, "first", False), ReaderConfig(T5, 3), SpanReaderConfig(T5, 3)]
+)
 def test_a_description_gives_the_model_again(config):
     assert from_description(describe(config)) == config
     assert config.replaced(scan_layers=True).for_inference() == config
@@ -82,8 +84,7 @@ def test_a_batch_is_split_into_questions_and_passages():
 
 def test_the_reader_of_one_passage_is_the_t5():
     parameters, inputs, targets = initialize(T5), texts(3, 8), texts(3, 4, seed=1)
-    plain, one = (applied(config, parameters, inputs, targets, targets)
-                  for config in (T5, ReaderConfig(T5, 1)))
+    plain, one = (applied(config, parameters, inputs, targets, targets) for config in (T5, ReaderConfig(T5, 1)))
     np.testing.assert_allclose(plain, one, atol=1e-6)
 
 
@@ -120,7 +121,8 @@ def test_ends_of_answers_are_of_all_passages_together():
     found = np.asarray(span_log_likelihood(jnp.asarray(logits), spans))
     odds = np.exp(logits.astype(np.float64))
     shares = odds / odds.sum(1, keepdims=True)
-    np.testing.assert_allclose(found[0], np.log(shares[0, 1, 0] * shares[0, 3, 1] + shares[0, 7, 0] * shares[0, 7, 1]),
-                               rtol=1e-4)
+    np.testing.assert_allclose(
+        found[0], np.log(shares[0, 1, 0] * shares[0, 3, 1] + shares[0, 7, 0] * shares[0, 7, 1]), rtol=1e-4
+    )
     np.testing.assert_allclose(found[1], np.log(shares[1, 2, 0] * shares[1, 2, 1]), rtol=1e-4)
     assert found[2] < -1e9

@@ -18,7 +18,9 @@ from lisax.models.fields import RELATIONS
 from lisax.models.pointer_loss import COLUMNS, Gold
 from lisax.models.t5 import T5Config, initialize
 
-T5 = T5Config(vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32)
+T5 = T5Config(
+    vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32
+)
 CONFIG = PointerConfig(T5, steps=3, hidden=12, hops=2, beam_size=2)
 
 
@@ -58,7 +60,9 @@ def test_shapes_and_sums(relation):
                 assert shares.sum() == pytest.approx(1, rel=1e-5) and (shares[pointers[row, :step]] == 0).all()
     found = call(config, tokens_of(), method="search")
     assert found.pointers.shape == (3, 2, 3) and found.shares.shape == (3, 2, 3) and found.labels.shape == (3, 2, 3)
-    np.testing.assert_allclose(found.labels.sum(-1), np.zeros((3, 2)) if relation == "none" else np.ones((3, 2)), rtol=1e-5)
+    np.testing.assert_allclose(
+        found.labels.sum(-1), np.zeros((3, 2)) if relation == "none" else np.ones((3, 2)), rtol=1e-5
+    )
     np.testing.assert_array_equal(found.shares[1, :, 2], [0, 0])
 
 
@@ -92,17 +96,17 @@ def test_a_wide_beam_is_exhaustive_search(relation, seed):
     for row, candidates in enumerate((4, 2, 4)):
         sequences = list(itertools.permutations(range(candidates), min(3, candidates)))
         gold = np.zeros((24, 3), np.int32)  # one shape for all
-        gold[:len(sequences), :len(sequences[0])] = np.array(sequences) + 1
-        forced, _ = call(config, np.repeat(tokens[row:row + 1], 24, axis=0), gold, seed=seed)
+        gold[: len(sequences), : len(sequences[0])] = np.array(sequences) + 1
+        forced, _ = call(config, np.repeat(tokens[row : row + 1], 24, axis=0), gold, seed=seed)
         every = []
         for i, sequence in enumerate(sequences):
             steps = [float(forced.log_pointers[i, t, p]) for t, p in enumerate(sequence)]
-            shares = np.asarray(jax.nn.softmax(forced.labels[i]))[:len(sequence)].mean(axis=0)
+            shares = np.asarray(jax.nn.softmax(forced.labels[i]))[: len(sequence)].mean(axis=0)
             every.append((sum(steps), sequence, np.exp(steps), shares))
         score, sequence, steps, shares = max(every)
         assert float(found.scores[row, 0]) == pytest.approx(score, abs=1e-4)
         assert [p for p in np.asarray(found.pointers[row, 0]) if p >= 0] == list(sequence)
-        np.testing.assert_allclose(found.shares[row, 0, :len(sequence)], steps, atol=1e-5)
+        np.testing.assert_allclose(found.shares[row, 0, : len(sequence)], steps, atol=1e-5)
         np.testing.assert_allclose(found.labels[row, 0], shares, atol=1e-5)
 
 
@@ -117,7 +121,9 @@ def test_one_step_by_its_definition():
     config = dataclasses.replace(CONFIG, pooling="mean")
     parameters, tokens = initialize(config), tokens_of()[:1]
     head = jax.tree.map(np.asarray, parameters["pointer"])
-    m = np.asarray(config.network().apply({"params": parameters}, tokens, method=lambda net, t: net._read(t, False)).vectors)[0]
+    m = np.asarray(
+        config.network().apply({"params": parameters}, tokens, method=lambda net, t: net._read(t, False)).vectors
+    )[0]
 
     def kernel(name):
         return head[name]["kernel"]
@@ -132,8 +138,13 @@ def test_one_step_by_its_definition():
     for _ in range(2):
         scores = np.tanh(g + h @ kernel("hop")) @ head["hop_score"]
         h = np.exp(scores) / np.exp(scores).sum() @ g
-    scores = np.tanh(np.concatenate([m, np.tile(h, (4, 1))], -1)
-                     @ np.concatenate([kernel("pointer_keys"), kernel("pointer_state")])) @ head["pointer_score"]
+    scores = (
+        np.tanh(
+            np.concatenate([m, np.tile(h, (4, 1))], -1)
+            @ np.concatenate([kernel("pointer_keys"), kernel("pointer_state")])
+        )
+        @ head["pointer_score"]
+    )
     _, own = call(config, tokens)
     np.testing.assert_allclose(own.log_pointers[0, 0], scores - np.log(np.exp(scores).sum()), atol=1e-4)
     np.testing.assert_allclose(own.labels[0, 0], np.tanh(h @ kernel("hidden")) @ kernel("classes"), atol=1e-4)
@@ -162,16 +173,20 @@ def targets():
 def pointed(seed, labels=3, own=False):
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(4, 3, 4)) * 2
-    pointers = np.array([rng.permutation(4)[:3] for _ in range(4)] if own else
-                        [[2, 0, 3], [0, 1, -1], [3, 1, 0], [1, 0, 2]])
-    return Pointed(jnp.asarray(pointers), jax.nn.log_softmax(jnp.asarray(logits, jnp.float32)),
-                   jnp.asarray(rng.normal(size=(4, labels, 3)) * 2, jnp.float32))
+    pointers = np.array(
+        [rng.permutation(4)[:3] for _ in range(4)] if own else [[2, 0, 3], [0, 1, -1], [3, 1, 0], [1, 0, 2]]
+    )
+    return Pointed(
+        jnp.asarray(pointers),
+        jax.nn.log_softmax(jnp.asarray(logits, jnp.float32)),
+        jnp.asarray(rng.normal(size=(4, labels, 3)) * 2, jnp.float32),
+    )
 
 
 def expected_label_loss(pointed, row, last_only):
     losses = []
     for step in range(3):
-        so_far = {int(p) for p in pointed.pointers[row, :step + 1]}
+        so_far = {int(p) for p in pointed.pointers[row, : step + 1]}
         label = LABELS[row] if any(places <= so_far for places in SETS[row]) else 2
         logits = np.asarray(pointed.labels[row, 0 if last_only else step], float)
         if pointed.pointers[row, step] >= 0 or last_only:
@@ -204,13 +219,15 @@ def test_the_gold_label_is_not_enough_until_a_set_is_complete():
     gold = pointer_loss.gold_of(jnp.asarray(targets()), 3)
     np.testing.assert_array_equal(gold.pointers, [[3, 1, 4], [1, 2, 0], [0, 0, 0], [2, 0, 0]])
     pointers = jnp.array([[2, 1, 0], [1, 0, -1], [0, 1, 2], [1, 2, 3]])
-    np.testing.assert_array_equal(pointer_loss.complete(pointers, gold.sets),
-                                  [[0, 0, 1], [0, 1, 1], [0, 0, 0], [1, 1, 1]])
+    np.testing.assert_array_equal(
+        pointer_loss.complete(pointers, gold.sets), [[0, 0, 1], [0, 1, 1], [0, 0, 0], [1, 1, 1]]
+    )
     np.testing.assert_array_equal(pointer_loss.complete(jnp.array([[1, 3, 0]]), gold.sets[:1]), [[0, 1, 1]])
 
 
-@pytest.mark.parametrize("relation, options", [("sequence", {"scan_layers": True, "remat": "full"}), ("set", {}),
-                                               ("none", {})])
+@pytest.mark.parametrize(
+    "relation, options", [("sequence", {"scan_layers": True, "remat": "full"}), ("set", {}), ("none", {})]
+)
 def test_gradients_reach_every_parameter_and_are_finite(relation, options):
     config = dataclasses.replace(CONFIG, relation=relation).replaced(**options)
     tokens = np.random.default_rng(3).integers(2, 48, (4, 4, 5)).astype(np.int32)
@@ -240,7 +257,10 @@ def test_an_encoder_that_is_not_trained_has_no_gradient():
 
 def test_descriptions_and_wrong_fields():
     assert from_description(describe(CONFIG)) == CONFIG and describe(CONFIG)["kind"] == "evidence_pointer"
-    for fields, message in (({"relation": "each"}, "relation must be one of 'sequence', 'set', 'none', found 'each'"),
-                            ({"pooling": "first"}, "pooling must be"), ({"hops": 0}, "hops must be a whole")):
+    for fields, message in (
+        ({"relation": "each"}, "relation must be one of 'sequence', 'set', 'none', found 'each'"),
+        ({"pooling": "first"}, "pooling must be"),
+        ({"hops": 0}, "hops must be a whole"),
+    ):
         with pytest.raises(ValueError, match=message):
             PointerConfig(T5, **fields)

@@ -19,12 +19,35 @@ from lisax.records import LisaxError
 from lisax.runtime.gin_files import GIN_CONFIGS, parsed
 
 LARGE = {  # the paper's and others' largest, which no gin file here has
-    "T5-11B": {"vocab_size": 32128, "emb_dim": 1024, "num_heads": 128, "head_dim": 128, "mlp_dim": 65536,
-               "num_encoder_layers": 24, "num_decoder_layers": 24, "mlp_activations": ["relu"]},
-    "mT5-XXL": {"vocab_size": 250112, "emb_dim": 4096, "num_heads": 64, "head_dim": 64, "mlp_dim": 10240,
-                "num_encoder_layers": 24, "num_decoder_layers": 24},
-    "umT5-XXL": {"vocab_size": 256384, "emb_dim": 4096, "num_heads": 64, "head_dim": 64, "mlp_dim": 10240,
-                 "num_encoder_layers": 24, "num_decoder_layers": 24}}
+    "T5-11B": {
+        "vocab_size": 32128,
+        "emb_dim": 1024,
+        "num_heads": 128,
+        "head_dim": 128,
+        "mlp_dim": 65536,
+        "num_encoder_layers": 24,
+        "num_decoder_layers": 24,
+        "mlp_activations": ["relu"],
+    },
+    "mT5-XXL": {
+        "vocab_size": 250112,
+        "emb_dim": 4096,
+        "num_heads": 64,
+        "head_dim": 64,
+        "mlp_dim": 10240,
+        "num_encoder_layers": 24,
+        "num_decoder_layers": 24,
+    },
+    "umT5-XXL": {
+        "vocab_size": 256384,
+        "emb_dim": 4096,
+        "num_heads": 64,
+        "head_dim": 64,
+        "mlp_dim": 10240,
+        "num_encoder_layers": 24,
+        "num_decoder_layers": 24,
+    },
+}
 
 
 def test_every_field_is_known_with_its_values():
@@ -45,29 +68,51 @@ def test_every_model_of_ours_is_let_in(path):
     assert from_description(describe(model)) == model
 
 
-@pytest.mark.parametrize(("described", "field"), [
-    ([], "architecture"), ("T5", "architecture"), ({"kind": ["reader"]}, "kind"), ({"kind": "reader"}, "t5"),
-    ({"kind": "reader", "t5": [1]}, "t5"), ({"kind": "reader", "t5": {"emb_dim": 0}}, "t5.emb_dim"),
-    ({"vocab_size": 1e12}, "vocab_size"), ({"vocab_size": 10**12}, "vocab_size"), ({"num_heads": 0}, "num_heads"),
-    ({"num_heads": True}, "num_heads"), ({"num_encoder_layers": 100_000}, "num_encoder_layers"),
-    ({"num_decoder_layers": -1}, "num_decoder_layers"), ({"mlp_activations": ["Module"]}, "mlp_activations"),
-    ({"mlp_activations": "gelu"}, "mlp_activations"), ({"mlp_activations": []}, "mlp_activations"),
-    ({"mlp_activations": [["gelu"]]}, "mlp_activations"), ({"mlp_activations": ["gelu"] * 99}, "mlp_activations"),
-    ({"dtype": "object"}, "dtype"), ({"remat": "some"}, "remat"), ({"scan_layers": 1}, "scan_layers"),
-    ({"dropout_rate": math.nan}, "dropout_rate"), ({"dropout_rate": 1}, "dropout_rate"),
-    ({"dropout_rate": -(10**400)}, "dropout_rate"), ({"emb_dim": None}, "emb_dim"),
-    ({"attention_chunk": 0}, "attention_chunk"), ({"layers": 3}, "layers"), ({"\x1b[2J": 3}, r"'\x1b[2J'"),
-    ({"kind": "table_fusion", "t5": {"emb_dim": 8}, "heads": 3}, "heads"),
-    ({"kind": "evidence_pointer", "t5": {}, "steps": 10**6}, "steps"),
-])
+@pytest.mark.parametrize(
+    ("described", "field"),
+    [
+        ([], "architecture"),
+        ("T5", "architecture"),
+        ({"kind": ["reader"]}, "kind"),
+        ({"kind": "reader"}, "t5"),
+        ({"kind": "reader", "t5": [1]}, "t5"),
+        ({"kind": "reader", "t5": {"emb_dim": 0}}, "t5.emb_dim"),
+        ({"vocab_size": 1e12}, "vocab_size"),
+        ({"vocab_size": 10**12}, "vocab_size"),
+        ({"num_heads": 0}, "num_heads"),
+        ({"num_heads": True}, "num_heads"),
+        ({"num_encoder_layers": 100_000}, "num_encoder_layers"),
+        ({"num_decoder_layers": -1}, "num_decoder_layers"),
+        ({"mlp_activations": ["Module"]}, "mlp_activations"),
+        ({"mlp_activations": "gelu"}, "mlp_activations"),
+        ({"mlp_activations": []}, "mlp_activations"),
+        ({"mlp_activations": [["gelu"]]}, "mlp_activations"),
+        ({"mlp_activations": ["gelu"] * 99}, "mlp_activations"),
+        ({"dtype": "object"}, "dtype"),
+        ({"remat": "some"}, "remat"),
+        ({"scan_layers": 1}, "scan_layers"),
+        ({"dropout_rate": math.nan}, "dropout_rate"),
+        ({"dropout_rate": 1}, "dropout_rate"),
+        ({"dropout_rate": -(10**400)}, "dropout_rate"),
+        ({"emb_dim": None}, "emb_dim"),
+        ({"attention_chunk": 0}, "attention_chunk"),
+        ({"layers": 3}, "layers"),
+        ({"\x1b[2J": 3}, r"'\x1b[2J'"),
+        ({"kind": "table_fusion", "t5": {"emb_dim": 8}, "heads": 3}, "heads"),
+        ({"kind": "evidence_pointer", "t5": {}, "steps": 10**6}, "steps"),
+    ],
+)
 def test_what_no_model_is_is_named(described, field):
     with pytest.raises(FieldError) as told:
         from_description(described)
     assert told.value.field == field and str(told.value).isprintable() and len(str(told.value)) < 500
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
 DESCRIPTIONS = [describe(T5Config()), describe(FusionConfig(T5Config())), describe(ReaderConfig(T5Config()))]
 
 

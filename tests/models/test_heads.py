@@ -44,12 +44,13 @@ def pooled(states, query):
 
 
 def present_vectors(record, row, query):
-    texts = states_of(record)[recorded.PASSAGES * row:][:recorded.PASSAGES]
+    texts = states_of(record)[recorded.PASSAGES * row :][: recorded.PASSAGES]
     return np.stack([pooled(states, query) for states in texts if len(states)])
 
 
-@pytest.mark.parametrize(("objective", "heads", "pooling"), [
-    ("joint", 2, "attention"), ("ternary", 4, "mean"), ("uniform", 0, "attention")])
+@pytest.mark.parametrize(
+    ("objective", "heads", "pooling"), [("joint", 2, "attention"), ("ternary", 4, "mean"), ("uniform", 0, "attention")]
+)
 def test_table_fusion(record, objective, heads, pooling):
     config = FusionConfig(T5, objective, heads, pooling)
     parameters = recorded.drawn(config)
@@ -58,8 +59,9 @@ def test_table_fusion(record, objective, heads, pooling):
         vectors = present_vectors(record, row, head.get("pooling"))
         present, gathered = ROWS[row].any(-1), [vectors]
         for i in range(heads):
-            query, key, value = (np.split(vectors @ head[name]["kernel"], heads, axis=1)[i]
-                                 for name in ("query", "key", "value"))
+            query, key, value = (
+                np.split(vectors @ head[name]["kernel"], heads, axis=1)[i] for name in ("query", "key", "value")
+            )
             weights = softmax(query @ key.T / np.sqrt(WIDTH // heads))
             np.testing.assert_allclose(found.attention[row, i][np.ix_(present, present)], weights, atol=1e-4)
             gathered.append(weights @ value)
@@ -85,27 +87,36 @@ class PlainPointer:
     def step(self, hypothesis):
         """(LSTM state, h after all hops, log-probabilities of the candidates that are left)"""
         sigmoid, (hidden, cell) = (lambda x: 1 / (1 + np.exp(-x))), hypothesis["state"]
-        gates = hypothesis["read"] @ self.kernel("lstm_input") + hidden @ self.kernel("lstm_state") + self.head["lstm_bias"]
+        gates = (
+            hypothesis["read"] @ self.kernel("lstm_input") + hidden @ self.kernel("lstm_state") + self.head["lstm_bias"]
+        )
         write, forget, show, new = np.split(gates, 4)
         cell = sigmoid(forget) * cell + sigmoid(write) * np.tanh(new)
         hidden = h = sigmoid(show) * np.tanh(cell)
         for _ in range(self.config.hops):
             h = softmax(np.tanh(self.keys + h @ self.kernel("hop")) @ self.head["hop_score"]) @ self.keys
-        logits = np.tanh(self.vectors @ self.kernel("pointer_keys") + h @ self.kernel("pointer_state")
-                         ) @ self.head["pointer_score"]
+        logits = (
+            np.tanh(self.vectors @ self.kernel("pointer_keys") + h @ self.kernel("pointer_state"))
+            @ self.head["pointer_score"]
+        )
         logits[list(hypothesis["pointers"])] = -np.inf
         return (hidden, cell), h, np.log(np.maximum(softmax(logits), 1e-30))
 
     def extended(self, hypothesis, state, h, shares, chosen):
-        return {"state": state, "read": self.vectors[chosen], "pointers": (*hypothesis["pointers"], chosen),
-                "shares": (*hypothesis["shares"], shares[chosen]), "h": (*hypothesis["h"], h)}
+        return {
+            "state": state,
+            "read": self.vectors[chosen],
+            "pointers": (*hypothesis["pointers"], chosen),
+            "shares": (*hypothesis["shares"], shares[chosen]),
+            "h": (*hypothesis["h"], h),
+        }
 
     def labels(self, x):
         return np.tanh(x @ self.kernel("hidden")) @ self.kernel("classes")
 
     def labels_of_set(self, hypothesis):
         read = np.zeros((self.config.steps, WIDTH))
-        read[:len(hypothesis["pointers"])] = pointed = self.vectors[list(hypothesis["pointers"])]
+        read[: len(hypothesis["pointers"])] = pointed = self.vectors[list(hypothesis["pointers"])]
         return self.labels(np.concatenate([read.ravel(), pointed.max(0), pointed.min(0)]))
 
 
@@ -135,7 +146,9 @@ def test_evidence_pointer_step_by_step(record, relation, gold):
             if relation == "set":
                 np.testing.assert_allclose(path.labels[row, 0], plain.labels_of_set(hypothesis), atol=1e-4)
             else:
-                np.testing.assert_allclose(path.labels[row, :len(vectors)], plain.labels(np.stack(hypothesis["h"])), atol=1e-4)
+                np.testing.assert_allclose(
+                    path.labels[row, : len(vectors)], plain.labels(np.stack(hypothesis["h"])), atol=1e-4
+                )
 
 
 @pytest.mark.parametrize("relation", ["sequence", "set"])
@@ -145,25 +158,30 @@ def test_evidence_pointer_beams(record, relation):
     found = applied(config, parameters, ROWS, method="search")
     for row in range(4):
         present = np.flatnonzero(ROWS[row].any(-1))
-        plain = PlainPointer(config, parameters["pointer"],
-                             present_vectors(record, row, parameters["pointer"]["pooling"]))
+        plain = PlainPointer(
+            config, parameters["pointer"], present_vectors(record, row, parameters["pointer"]["pooling"])
+        )
         beams = [plain.begin()]
         for _ in present:
             grown = []
             for hypothesis in beams:
                 step = plain.step(hypothesis)
-                grown += [plain.extended(hypothesis, *step, i) for i in range(len(present))
-                          if i not in hypothesis["pointers"]]
-            beams = sorted(grown, key=lambda hypothesis: -sum(hypothesis["shares"]))[:config.beam_size]
+                grown += [
+                    plain.extended(hypothesis, *step, i) for i in range(len(present)) if i not in hypothesis["pointers"]
+                ]
+            beams = sorted(grown, key=lambda hypothesis: -sum(hypothesis["shares"]))[: config.beam_size]
         assert len(beams) > 1
         for place, hypothesis in enumerate(beams):
             count = len(present)
-            assert np.asarray(found.pointers[row, place, :count]).tolist() == [present[i] for i in hypothesis["pointers"]]
+            assert np.asarray(found.pointers[row, place, :count]).tolist() == [
+                present[i] for i in hypothesis["pointers"]
+            ]
             assert (np.asarray(found.pointers[row, place, count:]) == -1).all()
             np.testing.assert_allclose(found.scores[row, place], sum(hypothesis["shares"]), atol=1e-4)
             np.testing.assert_allclose(found.shares[row, place, :count], np.exp(hypothesis["shares"]), atol=1e-4)
-            labels = (plain.labels_of_set(hypothesis)[None] if relation == "set" else
-                      plain.labels(np.stack(hypothesis["h"])))
+            labels = (
+                plain.labels_of_set(hypothesis)[None] if relation == "set" else plain.labels(np.stack(hypothesis["h"]))
+            )
             np.testing.assert_allclose(found.labels[row, place], softmax(labels).mean(0), atol=1e-4)
 
 
@@ -174,9 +192,10 @@ def test_dual_encoder(record, tied, pooling):
     questions, passages = applied(config, recorded.drawn(config), TEXTS, TEXTS)
     there = TEXTS.any(1)
     for found, tower in ((questions, "passage" if tied else "question"), (passages, "passage")):
-        expected = [states[0] if pooling == "first" else states.mean(0)
-                    for states in states_of(record, tower) if len(states)]
-        np.testing.assert_allclose(np.asarray(found)[there], np.array(expected) / WIDTH ** 0.25, atol=1e-4)
+        expected = [
+            states[0] if pooling == "first" else states.mean(0) for states in states_of(record, tower) if len(states)
+        ]
+        np.testing.assert_allclose(np.asarray(found)[there], np.array(expected) / WIDTH**0.25, atol=1e-4)
 
 
 def test_span_reader(record):

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 from applying import applied
-from safetensors import safe_open
+from safetensors.numpy import load_file
 
 from lisax.models.decoding import generate
 from lisax.models.reader import ReaderConfig
@@ -23,8 +23,7 @@ STACKED = {"scan_layers": True, "remat": "full", "attention_chunk": 10}  # the c
 
 @functools.cache
 def record(name):
-    with safe_open(recorded.file_of(name), "np") as file:
-        return {key: file.get_tensor(key) for key in file.keys()}
+    return load_file(recorded.file_of(name))
 
 
 def stacked(config, parameters):
@@ -46,8 +45,9 @@ def test_encoder_states_and_logits(name, form):
     if form == "stacked":
         parameters, config = stacked(config, parameters), dataclasses.replace(config, **STACKED)
     encoded = applied(config, parameters, inputs, method="encode")
-    np.testing.assert_allclose(recorded.stored(encoded, inputs, recorded.ENCODED_AT), record(name)["encoded"],
-                               atol=1e-4)
+    np.testing.assert_allclose(
+        recorded.stored(encoded, inputs, recorded.ENCODED_AT), record(name)["encoded"], atol=1e-4
+    )
     logits = applied(config, parameters, inputs, recorded.shifted(targets), targets)
     np.testing.assert_allclose(recorded.stored(logits, targets, recorded.LOGITS_AT), record(name)["logits"], atol=1e-4)
 
@@ -57,8 +57,9 @@ def test_label_scores(name):
     config = recorded.ARCHITECTURES[name]
     pieces = np.array([7, 33, 1])
     found = applied(config, recorded.drawn(config), recorded.inputs(config), pieces, method="first_step_logits")
-    rows = np.concatenate([np.full((recorded.targets(config)[row, recorded.LOGITS_AT] > 0).sum(), row)
-                           for row in range(4)])
+    rows = np.concatenate(
+        [np.full((recorded.targets(config)[row, recorded.LOGITS_AT] > 0).sum(), row) for row in range(4)]
+    )
     first = [int(np.argmax(rows == row)) for row in range(4)]  # of each row, the outputs at position 0
     np.testing.assert_allclose(found, record(name)["logits"][first][:, pieces], atol=1e-4)
 
@@ -71,7 +72,8 @@ def test_searches_with_a_cache(name, search):
     if name == "texts":
         model, inputs = ReaderConfig(config, recorded.PASSAGES), recorded.passages(config).reshape(4, -1)
     found = jax.jit(generate, static_argnums=(0, 4, 5))(
-        model, recorded.drawn(config), inputs, np.arange(4), recorded.SEARCH_LENGTH, recorded.SEARCHES[search])
+        model, recorded.drawn(config), inputs, np.arange(4), recorded.SEARCH_LENGTH, recorded.SEARCHES[search]
+    )
     np.testing.assert_array_equal(found.tokens, record(name)[f"{search}.tokens"])
     np.testing.assert_allclose(found.scores, record(name)[f"{search}.scores"], rtol=1e-5, atol=1e-4)
 
@@ -79,6 +81,8 @@ def test_searches_with_a_cache(name, search):
 @pytest.mark.parametrize("name", [*recorded.ARCHITECTURES, "texts"])
 def test_hypotheses_differ_in_length(name):
     """Otherwise the searches would say little of how a hypothesis ends and of the length penalty."""
-    lengths = [{(*row, 1).index(1) for row in record(name)[f"{search}.tokens"].reshape(-1, recorded.SEARCH_LENGTH).tolist()}
-               for search in recorded.SEARCHES]
+    lengths = [
+        {(*row, 1).index(1) for row in record(name)[f"{search}.tokens"].reshape(-1, recorded.SEARCH_LENGTH).tolist()}
+        for search in recorded.SEARCHES
+    ]
     assert all(len(of_search) > 1 for of_search in lengths) and len(set.union(*lengths)) > 5

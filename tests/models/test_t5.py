@@ -14,8 +14,9 @@ from lisax.models.attention import relative_position_bucket
 from lisax.models.t5 import T5Config, initialize
 
 T5X = Path(__file__).parents[3] / "shared" / "data" / "t5x"
-TINY = T5Config(vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
-                mlp_dim=32)
+TINY = T5Config(
+    vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32
+)
 
 
 @pytest.mark.parametrize("name", ["t5_1_1", "t5_1_0"])
@@ -29,10 +30,16 @@ def test_reproduces_the_logits_of_t5x(name):
     architecture = {k: v for k, v in reference["architecture"].items() if k != "scan_layers"}
     restored = ocp.PyTreeCheckpointer().restore(T5X.resolve() / name / "orbax" / "checkpoint_0" / "state")
     fresh = initialize(T5Config(**architecture))
-    assert (jax.tree.map(lambda x: x.shape, flatten_dict(fresh))
-            == jax.tree.map(lambda x: x.shape, flatten_dict(restored["target"])))
-    logits = applied(T5Config(**architecture), restored["target"], arrays["encoder_input_tokens"],
-                     arrays["decoder_input_tokens"], arrays["decoder_target_tokens"])
+    assert jax.tree.map(lambda x: x.shape, flatten_dict(fresh)) == jax.tree.map(
+        lambda x: x.shape, flatten_dict(restored["target"])
+    )
+    logits = applied(
+        T5Config(**architecture),
+        restored["target"],
+        arrays["encoder_input_tokens"],
+        arrays["decoder_input_tokens"],
+        arrays["decoder_target_tokens"],
+    )
     real = arrays["decoder_target_tokens"] > 0
     np.testing.assert_allclose(logits[real], arrays["logits"][real], atol=1e-4)
 
@@ -52,7 +59,10 @@ def test_label_scores_are_the_first_teacher_forced_step(via_embedding):
 def test_padding_changes_nothing():
     params = initialize(TINY)
     pieces = jnp.array([4, 5])
-    apply = lambda x: applied(TINY, params, x, pieces, method="first_step_logits")
+
+    def apply(x):
+        return applied(TINY, params, x, pieces, method="first_step_logits")
+
     np.testing.assert_allclose(apply(jnp.array([[5, 6, 1]])), apply(jnp.array([[5, 6, 1, 0, 0, 0, 0]])), atol=1e-5)
 
 
@@ -60,8 +70,15 @@ def test_packed_examples_do_not_see_each_other():
     params = initialize(TINY)
     a = applied(TINY, params, jnp.array([[5, 6, 1]]), jnp.array([[0, 7]]), jnp.array([[7, 1]]))
     b = applied(TINY, params, jnp.array([[8, 1]]), jnp.array([[0, 9]]), jnp.array([[9, 1]]))
-    packed = applied(TINY, params, jnp.array([[5, 6, 1, 8, 1, 0]]), jnp.array([[0, 7, 0, 9]]),
-                     jnp.array([[7, 1, 9, 1]]), jnp.array([[1, 1, 1, 2, 2, 0]]), jnp.array([[1, 1, 2, 2]]))
+    packed = applied(
+        TINY,
+        params,
+        jnp.array([[5, 6, 1, 8, 1, 0]]),
+        jnp.array([[0, 7, 0, 9]]),
+        jnp.array([[7, 1, 9, 1]]),
+        jnp.array([[1, 1, 1, 2, 2, 0]]),
+        jnp.array([[1, 1, 2, 2]]),
+    )
     np.testing.assert_allclose(packed[0, :2], a[0], atol=1e-4)
     np.testing.assert_allclose(packed[0, 2:], b[0], atol=1e-4)
 

@@ -15,8 +15,9 @@ from lisax.models.fields import OBJECTIVES
 from lisax.models.t5 import T5Config, Transformer, initialize
 from lisax.models.table_fusion import Fused, FusionConfig
 
-T5 = T5Config(vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8,
-               mlp_dim=32)
+T5 = T5Config(
+    vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8, mlp_dim=32
+)
 TARGETS = np.array([[1, 3, 1], [2, 1, 0], [1, 1, 1], [0, 0, 0]])
 
 
@@ -164,12 +165,15 @@ def test_descriptions():
         from_description({"kind": "pointer"})
 
 
-@pytest.mark.parametrize(("fields", "message"), [
-    ({"objective": "both"}, "objective must be one of 'joint', 'uniform', 'ternary', found 'both'"),
-    ({"pooling": "first"}, "pooling must be one of"),
-    ({"heads": 3}, "heads is 3, which must divide emb_dim 16"),
-    ({"heads": -1}, "heads must be a whole number from 0"),
-])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"objective": "both"}, "objective must be one of 'joint', 'uniform', 'ternary', found 'both'"),
+        ({"pooling": "first"}, "pooling must be one of"),
+        ({"heads": 3}, "heads is 3, which must divide emb_dim 16"),
+        ({"heads": -1}, "heads must be a whole number from 0"),
+    ],
+)
 def test_wrong_fields_are_named(fields, message):
     with pytest.raises(ValueError, match=message):
         FusionConfig(T5, **fields)

@@ -20,14 +20,33 @@ from lisax.models.t5 import T5Config, initialize
 FOLDER = Path(__file__).parent
 SEED = 44  # chosen so that hypotheses end at many lengths
 
-T5_1_0 = T5Config(vocab_size=40, emb_dim=16, num_heads=3, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
-                  mlp_dim=24, mlp_activations=("relu",), logits_via_embedding=True)
-T5_1_1 = T5Config(vocab_size=40, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
-                  mlp_dim=24)
-MT5 = T5Config(vocab_size=56, emb_dim=12, num_heads=3, num_encoder_layers=3, num_decoder_layers=1, head_dim=4,
-               mlp_dim=20)
-UMT5 = T5Config(vocab_size=40, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=3, head_dim=8,
-                mlp_dim=24, relative_bias_per_layer=True)
+T5_1_0 = T5Config(
+    vocab_size=40,
+    emb_dim=16,
+    num_heads=3,
+    num_encoder_layers=2,
+    num_decoder_layers=2,
+    head_dim=8,
+    mlp_dim=24,
+    mlp_activations=("relu",),
+    logits_via_embedding=True,
+)
+T5_1_1 = T5Config(
+    vocab_size=40, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=24
+)
+MT5 = T5Config(
+    vocab_size=56, emb_dim=12, num_heads=3, num_encoder_layers=3, num_decoder_layers=1, head_dim=4, mlp_dim=20
+)
+UMT5 = T5Config(
+    vocab_size=40,
+    emb_dim=16,
+    num_heads=2,
+    num_encoder_layers=2,
+    num_decoder_layers=3,
+    head_dim=8,
+    mlp_dim=24,
+    relative_bias_per_layer=True,
+)
 ARCHITECTURES = {"t5_1_0": T5_1_0, "t5_1_1": T5_1_1, "mt5": MT5, "umt5": UMT5}
 
 # Positions of which outputs are stored: both sides of the exact buckets, and past the last bucket's first distance.
@@ -35,10 +54,13 @@ ENCODED_AT = (0, 1, 7, 8, 9, 40, 90, 149)
 LOGITS_AT = (0, 1, 2, 3, 15, 16, 17, 60, 139)
 
 SEARCH_LENGTH = 12
-SEARCHES = {"greedy": Decoding(), "beams": Decoding(beam_size=4),
-            "long": Decoding(beam_size=4, length_penalty=2.0, early_stopping="never"),
-            "early": Decoding(beam_size=4, length_penalty=0.6, early_stopping=True),
-            "short": Decoding(beam_size=6, length_penalty=-1.0)}
+SEARCHES = {
+    "greedy": Decoding(),
+    "beams": Decoding(beam_size=4),
+    "long": Decoding(beam_size=4, length_penalty=2.0, early_stopping="never"),
+    "early": Decoding(beam_size=4, length_penalty=0.6, early_stopping=True),
+    "short": Decoding(beam_size=6, length_penalty=-1.0),
+}
 
 PASSAGES = 3  # of a row of `passages`, for models that read several texts
 
@@ -51,7 +73,8 @@ def drawn(config: Any) -> dict:
     """The parameters of a model of any kind, each array drawn from a seed that is its name."""
     shapes = jax.eval_shape(lambda: initialize(config))
     return jax.tree_util.tree_map_with_path(
-        lambda path, leaf: _array("/".join(entry.key for entry in path), leaf.shape), shapes)
+        lambda path, leaf: _array("/".join(entry.key for entry in path), leaf.shape), shapes
+    )
 
 
 def _array(name: str, shape: tuple[int, ...]) -> np.ndarray:

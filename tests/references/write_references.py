@@ -39,10 +39,15 @@ def write(name: str, arrays: dict[str, np.ndarray]) -> None:
 def of_transformer(config: Any, model: Any) -> dict[str, np.ndarray]:
     inputs, targets = recorded.inputs(config), recorded.targets(config)
     with torch.no_grad():
-        found = model(input_ids=tensor(inputs), attention_mask=tensor(inputs > 0),
-                      decoder_input_ids=tensor(recorded.shifted(targets)))
-    return {"encoded": recorded.stored(found.encoder_last_hidden_state, inputs, recorded.ENCODED_AT),
-            "logits": recorded.stored(found.logits, targets, recorded.LOGITS_AT)}
+        found = model(
+            input_ids=tensor(inputs),
+            attention_mask=tensor(inputs > 0),
+            decoder_input_ids=tensor(recorded.shifted(targets)),
+        )
+    return {
+        "encoded": recorded.stored(found.encoder_last_hidden_state, inputs, recorded.ENCODED_AT),
+        "logits": recorded.stored(found.logits, targets, recorded.LOGITS_AT),
+    }
 
 
 def searches(model: Any, inputs: np.ndarray, encoded: Any) -> dict[str, np.ndarray]:
@@ -56,20 +61,31 @@ def searches(model: Any, inputs: np.ndarray, encoded: Any) -> dict[str, np.ndarr
 
 def search(model: Any, inputs: np.ndarray, encoded: Any, decoding: Decoding) -> tuple[np.ndarray, np.ndarray]:
     beams, rows, length = decoding.beam_size, len(inputs), recorded.SEARCH_LENGTH
-    of_beams = {"length_penalty": decoding.length_penalty, "early_stopping": decoding.early_stopping} if beams > 1 else {}
+    of_beams = (
+        {"length_penalty": decoding.length_penalty, "early_stopping": decoding.early_stopping} if beams > 1 else {}
+    )
     source = {"input_ids": tensor(inputs)} if encoded is None else {"encoder_outputs": BaseModelOutput(encoded)}
-    found = model.generate(**source, attention_mask=tensor(inputs > 0), max_new_tokens=length, do_sample=False,
-                           num_beams=beams, num_return_sequences=beams, output_scores=True,
-                           return_dict_in_generate=True, use_cache=False, **of_beams)
+    found = model.generate(
+        **source,
+        attention_mask=tensor(inputs > 0),
+        max_new_tokens=length,
+        do_sample=False,
+        num_beams=beams,
+        num_return_sequences=beams,
+        output_scores=True,
+        return_dict_in_generate=True,
+        use_cache=False,
+        **of_beams,
+    )
     sequences = found.sequences.numpy()[:, 1:].reshape(rows, beams, -1)
     tokens = np.zeros((rows, beams, length), np.int64)
-    tokens[..., :sequences.shape[2]] = sequences
+    tokens[..., : sequences.shape[2]] = sequences
     ended = np.cumsum(tokens == 1, axis=2) - (tokens == 1) > 0
     tokens[ended] = 0
     if beams > 1:
         return tokens, found.sequences_scores.numpy().reshape(rows, beams)
     chosen = model.compute_transition_scores(found.sequences, found.scores, normalize_logits=True).numpy()
-    real = ~ended[:, 0, :chosen.shape[1]]
+    real = ~ended[:, 0, : chosen.shape[1]]
     return tokens, ((chosen * real).sum(1) / real.sum(1))[:, None].astype(np.float32)
 
 
@@ -81,16 +97,24 @@ def of_texts() -> dict[str, np.ndarray]:
     tower = recorded.drawn(DualEncoderConfig(config, tied=False))["question"]
     towers["question"] = torch_t5(config, parameters | tower)
     with torch.no_grad():
-        states = {name: model.encoder(input_ids=tensor(tokens), attention_mask=tensor(tokens > 0)).last_hidden_state
-                  for name, model in towers.items()}
+        states = {
+            name: model.encoder(input_ids=tensor(tokens), attention_mask=tensor(tokens > 0)).last_hidden_state
+            for name, model in towers.items()
+        }
         rows, answers = tokens.reshape(4, -1), recorded.answers(config)
         together = states["passage"].reshape(*rows.shape, -1)
-        read = towers["passage"](encoder_outputs=BaseModelOutput(together), attention_mask=tensor(rows > 0),
-                                 decoder_input_ids=tensor(recorded.shifted(answers)))
+        read = towers["passage"](
+            encoder_outputs=BaseModelOutput(together),
+            attention_mask=tensor(rows > 0),
+            decoder_input_ids=tensor(recorded.shifted(answers)),
+        )
         found = searches(towers["passage"], rows, together)
     whole = tuple(range(tokens.shape[1]))
-    return {**{name: recorded.stored(array, tokens, whole) for name, array in states.items()},
-            "logits": recorded.stored(read.logits, answers, whole), **found}
+    return {
+        **{name: recorded.stored(array, tokens, whole) for name, array in states.items()},
+        "logits": recorded.stored(read.logits, answers, whole),
+        **found,
+    }
 
 
 def tensor(array: np.ndarray) -> Any:

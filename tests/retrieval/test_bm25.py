@@ -64,8 +64,8 @@ def test_shards_and_additions_change_nothing(tmp_path_factory, texts, more, quer
     documents = [(f"d{i}", text) for i, text in enumerate(texts + more)]
     whole = build(documents, folder / "whole").search([query], k)[0]
     assert_same(whole, textbook(documents, query), k)
-    grown = build(documents[:len(texts)], folder / "grown", shard_documents=shard_documents)
-    grown.add(documents[len(texts):])
+    grown = build(documents[: len(texts)], folder / "grown", shard_documents=shard_documents)
+    grown.add(documents[len(texts) :])
     assert grown.search([query], k)[0] == whole
     assert Bm25Index.open(folder / "grown").search([query], k)[0] == whole
 
@@ -99,7 +99,12 @@ def test_threads_and_batches_change_nothing(tmp_path):
 
 def test_stems_keep_one_letter_words_and_fold():
     assert stems(["Malcolm X's running", "the U.S. Beyoncé", "Beyonce\u0301", "X-Men 2,000", "of the"]) == [
-        ["malcolm", "x", "run"], ["us", "beyonc"], ["beyonc"], ["x", "men", "2", "000"], []]
+        ["malcolm", "x", "run"],
+        ["us", "beyonc"],
+        ["beyonc"],
+        ["x", "men", "2", "000"],
+        [],
+    ]
 
 
 def test_a_document_id_twice_is_an_error_and_leaves_nothing(tmp_path):

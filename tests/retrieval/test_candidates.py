@@ -16,10 +16,17 @@ def page(title, text):
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    return build_index([
-        page("Savages (2012 film)", "A thriller with Blake Lively."), page("Savages (disambiguation)", "Savages may be:"),
-        page("List of savages", "Savages, a list."), page("Blake Lively", "An actress."),
-        page("Thriller film", "A kind of film."), page("River Osk", "A river in the north.")], tmp_path_factory.mktemp("index"))
+    return build_index(
+        [
+            page("Savages (2012 film)", "A thriller with Blake Lively."),
+            page("Savages (disambiguation)", "Savages may be:"),
+            page("List of savages", "Savages, a list."),
+            page("Blake Lively", "An actress."),
+            page("Thriller film", "A kind of film."),
+            page("River Osk", "A river in the north."),
+        ],
+        tmp_path_factory.mktemp("index"),
+    )
 
 
 def test_candidates_come_from_text_titles_and_phrases(index):
@@ -31,13 +38,25 @@ def test_candidates_come_from_text_titles_and_phrases(index):
     assert len(list(retrieve(index, [Claim("1", "Savages was only a thriller film.")], 1))) == 1
 
 
-@pytest.mark.parametrize(("title", "expected"), [
-    ("Savages (disambiguation)", True), ("List of rivers", True), ("Lists of lists", True), ("Liszt", False),
-    ("The List of Names", False), ("Disambiguation", False)])
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Savages (disambiguation)", True),
+        ("List of rivers", True),
+        ("Lists of lists", True),
+        ("Liszt", False),
+        ("The List of Names", False),
+        ("Disambiguation", False),
+    ],
+)
 def test_pages_that_only_point_on(title, expected):
     assert only_points_on(title) is expected
 
 
 def test_noun_phrases_stand_between_stop_words():
-    assert noun_phrases("The Faba river is the longest tributary of the Osk.") == ["Faba river", "longest tributary", "Osk"]
+    assert noun_phrases("The Faba river is the longest tributary of the Osk.") == [
+        "Faba river",
+        "longest tributary",
+        "Osk",
+    ]
     assert noun_phrases("one two three four five six") == []

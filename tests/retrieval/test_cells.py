@@ -16,10 +16,27 @@ from lisax.records import LisaxError, Table
 from lisax.retrieval import cell_blocks, cell_builder, cells, folder
 from lisax.retrieval.cells import CellIndex, Strategy, build, cells_of
 
-WORDS = ("a", "Ab", "abc", "3", "12", "3.5", "new york", "new", "York City", "été", "日本", "مرحبا", "😀", "x-y", "",
-         " ")
-texts = st.one_of(st.sampled_from(WORDS), st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
-                  st.text(max_size=6))
+WORDS = (
+    "a",
+    "Ab",
+    "abc",
+    "3",
+    "12",
+    "3.5",
+    "new york",
+    "new",
+    "York City",
+    "été",
+    "日本",
+    "مرحبا",
+    "😀",
+    "x-y",
+    "",
+    " ",
+)
+texts = st.one_of(
+    st.sampled_from(WORDS), st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join), st.text(max_size=6)
+)
 rows = st.lists(st.tuples(texts, texts), max_size=4)
 collections = st.lists(st.tuples(texts, st.tuples(texts, texts), rows), min_size=1, max_size=7)
 queries = st.lists(st.lists(texts, max_size=4), max_size=4)
@@ -39,7 +56,7 @@ def features(text: str, strategy: Strategy) -> Counter:
         return Counter(re.findall(r"\b\w\w+\b", text))
     low = 1 if strategy is Strategy.ENTITY_CHAR_123 else 2
     words = [f" {word} " for word in text.split()]
-    return Counter(word[i:i + n] for word in words for n in range(low, 4) for i in range(len(word) - n + 1))
+    return Counter(word[i : i + n] for word in words for n in range(low, 4) for i in range(len(word) - n + 1))
 
 
 class Plain:
@@ -54,7 +71,7 @@ class Plain:
 
     def vector(self, text: str) -> dict[str, float]:
         values = {f: n * self.idf[f] for f, n in features(text, self.strategy).items() if f in self.idf}
-        norm = math.sqrt(sum(value ** 2 for value in values.values()))
+        norm = math.sqrt(sum(value**2 for value in values.values()))
         return {f: value / norm for f, value in values.items()}
 
     def scores(self, query: list[str]) -> np.ndarray:
@@ -63,8 +80,9 @@ class Plain:
         for number, one in enumerate(self.tables):
             vectors = [self.vector(cell) for cell in one]
             for entity in entities:
-                found[number] += max((sum(value * vector.get(f, 0.0) for f, value in entity.items())
-                                      for vector in vectors), default=0.0)
+                found[number] += max(
+                    (sum(value * vector.get(f, 0.0) for f, value in entity.items()) for vector in vectors), default=0.0
+                )
         return found
 
 
@@ -80,13 +98,14 @@ def check_against(plain: Plain, ids: list[str], asked: list[list[str]], found: l
         assert len(hits) == len(best)
         np.testing.assert_allclose([score for _, score in hits], best, rtol=1e-5, atol=1e-5)
         for (_, score), (_, following), one, other in zip(hits, hits[1:], numbers, numbers[1:]):
-            assert score > following or score == following and one < other
+            assert score > following or (score == following and one < other)
 
 
 @settings(max_examples=60, deadline=None)
 @given(collections, queries, strategies, st.integers(1, 3), st.integers(1, 4), st.integers(1, 2))
-def test_search_is_the_plain_definition(tmp_path_factory, collection, asked, strategy, block_columns, block_tables,
-                                        threads):
+def test_search_is_the_plain_definition(
+    tmp_path_factory, collection, asked, strategy, block_columns, block_tables, threads
+):
     tables = [table(number, *parts) for number, parts in enumerate(collection)]
     if not any(cell.strip() for one in tables for cell in cells_of(one)):
         return
@@ -107,19 +126,30 @@ def test_search_is_the_plain_definition(tmp_path_factory, collection, asked, str
     assert grown.search(asked, 3) == found and CellIndex.open(place / "grown").search(asked, 3) == found
 
 
-@pytest.mark.parametrize("strategy, settings", [
-    (Strategy.ENTITY_CHAR_23, {"analyzer": "char_wb", "ngram_range": (2, 3)}),
-    (Strategy.ENTITY_CHAR_123, {"analyzer": "char_wb", "ngram_range": (1, 3)}),
-    (Strategy.ENTITY_WORD, {"analyzer": "word"})])
+@pytest.mark.parametrize(
+    "strategy, settings",
+    [
+        (Strategy.ENTITY_CHAR_23, {"analyzer": "char_wb", "ngram_range": (2, 3)}),
+        (Strategy.ENTITY_CHAR_123, {"analyzer": "char_wb", "ngram_range": (1, 3)}),
+        (Strategy.ENTITY_WORD, {"analyzer": "word"}),
+    ],
+)
 def test_scores_are_those_of_scikit_learn(tmp_path, strategy, settings):
     text = pytest.importorskip("sklearn.feature_extraction.text")
-    tables = [table(0, "Towns of Norway", ("town", "people  in 2001"), [("Bergen", "3,500"), ("Oslo Oslo", "12")]),
-              table(1, "Rivers", ("river", "length"), [("the Rhine", "765 km"), ("Río Ebro", "930 km")])]
+    tables = [
+        table(0, "Towns of Norway", ("town", "people  in 2001"), [("Bergen", "3,500"), ("Oslo Oslo", "12")]),
+        table(1, "Rivers", ("river", "length"), [("the Rhine", "765 km"), ("Río Ebro", "930 km")]),
+    ]
     entities = ["oslo", "the length of the Rhine", "rio", "Norwegian towns", "zzz qqq"]
     vectorizer = text.TfidfVectorizer(**settings).fit([cell for one in tables for cell in cells_of(one)])
     index = build(tables, tmp_path / "index", strategy)
-    expected = np.stack([(vectorizer.transform(entities) @ vectorizer.transform(cells_of(one)).T).toarray().max(axis=1)
-                         for one in tables], axis=1)
+    expected = np.stack(
+        [
+            (vectorizer.transform(entities) @ vectorizer.transform(cells_of(one)).T).toarray().max(axis=1)
+            for one in tables
+        ],
+        axis=1,
+    )
     for entity, row in zip(entities, expected):
         found = dict(index.search([[entity]], 2)[0])
         np.testing.assert_allclose([found.get("t0", 0.0), found.get("t1", 0.0)], row, atol=1e-6)
@@ -135,8 +165,12 @@ def test_ties_stand_in_the_order_of_the_tables_and_repeated_entities_count_again
 
 
 def test_giant_wide_and_empty_tables_are_ordinary(tmp_path):
-    wide = Table("wide", "wide", tuple(f"h{i}" for i in range(300)), tuple(
-        tuple(f"{row * 300 + column:x}" for column in range(300)) for row in range(250)))
+    wide = Table(
+        "wide",
+        "wide",
+        tuple(f"h{i}" for i in range(300)),
+        tuple(tuple(f"{row * 300 + column:x}" for column in range(300)) for row in range(250)),
+    )
     tables = [Table("none", "", (), ()), wide, table(2, "later", ("x",), [("1234x",)])]
     index = build(tables, tmp_path / "index", Strategy.ENTITY_EXACT)
     assert len(index) == 3 and index.settings["cells"] == 1 + 300 + 75000 + 3
@@ -152,9 +186,12 @@ def test_a_collection_of_blank_cells_finds_nothing(tmp_path, strategy):
 
 
 def test_columns_are_the_best_scoring_in_the_order_of_the_table(tmp_path):
-    one = table(0, "Games", ("day", "home team", "score", "crowd", "ground"),
-                [("1 May", "Essendon", "11.2", "8000", "Windy Hill"),
-                 ("2 May", "Fitzroy", "8.9", "12000", "Brunswick")])
+    one = table(
+        0,
+        "Games",
+        ("day", "home team", "score", "crowd", "ground"),
+        [("1 May", "Essendon", "11.2", "8000", "Windy Hill"), ("2 May", "Fitzroy", "8.9", "12000", "Brunswick")],
+    )
     index = build([one], tmp_path / "index", Strategy.ENTITY_CHAR_23)
     assert index.columns(one, ["windy hill", "fitzroy", "crowds"]) == (1, 3, 4)
     assert index.columns(one, ["2 may"], 1) == (0,)

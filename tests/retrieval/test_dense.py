@@ -39,8 +39,9 @@ def made(source, count):
 
 @pytest.fixture
 def folder(tmp_path):
-    return mixed.build_index({Source.TEXT: made(Source.TEXT, 50), Source.TABLE: made(Source.TABLE, 30)},
-                             tmp_path / "index").folder
+    return mixed.build_index(
+        {Source.TEXT: made(Source.TEXT, 50), Source.TABLE: made(Source.TABLE, 30)}, tmp_path / "index"
+    ).folder
 
 
 def expected(passages, queries, k):
@@ -84,8 +85,9 @@ def test_an_interrupted_encoding_goes_on_where_it_was(folder, monkeypatch):
     told = []
     dense.encode_index(folder, Made(), told.append)
     assert sum(told) == 80 - 32
-    assert [hit for hit, _ in dense.DenseIndex.open(folder).search(Made().questions(["a"]), 3)[0]] == \
-        expected(made(Source.TEXT, 50) + made(Source.TABLE, 30), ["a"], 3)[0]
+    assert [hit for hit, _ in dense.DenseIndex.open(folder).search(Made().questions(["a"]), 3)[0]] == expected(
+        made(Source.TEXT, 50) + made(Source.TABLE, 30), ["a"], 3
+    )[0]
 
 
 def test_the_inverted_file_finds_nearly_what_exact_search_does(folder):

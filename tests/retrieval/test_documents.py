@@ -4,11 +4,15 @@ from lisax.records import Claim, DataError, Document, Hit, LisaxError, Sentence
 from lisax.retrieval import documents as stage
 from lisax.retrieval.documents import DocumentIndex, add_documents, build_index, retrieve
 
-DOCUMENTS = [Document(id, title, (Sentence(id, 0, text),)) for id, title, text in (
-    ("Rome", "Rome", "The capital of Italy lies on the Tiber."),
-    ("Tiber", "Tiber", "A river that flows through Rome."),
-    ("Italy", "Italy", "A country with many rivers."),
-    ("Oslo", "Oslo", "The capital of Norway."))]
+DOCUMENTS = [
+    Document(id, title, (Sentence(id, 0, text),))
+    for id, title, text in (
+        ("Rome", "Rome", "The capital of Italy lies on the Tiber."),
+        ("Tiber", "Tiber", "A river that flows through Rome."),
+        ("Italy", "Italy", "A country with many rivers."),
+        ("Oslo", "Oslo", "The capital of Norway."),
+    )
+]
 CLAIMS = [Claim("1", "Rome is the capital of Italy."), Claim("2", "quux"), Claim("3", "Oslo lies on a river.")]
 
 
@@ -25,7 +29,8 @@ def test_methods(index):
     bm25 = list(retrieve(index, CLAIMS, 3, method="bm25"))
     assert ids(bm25, "1") == ["Rome", "Oslo", "Italy"] and ids(bm25, "2") == []
     assert [hit.score for hit in bm25 if hit.query_id == "1"] == sorted(
-        (score for _, score in index.bm25.search([CLAIMS[0].text], 3)[0]), reverse=True)
+        (score for _, score in index.bm25.search([CLAIMS[0].text], 3)[0]), reverse=True
+    )
     titles = list(retrieve(index, CLAIMS, 3, method="titles"))
     assert ids(titles, "1") == ["Rome", "Italy"] and ids(titles, "3") == ["Oslo"]
     both = list(retrieve(index, CLAIMS, 4))
@@ -54,7 +59,7 @@ def test_a_grown_index_is_the_whole_one(tmp_path, index):
 def test_components_share_a_folder(tmp_path):
     build_index(DOCUMENTS, tmp_path / "index", components=["bm25"])
     first = DocumentIndex.open(tmp_path / "index")
-    assert list(retrieve(first, CLAIMS[:1], 1, method="bm25"))[0].id == "Rome"
+    assert next(iter(retrieve(first, CLAIMS[:1], 1, method="bm25"))).id == "Rome"
     with pytest.raises(DataError, match="no 'titles'.*bm25"):
         list(retrieve(first, CLAIMS, 1))
     second = build_index(DOCUMENTS, tmp_path / "index", components=["titles"], k1=9)

@@ -83,7 +83,7 @@ class Cluster:
             return {"error": {"reason": "boom"}, "status": 400}
         scores = sorted((-sum(map(row["text"].split().count, words)), id) for id, row in documents.items())
         hits = [{"_id": id, "_score": -score} for score, id in scores if score]
-        return {"hits": {"hits": hits[:body["size"]]}, "status": 200}
+        return {"hits": {"hits": hits[: body["size"]]}, "status": 200}
 
 
 class Failed(Exception):
@@ -93,6 +93,7 @@ class Failed(Exception):
 
 def stand_in(cluster):
     """A client object with the calls that both official clients have."""
+
     def call(method, path, body=None):
         status, answer = cluster.handle(method, path, body)
         if status == 0:
@@ -104,14 +105,17 @@ def stand_in(cluster):
     return SimpleNamespace(
         indices=SimpleNamespace(
             exists=lambda index: cluster.handle("HEAD", index, None)[0] == 200,
-            create=lambda index, body: call("PUT", index, [body]), delete=lambda index: call("DELETE", index),
+            create=lambda index, body: call("PUT", index, [body]),
+            delete=lambda index: call("DELETE", index),
             get_mapping=lambda index: call("GET", f"{index}/_mapping"),
             put_mapping=lambda index, body: call("PUT", f"{index}/_mapping", [body]),
-            refresh=lambda index: call("POST", f"{index}/_refresh")),
+            refresh=lambda index: call("POST", f"{index}/_refresh"),
+        ),
         count=lambda index: call("GET", f"{index}/_count"),
         mget=lambda index, body: call("POST", f"{index}/_mget", [body]),
         bulk=lambda index, body: call("POST", f"{index}/_bulk", body),
-        msearch=lambda index, body: call("POST", f"{index}/_msearch", body))
+        msearch=lambda index, body: call("POST", f"{index}/_msearch", body),
+    )
 
 
 @pytest.fixture
@@ -125,8 +129,9 @@ def served():
         def respond(self):
             cluster.authorization = self.headers.get("Authorization")
             content = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-            status, answer = cluster.handle(self.command, urlparse(self.path).path,
-                                            [json.loads(line) for line in content.splitlines()])
+            status, answer = cluster.handle(
+                self.command, urlparse(self.path).path, [json.loads(line) for line in content.splitlines()]
+            )
             if status == 0:
                 self.close_connection = True
                 return
@@ -172,8 +177,9 @@ def test_build_add_search(client_and_cluster, monkeypatch):
     monkeypatch.setattr(elastic, "BULK_DOCUMENTS", 3)
     monkeypatch.setattr(elastic, "QUERIES_AT_A_TIME", 1)
     index = ElasticIndex.build(client, "pages", iter(DOCUMENTS), k1=0.9, b=0.4)
-    created, = (lines[0] for method, _, lines in cluster.requests
-                if method == "PUT" and lines and "mappings" in lines[0])
+    (created,) = (
+        lines[0] for method, _, lines in cluster.requests if method == "PUT" and lines and "mappings" in lines[0]
+    )
     assert cluster.meta["pages"]["lisax"] == {"k1": 0.9, "b": 0.4, "made_from": "", "complete": True}
     assert created["settings"]["similarity"]["lisax"] == {"type": "BM25", "k1": 0.9, "b": 0.4}
     assert created["mappings"]["properties"]["text"]["analyzer"] == "english"
@@ -198,8 +204,11 @@ def test_errors_are_sentences_and_a_failed_build_leaves_nothing(client_and_clust
         index.search(["red"], 20_000)
 
 
-@pytest.mark.parametrize("broken", [("_bulk", 0, True), ("_bulk", 503, False), ("_bulk", 429, True), ("_refresh", 502, False)],
-                         ids=["answer lost", "unavailable", "too busy", "gateway"])
+@pytest.mark.parametrize(
+    "broken",
+    [("_bulk", 0, True), ("_bulk", 503, False), ("_bulk", 429, True), ("_refresh", 502, False)],
+    ids=["answer lost", "unavailable", "too busy", "gateway"],
+)
 def test_what_passes_is_tried_again(client_and_cluster, monkeypatch, broken):
     client, cluster = client_and_cluster
     monkeypatch.setattr(elastic, "BULK_DOCUMENTS", 3)
@@ -266,9 +275,11 @@ def test_a_cluster_that_stays_busy_keeps_what_it_has(client_and_cluster, monkeyp
     assert ElasticIndex.build(client, "pages", DOCUMENTS).search(["red"], 1) == [[("b", 2.0)]]
 
 
-@pytest.mark.parametrize("part", [{"_shards": {"total": 2, "failed": 1}}, {"timed_out": True},
-                                  {"status": 429, "error": {"type": "rejected"}}],
-                         ids=["a shard failed", "timed out", "rejected"])
+@pytest.mark.parametrize(
+    "part",
+    [{"_shards": {"total": 2, "failed": 1}}, {"timed_out": True}, {"status": 429, "error": {"type": "rejected"}}],
+    ids=["a shard failed", "timed out", "rejected"],
+)
 def test_an_answer_in_part_is_none(client_and_cluster, part):
     client, cluster = client_and_cluster
     index = ElasticIndex.build(client, "pages", DOCUMENTS)
@@ -301,8 +312,10 @@ def test_names_and_keys_come_from_the_environment(served, package):
     pytest.importorskip(package)
     cluster, url = served
     url = ("opensearch+" if package == "opensearchpy" else "") + url
-    for environment, sent in (({"LISAX_CLUSTER_API_KEY": "a2V5"}, "ApiKey a2V5"),
-                              ({"LISAX_CLUSTER_USER": "u", "LISAX_CLUSTER_PASSWORD": "p"}, "Basic dTpw")):
+    for environment, sent in (
+        ({"LISAX_CLUSTER_API_KEY": "a2V5"}, "ApiKey a2V5"),
+        ({"LISAX_CLUSTER_USER": "u", "LISAX_CLUSTER_PASSWORD": "p"}, "Basic dTpw"),
+    ):
         ElasticIndex.build(elastic.connect(url, environment), sent[:3].lower(), DOCUMENTS)
         assert cluster.authorization == sent
 
@@ -314,8 +327,13 @@ def test_secrets_are_kept_out_of_commands():
         elastic.connect("http://host:9200", {"LISAX_CLUSTER_USER": "me"})
 
 
-@pytest.mark.parametrize(("package", "url", "message"), [
-    ("elasticsearch", "http://127.0.0.1:9200", "lisax.elastic."), ("opensearchpy", "opensearch+http://host:9200", "lisax.opensearch.")])
+@pytest.mark.parametrize(
+    ("package", "url", "message"),
+    [
+        ("elasticsearch", "http://127.0.0.1:9200", "lisax.elastic."),
+        ("opensearchpy", "opensearch+http://host:9200", "lisax.opensearch."),
+    ],
+)
 def test_without_the_client_the_user_is_told(monkeypatch, package, url, message):
     monkeypatch.setitem(__import__("sys").modules, package, None)
     with pytest.raises(LisaxError, match=message):
@@ -327,8 +345,9 @@ def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(elastic, "connect", lambda url: stand_in(cluster) if url == "http://host:1" else None)
     corpus, run = tmp_path / "corpus", tmp_path / "run.trec"
     corpus.mkdir()
-    (corpus / "pages.jsonl").write_text("".join(
-        json.dumps({"id": i, "title": i, "sentences": [text]}) + "\n" for i, text in DOCUMENTS))
+    (corpus / "pages.jsonl").write_text(
+        "".join(json.dumps({"id": i, "title": i, "sentences": [text]}) + "\n" for i, text in DOCUMENTS)
+    )
     claims = corpus / "claims.train.jsonl"
     claims.write_text(json.dumps({"id": "1", "claim": "red", "label": "NOT ENOUGH INFO"}) + "\n")
     at = ["--cluster", "http://host:1/pages"]
@@ -339,10 +358,12 @@ def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
     assert cli.main([*asked, "--method", "bm25", "--k", "2"]) == 0
     assert [line.split()[2:5] for line in run.read_text().splitlines()] == [["b", "1", "2.0"], ["a", "2", "1.0"]]
     capsys.readouterr()
-    for wrong, message in ((["index", "documents", "--corpus", str(corpus), *at], "holds BM25 only"),
-                           (["index", "bm25", "--corpus", str(corpus)], "say where"),
-                           (["index", "bm25", "--corpus", str(corpus), "--cluster", "host"], "URL that ends in"),
-                           ([*asked, "--method", "titles"], "--cluster searches BM25")):
+    for wrong, message in (
+        (["index", "documents", "--corpus", str(corpus), *at], "holds BM25 only"),
+        (["index", "bm25", "--corpus", str(corpus)], "say where"),
+        (["index", "bm25", "--corpus", str(corpus), "--cluster", "host"], "URL that ends in"),
+        ([*asked, "--method", "titles"], "--cluster searches BM25"),
+    ):
         assert cli.main(wrong) == 1
         assert message in capsys.readouterr().err
 
@@ -353,15 +374,25 @@ def test_tables_in_a_cluster(monkeypatch, tmp_path):
     corpus, run = tmp_path / "corpus", tmp_path / "run.trec"
     corpus.mkdir()
     (corpus / "pages.jsonl").write_text(json.dumps({"id": "p", "title": "p", "sentences": ["p"]}) + "\n")
-    (corpus / "tables.jsonl").write_text("".join(
-        json.dumps({"id": i, "title": "", "header": ["colour"], "rows": [[text]]}) + "\n" for i, text in DOCUMENTS))
-    (corpus / "questions.dev.jsonl").write_text(json.dumps(
-        {"id": "q", "question": "red", "answers": [], "evidence": ["a#r0c0"]}) + "\n")
+    (corpus / "tables.jsonl").write_text(
+        "".join(
+            json.dumps({"id": i, "title": "", "header": ["colour"], "rows": [[text]]}) + "\n" for i, text in DOCUMENTS
+        )
+    )
+    (corpus / "questions.dev.jsonl").write_text(
+        json.dumps({"id": "q", "question": "red", "answers": [], "evidence": ["a#r0c0"]}) + "\n"
+    )
     at = ["--cluster", "http://host:1/tables"]
     assert cli.main(["index", "tables", "--corpus", str(corpus), *at]) == 0
     assert cluster.indices["tables"]["b"] == {"id": "b", "number": 0, "text": "colour red red fish"}
     assert cluster.meta["tables"]["lisax"]["k1"] == 1.2
     assert cli.main(["index", "tables", "--corpus", str(corpus), "--out", str(tmp_path / "index")]) == 0
-    assert cli.main(["retrieve", "--index", str(tmp_path / "index"), "--questions", str(corpus), "--out", str(run), *at]) == 0
+    assert (
+        cli.main(["retrieve", "--index", str(tmp_path / "index"), "--questions", str(corpus), "--out", str(run), *at])
+        == 0
+    )
     assert [line.split()[2:5] for line in run.read_text().splitlines()] == [
-        ["b", "1", "2.0"], ["a", "2", "1.0000001192092896"], ["d", "3", "1.0"]]  # equal in the cluster
+        ["b", "1", "2.0"],
+        ["a", "2", "1.0000001192092896"],
+        ["d", "3", "1.0"],
+    ]  # equal in the cluster

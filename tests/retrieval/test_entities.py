@@ -6,9 +6,25 @@ from lisax.records import Document
 from lisax.retrieval.entities import OfflineSpotter, SpacySpotter, default_spotter
 from lisax.retrieval.titles import TitleIndex
 
-TITLES = ["Barack Obama", "The Who", "The Beatles", "Film", "Alice in Chains", "University of Oxford",
-          "The Godfather", "Homeland (TV series)", "Actor", "Lord of the Rings", "There",
-          "climate change", "Telemundo", "2012", "It (film)", "May 2012", "Homo sapiens"]
+TITLES = [
+    "Barack Obama",
+    "The Who",
+    "The Beatles",
+    "Film",
+    "Alice in Chains",
+    "University of Oxford",
+    "The Godfather",
+    "Homeland (TV series)",
+    "Actor",
+    "Lord of the Rings",
+    "There",
+    "climate change",
+    "Telemundo",
+    "2012",
+    "It (film)",
+    "May 2012",
+    "Homo sapiens",
+]
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +51,7 @@ GOLDEN = [
     ("In May 2012, two First Ladies met in January.", ["Ladies"], ["Ladies"]),
     ("Nobody saw It in the IT department.", ["It", "IT"], ["IT"]),
     ("St. Louis honoured J. R. R. Tolkien.", ["St. Louis", "J. R. R. Tolkien"], ["St. Louis", "J. R. R. Tolkien"]),
-    ("Homo sapiens saw Homeland (TV series).", ["Homo sapiens", "Homeland (TV series)"],
-     ["Homo", "Homeland", "TV"]),
+    ("Homo sapiens saw Homeland (TV series).", ["Homo sapiens", "Homeland (TV series)"], ["Homo", "Homeland", "TV"]),
     ("nothing here", [], []),
     ("", [], []),
 ]
@@ -49,11 +64,25 @@ def test_golden(gazetteer, claim, with_titles, alone):
 
 
 def test_spacy_kinds_are_filtered_in_order_of_first_appearance():
-    entity = lambda text, label: types.SimpleNamespace(text=text, label_=label)
-    document = types.SimpleNamespace(ents=[
-        entity("Ann", "PERSON"), entity("1999", "DATE"), entity("Rome", "GPE"), entity("two", "CARDINAL"),
-        entity("Ann", "PERSON"), entity("first", "ORDINAL"), entity("NATO", "ORG"), entity("5 km", "QUANTITY"),
-        entity("10%", "PERCENT"), entity("noon", "TIME"), entity("$5", "MONEY"), entity("Dune", "WORK_OF_ART")])
+    def entity(text, label):
+        return types.SimpleNamespace(text=text, label_=label)
+
+    document = types.SimpleNamespace(
+        ents=[
+            entity("Ann", "PERSON"),
+            entity("1999", "DATE"),
+            entity("Rome", "GPE"),
+            entity("two", "CARDINAL"),
+            entity("Ann", "PERSON"),
+            entity("first", "ORDINAL"),
+            entity("NATO", "ORG"),
+            entity("5 km", "QUANTITY"),
+            entity("10%", "PERCENT"),
+            entity("noon", "TIME"),
+            entity("$5", "MONEY"),
+            entity("Dune", "WORK_OF_ART"),
+        ]
+    )
     assert SpacySpotter(lambda claim: document).spot("any") == ["Ann", "Rome", "NATO", "Dune"]
 
 

@@ -19,9 +19,12 @@ def test_missing_and_damaged_indexes_are_told(tmp_path):
     build(DOCUMENTS, folder)
     assert check(folder) > 5
     meta = (folder / "meta.json").read_text()
-    for broken, message in (("{", "damaged"), ("[]", "damaged"),
-                            (meta.replace('"version": 1', '"version": 9'), "version 9"),
-                            (meta.replace('"bm25"', '"other"', 1), "no 'bm25'")):
+    for broken, message in (
+        ("{", "damaged"),
+        ("[]", "damaged"),
+        (meta.replace('"version": 1', '"version": 9'), "version 9"),
+        (meta.replace('"bm25"', '"other"', 1), "no 'bm25'"),
+    ):
         (folder / "meta.json").write_text(broken)
         with pytest.raises(DataError, match=message):
             Bm25Index.open(folder)

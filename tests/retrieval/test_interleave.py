@@ -23,11 +23,11 @@ def test_rules(first, second, k):
     # Where one list alone gave the items, their order is kept.
     for own, other in ((first, second), (second, first)):
         alone = [item for item in merged if item not in other]
-        assert alone == [item for item in own if item not in other][:len(alone)]
+        assert alone == [item for item in own if item not in other][: len(alone)]
     # An item is never later than twice its rank in either list.
     for ranked in (first, second):
         for rank, item in enumerate(ranked, start=1):
-            assert item in merged[:2 * rank] or 2 * rank > k
+            assert item in merged[: 2 * rank] or 2 * rank > k
 
 
 def test_nothing_alternates_with_nothing():

@@ -10,9 +10,16 @@ from lisax.records import Claim, Table
 from lisax.retrieval.linking import link, spans
 
 TABFACT = Path(__file__).parents[3] / "shared/data/tabfact"
-GAMES = Table("t", "1931 vfl season", ("home team", "home team score", "venue", "crowd", "date"), (
-    ("essendon", "11.11 (77)", "windy hill", "8000", "20 june 1931"),
-    ("st kilda", "9.6 (60)", "junction oval", "12000", "27 june 1931")), "1931 vfl season")
+GAMES = Table(
+    "t",
+    "1931 vfl season",
+    ("home team", "home team score", "venue", "crowd", "date"),
+    (
+        ("essendon", "11.11 (77)", "windy hill", "8000", "20 june 1931"),
+        ("st kilda", "9.6 (60)", "junction oval", "12000", "27 june 1931"),
+    ),
+    "1931 vfl season",
+)
 
 
 def linked(text: str) -> tuple[str, ...]:
@@ -42,13 +49,23 @@ def test_tables_without_cells_link_nothing():
     assert link(Claim("c", "anything 3 goes"), Table("t", "", (), ())) == ()
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("in the 1980 summer olympics , east germany win 4 more medal than the soviet union",
-     ("1980 summer olympics", "east germany", "medal", "soviet union")),
-    ("The University of Oslo beat St. Kilda on 3 May 1999 in \"A Night Out\".",
-     ("A Night Out", "3 May 1999", "University of Oslo", "St Kilda")),
-    ("the crowd at lake oval be 14000", ("crowd", "lake oval", "14000")),
-    ("it is the most", ()), ("", ()), ("... ( ) \" '", ())])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (
+            "in the 1980 summer olympics , east germany win 4 more medal than the soviet union",
+            ("1980 summer olympics", "east germany", "medal", "soviet union"),
+        ),
+        (
+            'The University of Oslo beat St. Kilda on 3 May 1999 in "A Night Out".',
+            ("A Night Out", "3 May 1999", "University of Oslo", "St Kilda"),
+        ),
+        ("the crowd at lake oval be 14000", ("crowd", "lake oval", "14000")),
+        ("it is the most", ()),
+        ("", ()),
+        ("... ( ) \" '", ()),
+    ],
+)
 def test_spans_of_a_claim_alone(text, expected):
     assert spans(Claim("c", text)) == expected
 
@@ -62,7 +79,9 @@ def test_links_agree_with_the_given_ones():
     for name, (texts, *_) in given.items():
         for text in texts:
             words = set(re.sub(r"#([^#]*?);-?\d+,-?\d+#", r"\1", text).split())
-            claim = max(official[name][0], key=lambda one: 2 * len(words & set(one.split())) - len(words ^ set(one.split())))
+            claim = max(
+                official[name][0], key=lambda one: 2 * len(words & set(one.split())) - len(words ^ set(one.split()))
+            )
             expected = Counter(re.findall(r"#([^#]*?);-?\d+,-?\d+#", text))
             found = Counter(link(Claim("c", claim), tables[name]))
             agreed += sum((expected & found).values())

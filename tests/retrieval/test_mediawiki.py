@@ -36,8 +36,12 @@ def wiki(tmp_path):
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    client = MediaWiki(tmp_path / "cache.sqlite", f"http://127.0.0.1:{server.server_port}/w/api.php",
-                       Manners(timeout_seconds=2, attempts=3, between_requests_seconds=0.05), sleep=slept.append)
+    client = MediaWiki(
+        tmp_path / "cache.sqlite",
+        f"http://127.0.0.1:{server.server_port}/w/api.php",
+        Manners(timeout_seconds=2, attempts=3, between_requests_seconds=0.05),
+        sleep=slept.append,
+    )
     yield client, answers, requests, slept
     server.shutdown()
     server.server_close()
@@ -73,9 +77,12 @@ def test_what_never_works_is_told(wiki):
     answers += [(500, {}, b"")] * 3
     with pytest.raises(LisaxError, match="3 attempts .HTTP 500.*without `--mediawiki`"):
         client.search("Rome")
-    for answer, message in (((404, {}, b"gone"), "HTTP 404: gone"), ((200, {}, b"<html>"), "api.php"),
-                            ((200, {}, {"query": {}}), "api.php"),
-                            ((200, {}, {"error": {"code": "badvalue", "info": "no"}}), "badvalue: no")):
+    for answer, message in (
+        ((404, {}, b"gone"), "HTTP 404: gone"),
+        ((200, {}, b"<html>"), "api.php"),
+        ((200, {}, {"query": {}}), "api.php"),
+        ((200, {}, {"error": {"code": "badvalue", "info": "no"}}), "badvalue: no"),
+    ):
         answers.append(answer)
         with pytest.raises(LisaxError, match=message):
             client.search("Rome")
@@ -85,8 +92,9 @@ def test_what_never_works_is_told(wiki):
 
 
 def test_offline_is_told(tmp_path):
-    client = MediaWiki(tmp_path / "cache.sqlite", "http://127.0.0.1:9/api.php", Manners(attempts=2),
-                       sleep=lambda seconds: None)
+    client = MediaWiki(
+        tmp_path / "cache.sqlite", "http://127.0.0.1:9/api.php", Manners(attempts=2), sleep=lambda seconds: None
+    )
     with pytest.raises(LisaxError, match="offline"):
         client.search("Rome")
     with pytest.raises(LisaxError, match="cannot be asked"):

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax import cli
+from lisax.cli.mixed import passages_of
 from lisax.corpora import open_folder
 from lisax.records import DataError, LisaxError
 from lisax.retrieval import bm25, mixed, passage_store
 from lisax.retrieval.folder import check
-from lisax.retrieval.mixed_command import passages_of
 from lisax.retrieval.passages import Passage, Source, source_of
 from lisax.world import write
 
@@ -40,8 +40,9 @@ def test_whatever_was_added_and_removed_the_index_is_what_a_full_build_gives(fir
             elif len(held) > 1:
                 del held[source]
                 swapped = mixed.remove_source(source, swapped.folder)
-        whole = mixed.build_index({source: made(source, held[source]) for source in Source if source in held},
-                                  Path(folder) / "whole")
+        whole = mixed.build_index(
+            {source: made(source, held[source]) for source in Source if source in held}, Path(folder) / "whole"
+        )
         assert list(swapped.sources) == list(whole.sources) and len(swapped) == len(whole)
         queries = [*WORDS, " ".join(WORDS), "castle castle dawn"]
         assert swapped.search(queries, 5, threads=1) == whole.search(queries, 5, threads=1)
@@ -103,13 +104,16 @@ def test_verbalized_rows_take_the_place_of_raw_ones(world, tmp_path):
     corpus = open_folder(world)
     units = [unit for table in corpus.tables() for unit in table_triples(table)]
     units += [graph_triples(graph) for graph in corpus.graphs()]
-    write_json_lines(tmp_path / "made.jsonl", ({"id": unit.id, "text": f"said of {unit.id}", "digest": unit.digest}
-                                                for unit in units))
+    write_json_lines(
+        tmp_path / "made.jsonl",
+        ({"id": unit.id, "text": f"said of {unit.id}", "digest": unit.digest} for unit in units),
+    )
     assert run("--corpus", world, "--verbalized", tmp_path / "made.jsonl", "--out", tmp_path / "index") == 0
     found = mixed.MixedIndex.open(tmp_path / "index")
     assert found.sources[Source.TABLE]["form"] == found.sources[Source.GRAPH]["form"] == "verbalized"
-    assert {unit for passage in found.stores[Source.TABLE] for unit in passage.provenance} \
-        == {unit.id for unit in units if "#r" in unit.id}
+    assert {unit for passage in found.stores[Source.TABLE] for unit in passage.provenance} == {
+        unit.id for unit in units if "#r" in unit.id
+    }
     for passage in found.stores[Source.GRAPH]:
         assert {f"said of {unit.partition('#')[0]}" for unit in passage.provenance} == {passage.text}
 
@@ -138,8 +142,21 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
         mixed.MixedIndex.open(tmp_path / "pages")
     (tmp_path / "claims.jsonl").write_text('{"id": "1", "claim": "goals"}\n')
     for wrong, said in ((["--k", "0"], "k >= 1"), (["--hops", "2"], "--cluster and --hops out")):
-        assert cli.main(["retrieve", "--index", str(index), "--claims", str(tmp_path / "claims.jsonl"), *wrong,
-                         "--out", str(tmp_path / "run.trec")]) == 1
+        assert (
+            cli.main(
+                [
+                    "retrieve",
+                    "--index",
+                    str(index),
+                    "--claims",
+                    str(tmp_path / "claims.jsonl"),
+                    *wrong,
+                    "--out",
+                    str(tmp_path / "run.trec"),
+                ]
+            )
+            == 1
+        )
         assert said in capsys.readouterr().err
 
 

@@ -10,7 +10,8 @@ from lisax.retrieval.runs import by_query
 PAGES = {
     "Salt": ["Salt is a novel by Mara Velin.", "It sold well in Osk."],
     "Mara Velin": ["Mara Velin was a novelist.", "She lived in Tarn."],
-    "Tarn": ["Tarn is a town."], "Osk": ["Osk is a town."],
+    "Tarn": ["Tarn is a town."],
+    "Osk": ["Osk is a town."],
     **{f"Salt {n}": [f"Salt {n} is a novel of the author of old."] for n in range(8)},
 }
 CLAIM, OLD = Claim("1", "The author of Salt lived in Tarn."), Claim("1", "The author of Salt is old.")
@@ -18,8 +19,14 @@ CLAIM, OLD = Claim("1", "The author of Salt lived in Tarn."), Claim("1", "The au
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    documents = (Document(title.replace(" ", "_"), title, tuple(Sentence(title.replace(" ", "_"), n, text)
-                          for n, text in enumerate(texts))) for title, texts in PAGES.items())
+    documents = (
+        Document(
+            title.replace(" ", "_"),
+            title,
+            tuple(Sentence(title.replace(" ", "_"), n, text) for n, text in enumerate(texts)),
+        )
+        for title, texts in PAGES.items()
+    )
     return build_index(documents, tmp_path_factory.mktemp("hops") / "index")
 
 
@@ -56,8 +63,14 @@ def test_sentences_of_the_second_hop_take_turns_after_the_first_ones(index):
     run = {"1": [Hit("1", unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]}
     hits = list(second_sentences(index, [CLAIM], run, index.pages.page))
     # What has a word of the claim that the naming sentence has not comes before the page's opening.
-    assert [hit.id for hit in hits] == [*units[:KEPT_FIRST], "Mara_Velin_1", "Salt_1_0", "Mara_Velin_0", "Salt_2_0",
-                                        "Osk_0"]
+    assert [hit.id for hit in hits] == [
+        *units[:KEPT_FIRST],
+        "Mara_Velin_1",
+        "Salt_1_0",
+        "Mara_Velin_0",
+        "Salt_2_0",
+        "Osk_0",
+    ]
     assert [hit.rank for hit in hits] == list(range(1, 9))
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True) and scores[:3] == [1, 1 / 2, 1 / 3]

@@ -29,9 +29,12 @@ def test_pages_come_back_as_they_were(tmp_path):
     assert "Paris" in store and "paris" not in store and "" not in store
     assert store.sentence("Paris_2") == Sentence("Paris", 2, "It is the capital of France.")
     assert store.sentence("Gap_7").text == "seven"
-    for unit, message in (("Paris_3", "no sentence 3"), ("Gap_0", "no sentence 0"),
-                          ("Rome_0", "no page with id 'Rome'"),
-                          ("Paris", "not a sentence id")):
+    for unit, message in (
+        ("Paris_3", "no sentence 3"),
+        ("Gap_0", "no sentence 0"),
+        ("Rome_0", "no page with id 'Rome'"),
+        ("Paris", "not a sentence id"),
+    ):
         with pytest.raises(DataError, match=message):
             store.sentence(unit)
 
@@ -40,12 +43,25 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.builds(lambda title, texts, redirects, original: (title, texts, tuple(redirects), original),
-                          TEXT, st.lists(TEXT, max_size=4), st.lists(TEXT, max_size=2), st.none() | TEXT),
-                min_size=1, max_size=9), st.integers(1, 4))
+@given(
+    st.lists(
+        st.builds(
+            lambda title, texts, redirects, original: (title, texts, tuple(redirects), original),
+            TEXT,
+            st.lists(TEXT, max_size=4),
+            st.lists(TEXT, max_size=2),
+            st.none() | TEXT,
+        ),
+        min_size=1,
+        max_size=9,
+    ),
+    st.integers(1, 4),
+)
 def test_any_text_survives_any_cut(tmp_path_factory, contents, part_pages):
-    pages = [page(f"p{i}", title, *texts, redirects=redirects, original_id=original)
-             for i, (title, texts, redirects, original) in enumerate(contents)]
+    pages = [
+        page(f"p{i}", title, *texts, redirects=redirects, original_id=original)
+        for i, (title, texts, redirects, original) in enumerate(contents)
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pages_module, "PART_PAGES", part_pages)
         store = PageStore.build(pages, tmp_path_factory.mktemp("pages") / "index")

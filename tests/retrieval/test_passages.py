@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 
 import pytest
 from hypothesis import given
@@ -14,8 +15,9 @@ from lisax.records import DataError, Document, Graph, Sentence, Table
 from lisax.retrieval import passages
 from lisax.retrieval.passages import WORDS, Source
 
-TABLE = Table("Tarn:seasons", "Tarn United", ("year", "goals"), (("1971", "40"), ("", ""), ("1972", "")),
-              "Seasons of Tarn United")
+TABLE = Table(
+    "Tarn:seasons", "Tarn United", ("year", "goals"), (("1971", "40"), ("", ""), ("1972", "")), "Seasons of Tarn United"
+)
 GRAPH = Graph("Tarn:graph", "Tarn", (("kind", "town"), ("river", ""), ("people", "5,000")))
 
 
@@ -32,8 +34,10 @@ def test_a_raw_table_is_the_papers_form_with_its_rows_as_units():
     assert passage.unit_at(passage.text.index("1971")) == "Tarn:seasons#r0"
     assert passage.unit_at(passage.text.index("1972")) == "Tarn:seasons#r2"
     assert passage.unit_at(0) == "Tarn:seasons#r0"
-    assert [passage.unit_text(unit) for unit in passage.provenance] == ["year, goals | 1971, 40",
-                                                                        "year, goals | 1972, empty"]
+    assert [passage.unit_text(unit) for unit in passage.provenance] == [
+        "year, goals | 1971, 40",
+        "year, goals | 1972, empty",
+    ]
 
 
 def test_a_raw_graph_has_its_edges_as_units():
@@ -61,8 +65,11 @@ def test_a_wide_table_has_no_passage_of_its_header_alone():
 
 
 def test_verbalized_rows_and_graphs_stand_in_the_place_of_raw_ones():
-    texts = {"Tarn:seasons#r0": [(0, "In 1971 it scored 40.")], "Tarn:seasons#r2": [(0, "Then came"), (1, "1972.")],
-             "Tarn:graph": [(0, "Tarn is a town of 5,000 people.")]}
+    texts = {
+        "Tarn:seasons#r0": [(0, "In 1971 it scored 40.")],
+        "Tarn:seasons#r2": [(0, "Then came"), (1, "1972.")],
+        "Tarn:graph": [(0, "Tarn is a town of 5,000 people.")],
+    }
     (table,) = passages.of_verbalized_table(TABLE, lambda unit: texts[unit.id])
     assert table.text == "In 1971 it scored 40. Then came 1972." and table.unit_at(22) == "Tarn:seasons#r2"
     (graph,) = passages.of_verbalized_graph(GRAPH, lambda unit: texts[unit.id])
@@ -72,7 +79,9 @@ def test_verbalized_rows_and_graphs_stand_in_the_place_of_raw_ones():
 
 
 def test_the_parts_of_a_verbalized_graph_lead_back_to_their_edges():
-    graph = Graph("g", "Tarn", (("kind", "town"), ("people", "5,000"), ("river", ""), ("mayor", "Mara"), ("inn", "Star")))
+    graph = Graph(
+        "g", "Tarn", (("kind", "town"), ("people", "5,000"), ("river", ""), ("mayor", "Mara"), ("inn", "Star"))
+    )
     parts = [(0, "Tarn is a town of 5,000."), (2, "Mara is the mayor of Tarn."), (3, "Tarn has the Star.")]
     (passage,) = passages.of_verbalized_graph(graph, lambda unit: parts)
     assert passage.provenance == ("g#e0", "g#e1", "g#e3", "g#e4") and passage.leading == ("g#e0", "g#e3", "g#e4")
@@ -118,13 +127,13 @@ def test_passages_hold_every_word_of_a_page_once_and_lead_back_to_it(lengths):
     for passage in made:
         place = 0
         for word in passage.text.split(" "):
-            assert passage.unit_at(place) == f"p_{word[1:word.index('x')]}"
+            assert passage.unit_at(place) == f"p_{word[1 : word.index('x')]}"
             place += len(word) + 1
 
 
 @given(st.lists(st.integers(1, 60), max_size=30))
 def test_no_two_neighbours_would_have_fitted_into_one_passage(lengths):
     made = list(passages.of_document(page(*("word " * length for length in lengths))))
-    for first, second in zip(made, made[1:]):
+    for first, second in itertools.pairwise(made):
         size = len(second.text.split()) if len(second.provenance) == 1 else lengths[int(second.provenance[0][2:])]
         assert len(first.text.split()) + size > WORDS

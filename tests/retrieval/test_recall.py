@@ -11,8 +11,14 @@ def test_any_page_and_complete_set():
     ]
     retrieved = {"one": ["X", "B", "A"], "two": ["B", "X", "D", "B"], "nei": ["A"]}
     assert recall(claims, retrieved, (1, 2, 3)) == {
-        "recall_any@1": 1 / 3, "recall_any@2": 2 / 3, "recall_any@3": 2 / 3,
-        "recall_complete@1": 0.0, "recall_complete@2": 0.0, "recall_complete@3": 2 / 3, "claims": 3}
+        "recall_any@1": 1 / 3,
+        "recall_any@2": 2 / 3,
+        "recall_any@3": 2 / 3,
+        "recall_complete@1": 0.0,
+        "recall_complete@2": 0.0,
+        "recall_complete@3": 2 / 3,
+        "claims": 3,
+    }
 
 
 def test_without_evidence_there_is_nothing_to_report():

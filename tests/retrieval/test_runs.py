@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import ir_measures
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from ir_measures import AP, Success
 
 from lisax.metrics.ranking import ordered_ids, table_measures
-from lisax.pipelines import fusion
+from lisax.predict import fusion
 from lisax.records import DataError, Hit, LisaxError
 from lisax.retrieval.runs import read_qrels, read_run, write_qrels, write_run
 
@@ -18,7 +19,8 @@ HITS = [Hit("1", "Paris", 1, 3.25), Hit("1", "Åbo_(city)", 2, 0.1), Hit("2", "R
 def test_run_golden(tmp_path):
     assert write_run(tmp_path / "run.trec", HITS, "bm25") == 3
     assert (tmp_path / "run.trec").read_text() == (
-        "1 Q0 Paris 1 3.25 bm25\n1 Q0 Åbo_(city) 2 0.1 bm25\n2 Q0 Rome 1 -1.0 bm25\n")
+        "1 Q0 Paris 1 3.25 bm25\n1 Q0 Åbo_(city) 2 0.1 bm25\n2 Q0 Rome 1 -1.0 bm25\n"
+    )
     assert read_run(tmp_path / "run.trec") == {"1": HITS[:2], "2": HITS[2:]}
 
 
@@ -27,8 +29,10 @@ def test_run_is_sorted_by_rank(tmp_path):
     assert [hit.id for hit in read_run(tmp_path / "run")["q"]] == ["a", "b", "c"]
 
 
-SCORES = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 1 - 1e-9, 0.3, -2.0, 1e-60, 1e-42, -1e-42, 1e300, math.inf, -math.inf]),
-                   st.floats(allow_nan=False))
+SCORES = st.one_of(
+    st.sampled_from([0.0, -0.0, 1.0, 1 - 1e-9, 0.3, -2.0, 1e-60, 1e-42, -1e-42, 1e300, math.inf, -math.inf]),
+    st.floats(allow_nan=False),
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -42,7 +46,7 @@ def test_the_order_that_is_meant_is_what_trec_evals_numbers_say(tmp_path_factory
     ids = ordered_ids(hits)
     assert ordered_ids(found) == ids
     single = {hit.id: np.float32(hit.score) for hit in found}
-    assert all(single[above] > single[below] for above, below in zip(ids, ids[1:]))
+    assert all(single[above] > single[below] for above, below in itertools.pairwise(ids))
     for hit, kept in zip(hits, found):
         limited = max(-1e38, min(1e38, hit.score))
         assert abs(kept.score - limited) <= 2e-6 * abs(limited) + 1e-36
@@ -51,19 +55,31 @@ def test_the_order_that_is_meant_is_what_trec_evals_numbers_say(tmp_path_factory
 
 
 @settings(deadline=None)
-@given(st.lists(st.lists(st.tuples(st.sampled_from([1.0, 0.5, 0.25, 0.0]), st.booleans()), min_size=1, max_size=12),
-                min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(st.tuples(st.sampled_from([1.0, 0.5, 0.25, 0.0]), st.booleans()), min_size=1, max_size=12),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_figures_of_a_saved_run_are_trec_evals(tmp_path_factory, queries):
     folder = tmp_path_factory.mktemp("run")
-    run = {f"q{q}": [Hit(f"q{q}", f"d{i}", i, score) for i, score in enumerate(sorted((s for s, _ in hits), reverse=True), 1)]
-           for q, hits in enumerate(queries)}
+    run = {
+        f"q{q}": [
+            Hit(f"q{q}", f"d{i}", i, score) for i, score in enumerate(sorted((s for s, _ in hits), reverse=True), 1)
+        ]
+        for q, hits in enumerate(queries)
+    }
     qrels = {f"q{q}": {f"d{i}": int(right) for i, (_, right) in enumerate(hits, 1)} for q, hits in enumerate(queries)}
     write_run(folder / "run", (hit for hits in run.values() for hit in hits), "t")
     judged = {query: units for query, units in qrels.items() if any(units.values())}
     write_qrels(folder / "qrels", judged)
     if judged:
-        theirs = ir_measures.calc_aggregate([AP, Success @ 1], list(ir_measures.read_trec_qrels(str(folder / "qrels"))),
-                                            list(ir_measures.read_trec_run(str(folder / "run"))))
+        theirs = ir_measures.calc_aggregate(
+            [AP, Success @ 1],
+            list(ir_measures.read_trec_qrels(str(folder / "qrels"))),
+            list(ir_measures.read_trec_run(str(folder / "run"))),
+        )
         ours = table_measures(judged, run)
         assert (ours["map"], ours["success@1"]) == pytest.approx((theirs[AP], theirs[Success @ 1]))
 
@@ -81,15 +97,18 @@ def test_a_score_that_is_no_number_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("line, message", [
-    ("q Q0 a 1 1.0", ":2: expected six columns"),
-    ("q Q0 b one 1.0 t", ":2: field 'rank'"),
-    ("q Q0 b 0 1.0 t", ":2: field 'rank': ranks count from 1"),
-    ("q Q0 b 2 much t", ":2: field 'score'"),
-    ("q Q0 b 2 nan t", ":2: field 'score'"),
-    ("q Q0 a 2 1.0 t", ":2: field 'id': 'a' occurs twice"),
-    ("q Q0 b 1 1.0 t", ":2: field 'rank': rank 1 occurs twice"),
-])
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("q Q0 a 1 1.0", ":2: expected six columns"),
+        ("q Q0 b one 1.0 t", ":2: field 'rank'"),
+        ("q Q0 b 0 1.0 t", ":2: field 'rank': ranks count from 1"),
+        ("q Q0 b 2 much t", ":2: field 'score'"),
+        ("q Q0 b 2 nan t", ":2: field 'score'"),
+        ("q Q0 a 2 1.0 t", ":2: field 'id': 'a' occurs twice"),
+        ("q Q0 b 1 1.0 t", ":2: field 'rank': rank 1 occurs twice"),
+    ],
+)
 def test_bad_runs_name_file_line_and_field(tmp_path, line, message):
     (tmp_path / "run").write_text(f"q Q0 a 1 2.0 t\n{line}\n")
     with pytest.raises(DataError) as error:
@@ -110,8 +129,11 @@ def test_qrels_golden_and_errors(tmp_path):
     assert write_qrels(path, {"1": {"a": 1, "b": 0}, "2": {"a": 2}}) == 3
     assert path.read_text() == "1 0 a 1\n1 0 b 0\n2 0 a 2\n"
     assert read_qrels(path) == {"1": {"a": 1, "b": 0}, "2": {"a": 2}}
-    for text, message in (("1 0 a", "four columns"), ("1 0 a x", "field 'relevance'"),
-                          ("1 0 a 1\n1 0 a 0", ":2:.*twice")):
+    for text, message in (
+        ("1 0 a", "four columns"),
+        ("1 0 a x", "field 'relevance'"),
+        ("1 0 a 1\n1 0 a 0", ":2:.*twice"),
+    ):
         path.write_text(text)
         with pytest.raises(DataError, match=message):
             read_qrels(path)

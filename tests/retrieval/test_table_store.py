@@ -18,8 +18,17 @@ def tables(draw):
     for name in ids:
         width = draw(st.integers(0, 3))
         row = st.tuples(*[texts] * width)
-        made.append(Table(name, draw(texts), draw(row), tuple(draw(st.lists(row, max_size=3))), draw(texts),
-                          draw(st.none() | texts), draw(st.none() | texts)))
+        made.append(
+            Table(
+                name,
+                draw(texts),
+                draw(row),
+                tuple(draw(st.lists(row, max_size=3))),
+                draw(texts),
+                draw(st.none() | texts),
+                draw(st.none() | texts),
+            )
+        )
     return made
 
 

@@ -67,11 +67,15 @@ def test_a_failed_build_leaves_nothing(tmp_path):
 def corpus(tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
-    tables = [{"id": table.id, "title": table.title, "header": table.header, "rows": table.rows} for table in (CUPS, TOWNS)]
+    tables = [
+        {"id": table.id, "title": table.title, "header": table.header, "rows": table.rows} for table in (CUPS, TOWNS)
+    ]
     (folder / "tables.jsonl").write_text("".join(json.dumps(row) + "\n" for row in tables))
     (folder / "pages.jsonl").write_text(json.dumps({"id": "Cups", "title": "Cups", "sentences": ["Cups."]}) + "\n")
-    (folder / "questions.dev.jsonl").write_text(json.dumps(
-        {"id": "1", "question": "Which river is in Tarn?", "answers": ["Ode"], "evidence": ["towns#r0c1"]}) + "\n")
+    (folder / "questions.dev.jsonl").write_text(
+        json.dumps({"id": "1", "question": "Which river is in Tarn?", "answers": ["Ode"], "evidence": ["towns#r0c1"]})
+        + "\n"
+    )
     return folder
 
 
@@ -88,9 +92,11 @@ def test_the_verbs(corpus, tmp_path, capsys):
     assert cli.main([*asked, "--questions", str(corpus), "--k", "1"]) == 0
     assert [hit.id for hit in read_run(run)["1"]] == ["towns"]
     capsys.readouterr()
-    for wrong, message in ((["--questions", str(corpus), "--split", "train"], "no questions for split 'train'"),
-                           (["--questions", str(corpus), "--mode", "spans"], "--mode is for claims"),
-                           (["--questions", str(corpus / "questions.dev.jsonl"), "--split", "dev"], "a file has one"),
-                           (["--claims", str(corpus / "questions.dev.jsonl"), "--split", "dev"], "--split is one of")):
+    for wrong, message in (
+        (["--questions", str(corpus), "--split", "train"], "no questions for split 'train'"),
+        (["--questions", str(corpus), "--mode", "spans"], "--mode is for claims"),
+        (["--questions", str(corpus / "questions.dev.jsonl"), "--split", "dev"], "a file has one"),
+        (["--claims", str(corpus / "questions.dev.jsonl"), "--split", "dev"], "--split is one of"),
+    ):
         assert cli.main([*asked, *wrong]) == 1
         assert message in capsys.readouterr().err

@@ -25,19 +25,22 @@ def titles(tmp_path_factory):
     return TitleIndex.build(DOCUMENTS, tmp_path_factory.mktemp("titles") / "index")
 
 
-@pytest.mark.parametrize("claim, expected", [
-    ("Barack Obama was born in Hawaii.", ["Barack_Obama", "Hawaii"]),
-    ("HAWAII is where president obama was born.", ["Barack_Obama", "Hawaii"]),
-    ("Savages is a film.", ["Savages_2012", "Savages_novel", "Film"]),
-    ("Savages is based on a novel", ["Savages_novel", "Savages_2012"]),
-    ("The Who made it.", ["The_Who"]),
-    ("Nobody liked It.", ["It_film"]),
-    ("It is raining.", []),
-    ("Beyonce's new york city concert", ["New_York_City", "Beyonce", "New_York", "York"]),
-    ("Yorkshire is large.", []),
-    ("The U.S. president travelled.", ["President"]),
-    ("", []),
-])
+@pytest.mark.parametrize(
+    "claim, expected",
+    [
+        ("Barack Obama was born in Hawaii.", ["Barack_Obama", "Hawaii"]),
+        ("HAWAII is where president obama was born.", ["Barack_Obama", "Hawaii"]),
+        ("Savages is a film.", ["Savages_2012", "Savages_novel", "Film"]),
+        ("Savages is based on a novel", ["Savages_novel", "Savages_2012"]),
+        ("The Who made it.", ["The_Who"]),
+        ("Nobody liked It.", ["It_film"]),
+        ("It is raining.", []),
+        ("Beyonce's new york city concert", ["New_York_City", "Beyonce", "New_York", "York"]),
+        ("Yorkshire is large.", []),
+        ("The U.S. president travelled.", ["President"]),
+        ("", []),
+    ],
+)
 def test_mentioned_titles(titles, claim, expected):
     assert titles.mentioned(claim) == expected
 
@@ -50,9 +53,15 @@ def test_shared_words_follow_mentions(titles):
 
 
 def test_page_with_title_prefers_it_as_written(tmp_path):
-    index = TitleIndex.build([Document("lower", "it girl"), Document("upper", "It Girl"),
-                              Document("song", "It Girl (song)"), Document("r", "Rome", redirects=("Roma",))],
-                             tmp_path / "index")
+    index = TitleIndex.build(
+        [
+            Document("lower", "it girl"),
+            Document("upper", "It Girl"),
+            Document("song", "It Girl (song)"),
+            Document("r", "Rome", redirects=("Roma",)),
+        ],
+        tmp_path / "index",
+    )
     asked = ("It Girl", "it girl", "IT GIRL", "roma", "It Girl (song)", "It")
     assert [index.page_with_title(title) for title in asked] == ["upper", "lower", "lower", "r", "song", None]
 
@@ -60,7 +69,11 @@ def test_page_with_title_prefers_it_as_written(tmp_path):
 def test_qualifiers():
     titles = ("Savages (2012 film)", "Plain", "(What's the Story)", "A (b) (c)")
     assert [unqualified(title) for title in titles] == [
-        ("Savages", "2012 film"), ("Plain", ""), ("(What's the Story)", ""), ("A (b)", "c")]
+        ("Savages", "2012 film"),
+        ("Plain", ""),
+        ("(What's the Story)", ""),
+        ("A (b)", "c"),
+    ]
 
 
 def test_grown_index_answers_as_a_whole_one(tmp_path, titles):

@@ -14,8 +14,9 @@ from lisax.runtime.objectives import Loss
 from lisax.runtime.train import TrainConfig
 
 TABLES, LENGTH = 3, 6
-T5 = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
-               mlp_dim=32)
+T5 = T5Config(
+    vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32
+)
 MODEL = FusionConfig(T5)
 GOLD, TRUTHS = 2, (3, 4)  # tokens
 
@@ -28,9 +29,12 @@ def batch_of(seed: int, rows: int = 16) -> dict[str, np.ndarray]:
     tables[:, :, 0] = np.where(is_gold, GOLD, np.take(TRUTHS, truth))
     tables[:, :, -1] = 1
     targets = np.where(is_gold, 2 + truth, 1).astype(np.int32)
-    return {"encoder_input_tokens": tables.reshape(rows, -1), "decoder_target_tokens": targets,
-            "decoder_input_tokens": np.pad(targets[:, :-1], ((0, 0), (1, 0))),
-            "decoder_loss_weights": np.ones_like(targets)}
+    return {
+        "encoder_input_tokens": tables.reshape(rows, -1),
+        "decoder_target_tokens": targets,
+        "decoder_input_tokens": np.pad(targets[:, :-1], ((0, 0), (1, 0))),
+        "decoder_loss_weights": np.ones_like(targets),
+    }
 
 
 def source(skip: int):
@@ -44,6 +48,13 @@ def dev():
 
 
 def config(model_dir, total_steps: int, **fields) -> TrainConfig:
-    fields = {"model": MODEL, "train_data": source, "dev_data": dev, "eval_period": 1000, "log_period": 1,
-              "loss": Loss(z_loss=0.0), "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=100))} | fields
+    fields = {
+        "model": MODEL,
+        "train_data": source,
+        "dev_data": dev,
+        "eval_period": 1000,
+        "log_period": 1,
+        "loss": Loss(z_loss=0.0),
+        "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=100)),
+    } | fields
     return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)

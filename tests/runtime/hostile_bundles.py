@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from lisax.cli import checkpoint as command
 from lisax.formats import presets
 from lisax.formats.card import text_card
 from lisax.formats.families import Family
@@ -32,12 +33,11 @@ from lisax.models.evidence_pointer import PointerConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig
 from lisax.models.t5 import T5Config, initialize
 from lisax.models.table_fusion import FusionConfig
-from lisax.pipelines.opening import family_of, open_model
+from lisax.predict.opening import family_of, open_model
 from lisax.records import LisaxError, Table, write_json
 from lisax.retrieval.passages import Passage
 from lisax.runtime import bundle
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten
-from lisax.runtime.interop import command
 from lisax.runtime.interop.safetensors_files import write_arrays
 
 T5 = T5Config(vocab_size=256, emb_dim=8, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=4, mlp_dim=8)
@@ -45,16 +45,46 @@ TEXTS = ["Mara Velin wrote three books in Tarn, true or false, weak.", "question
 MODELS: dict[str, tuple[Model, dict[str, Any]]] = {
     "ranker": (T5, text_card(Family.RANK, presets.PAPER, 64)),
     "fusion": (FusionConfig(T5), text_card(Family.TABLE_FUSION, presets.PAPER, 64, 2)),
-    "pointer": (PointerConfig(T5, steps=2, hidden=4, hops=1, beam_size=2),
-                text_card(Family.POINT_SENTENCES, presets.PAPER, 64, 2)),
+    "pointer": (
+        PointerConfig(T5, steps=2, hidden=4, hops=1, beam_size=2),
+        text_card(Family.POINT_SENTENCES, presets.PAPER, 64, 2),
+    ),
     "verbalizer": (T5, verbalizing_card("paper", 64, 8, 256)),
     "retriever": (DualEncoderConfig(T5), {"text": {"family": "retrieve", "max_tokens": 64, "question_tokens": 32}}),
     "reader": (ReaderConfig(T5, 2), {"text": {"family": "read", "max_tokens": 64, "passages": 2, "answer_tokens": 4}}),
-    "span reader": (SpanReaderConfig(T5, 2), {"text": {"family": "point", "max_tokens": 64, "passages": 2}})}
+    "span reader": (SpanReaderConfig(T5, 2), {"text": {"family": "point", "max_tokens": 64, "passages": 2}}),
+}
 TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
 PASSAGE = Passage("text:p:0", "Tarn", "Tarn is a town.", ("p_0",), (0,))
-ODD_VALUES = (None, True, -1, 0, 1, 2.5, 3, 10**6, 10**12, -(10**300), 1e300, float("nan"), float("inf"), "", "x",
-              "\0", "gelu", "float64", "Module", "é" * 2000, [], {}, [[]], ["gelu"] * 100_000, {"a": {}}, [None], "../../etc/passwd")
+ODD_VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    2.5,
+    3,
+    10**6,
+    10**12,
+    -(10**300),
+    1e300,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "\0",
+    "gelu",
+    "float64",
+    "Module",
+    "é" * 2000,
+    [],
+    {},
+    [[]],
+    ["gelu"] * 100_000,
+    {"a": {}},
+    [None],
+    "../../etc/passwd",
+)
 
 
 def build(folder: Path) -> dict[str, Path]:
@@ -78,15 +108,15 @@ def load(folder: Path) -> Any:
     """As whoever the bundle is for opens it."""
     family = family_of(folder)
     if family == "retrieve":
-        from lisax.pipelines.retriever import Retriever
+        from lisax.predict.retriever import Retriever
 
         return Retriever(folder)
     if family == Family.VERBALIZE:
-        from lisax.pipelines.verbalizer import Verbalizer
+        from lisax.predict.verbalizer import Verbalizer
 
         return Verbalizer.open(folder)
     if family in ("read", "point"):
-        from lisax.pipelines.reader import Reader
+        from lisax.predict.reader import Reader
 
         return Reader(folder)
     return open_model(folder)
@@ -120,7 +150,7 @@ def _mutate_one(folder: Path, draw: random.Random) -> str:
         return f"no {path.name}"
     header = path.suffix == ".safetensors"
     if (path.suffix == ".json" or header) and draw.random() < 0.8:
-        text = content[8:8 + struct.unpack("<Q", content[:8])[0]] if header else content
+        text = content[8 : 8 + struct.unpack("<Q", content[:8])[0]] if header else content
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):  # of a mutation before
@@ -129,12 +159,12 @@ def _mutate_one(folder: Path, draw: random.Random) -> str:
         made = json.dumps(value).encode()
         if draw.random() < 0.05:
             said, made = "nested", b"[" * 100_000 + b"]" * 100_000
-        path.write_bytes(struct.pack("<Q", len(made)) + made + content[8 + len(text):] if header else made)
+        path.write_bytes(struct.pack("<Q", len(made)) + made + content[8 + len(text) :] if header else made)
         return f"{path.name}: {said}"
     damaged = bytearray(content)
     kind = draw.choice(("cut", "garbage", "bytes", "run", "longer", "numbers"))
     if kind == "cut":
-        del damaged[draw.randrange(len(damaged)):]
+        del damaged[draw.randrange(len(damaged)) :]
     elif kind == "garbage":
         damaged = bytearray(draw.randbytes(draw.choice((1, 8, 100, 10_000))))
     elif kind == "longer":
@@ -145,7 +175,7 @@ def _mutate_one(folder: Path, draw: random.Random) -> str:
     else:
         for _ in range(draw.choice((1, 3, 30))):
             at = draw.randrange(len(damaged))
-            damaged[at:at + (1 if kind == "bytes" else 8)] = draw.randbytes(1 if kind == "bytes" else 8)
+            damaged[at : at + (1 if kind == "bytes" else 8)] = draw.randbytes(1 if kind == "bytes" else 8)
     path.write_bytes(bytes(damaged))
     return f"{path.name}: {kind}"
 
@@ -166,7 +196,7 @@ def _changed(value: Any, draw: random.Random) -> tuple[str, Any]:
     if isinstance(value, list) and value and draw.random() < 0.7:
         place = draw.randrange(len(value))
         said, inner = _changed(value[place], draw)
-        return f"{place}.{said}", [*value[:place], inner, *value[place + 1:]]
+        return f"{place}.{said}", [*value[:place], inner, *value[place + 1 :]]
     odd = draw.choice(ODD_VALUES)
     return f"= {str(odd)[:30]}", odd
 
@@ -190,8 +220,11 @@ def _work(folder: Path, seconds: float, seed: int, log: Path) -> None:
             hostile = Path(shutil.copytree(built[name], Path(made) / "bundle"))
             how = mutate(hostile, draw)
             log.write_text(f"{seed} {name}: {how}")
-            for step in (lambda: use(load(hostile)), lambda: command.described(hostile),
-                         lambda: bundle.export(hostile, Path(made) / "out")):
+            for step in (
+                lambda: use(load(hostile)),
+                lambda: command.described(hostile),
+                lambda: bundle.export(hostile, Path(made) / "out"),
+            ):
                 began = time.monotonic()
                 try:
                     step()
@@ -216,8 +249,9 @@ def main(seconds: float, seed: int) -> None:
         while (left := end - time.monotonic()) > 0:
             log.write_text(f"{seed}")
             try:
-                done = subprocess.run([sys.executable, __file__, "work", str(folder), str(left), str(seed), str(log)],
-                                      timeout=left + 120).returncode
+                done = subprocess.run(
+                    [sys.executable, __file__, "work", str(folder), str(left), str(seed), str(log)], timeout=left + 120
+                ).returncode
             except subprocess.TimeoutExpired:
                 done = "no end"
             if done == 0:

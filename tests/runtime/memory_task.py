@@ -8,16 +8,28 @@ from lisax.models.t5 import T5Config
 from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig
 from lisax.runtime.train import TrainConfig
 
-MODEL = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
-                 mlp_dim=32, dropout_rate=0.1)
+MODEL = T5Config(
+    vocab_size=64,
+    emb_dim=16,
+    num_heads=2,
+    num_encoder_layers=1,
+    num_decoder_layers=1,
+    head_dim=8,
+    mlp_dim=32,
+    dropout_rate=0.1,
+)
 
 
 def batch_of(seed: int, rows: int = 8) -> dict[str, np.ndarray]:
     inputs = np.random.default_rng(seed).integers(2, 60, (rows, 8)).astype(np.int32)
     targets = inputs[:, :3].copy()
     shifted = np.pad(targets[:, :-1], ((0, 0), (1, 0)))
-    return {"encoder_input_tokens": inputs, "decoder_target_tokens": targets, "decoder_input_tokens": shifted,
-            "decoder_loss_weights": np.ones_like(targets)}
+    return {
+        "encoder_input_tokens": inputs,
+        "decoder_target_tokens": targets,
+        "decoder_input_tokens": shifted,
+        "decoder_loss_weights": np.ones_like(targets),
+    }
 
 
 def source(skip: int):
@@ -31,6 +43,12 @@ def dev():
 
 
 def config(model_dir, total_steps: int | None, *, save: SaveCheckpointConfig | None = None, **fields) -> TrainConfig:
-    fields = {"model": MODEL, "train_data": source, "dev_data": dev, "eval_period": 4, "log_period": 1,
-              "checkpoint": CheckpointConfig(save or SaveCheckpointConfig(period=3))} | fields
+    fields = {
+        "model": MODEL,
+        "train_data": source,
+        "dev_data": dev,
+        "eval_period": 4,
+        "log_period": 1,
+        "checkpoint": CheckpointConfig(save or SaveCheckpointConfig(period=3)),
+    } | fields
     return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)

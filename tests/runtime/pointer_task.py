@@ -13,7 +13,9 @@ from lisax.runtime.objectives import Loss
 from lisax.runtime.train import TrainConfig
 
 CANDIDATES, LENGTH = 4, 5
-T5 = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32)
+T5 = T5Config(
+    vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32
+)
 MODEL = PointerConfig(T5, steps=3, hidden=16, hops=2)  # the label is the mean over steps: of two it would be a tie
 FIRST, SECOND, TRUTHS = 2, 3, (4, 5)  # tokens
 
@@ -33,9 +35,12 @@ def batch_of(seed: int, rows: int = 16) -> dict[str, np.ndarray]:
         targets[row, [first, second], 1] = 1, 2
         targets[row, [first, second], 2] = 1
     targets = targets.reshape(rows, -1)
-    return {"encoder_input_tokens": tokens.reshape(rows, -1), "decoder_target_tokens": targets,
-            "decoder_input_tokens": np.pad(targets[:, :-1], ((0, 0), (1, 0))),
-            "decoder_loss_weights": (targets > 0).astype(np.int32)}
+    return {
+        "encoder_input_tokens": tokens.reshape(rows, -1),
+        "decoder_target_tokens": targets,
+        "decoder_input_tokens": np.pad(targets[:, :-1], ((0, 0), (1, 0))),
+        "decoder_loss_weights": (targets > 0).astype(np.int32),
+    }
 
 
 def source(skip: int):
@@ -49,6 +54,13 @@ def dev():
 
 
 def config(model_dir, total_steps: int, **fields) -> TrainConfig:
-    fields = {"model": MODEL, "train_data": source, "dev_data": dev, "eval_period": 1000, "log_period": 1,
-              "loss": Loss(z_loss=0.0), "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=100))} | fields
+    fields = {
+        "model": MODEL,
+        "train_data": source,
+        "dev_data": dev,
+        "eval_period": 1000,
+        "log_period": 1,
+        "loss": Loss(z_loss=0.0),
+        "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=100)),
+    } | fields
     return TrainConfig(model_dir=str(model_dir), total_steps=total_steps, **fields)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import signal
 import subprocess
@@ -19,22 +18,28 @@ if not all(map(importlib.util.find_spec, ("gcp_storage_emulator", "gcsfs"))):
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 from gcs_emulator import BUCKET, bucket
+from memory_task import config
+from test_export import QUERY, SENTENCES, TEXTS, save_checkpoint
+
 import lisax
 from lisax import places
 from lisax.cli import main
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.pipelines.text_model import TextModel
 from lisax.places import COMMIT_NAME, exists, listing, place, remove_tree
+from lisax.predict.text_model import TextModel
 from lisax.records import LisaxError
 from lisax.runtime import run_lock
-from lisax.runtime.checkpoints import (CheckpointConfig, RestoreCheckpointConfig, SaveCheckpointConfig, best_checkpoint,
-                                       complete_steps)
+from lisax.runtime.checkpoints import (
+    CheckpointConfig,
+    RestoreCheckpointConfig,
+    SaveCheckpointConfig,
+    best_checkpoint,
+    complete_steps,
+)
 from lisax.runtime.interop import convert
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.train import train
 from lisax.runtime.train_log import read_train_log
-from memory_task import config
-from test_export import QUERY, SENTENCES, TEXTS, save_checkpoint
 
 HERE = Path(__file__).parent
 ROOT = f"gs://{BUCKET}"
@@ -55,8 +60,12 @@ def emulator():
 
 
 def _process(*arguments) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-c", SCRIPT.format(here=str(HERE)), *map(str, arguments)], text=True,
-                            stderr=subprocess.PIPE, env=os.environ | {"JAX_PLATFORMS": "cpu"})
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(here=str(HERE)), *map(str, arguments)],
+        text=True,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"JAX_PLATFORMS": "cpu"},
+    )
 
 
 def _wait_for(process: subprocess.Popen, condition) -> None:
@@ -93,8 +102,9 @@ def test_a_training_killed_at_many_moments_ends_as_one_that_was_not(whole):
     assert complete_steps(model_dir) == complete_steps(whole) == [10, 12, 14]
     assert _curve(model_dir) == pytest.approx(_curve(str(whole)))
     ours, theirs = load_parameters(model_dir), load_parameters(whole)
-    np.testing.assert_array_equal(ours["encoder"]["layers_0"]["mlp"]["wo"]["kernel"],
-                                  theirs["encoder"]["layers_0"]["mlp"]["wo"]["kernel"])
+    np.testing.assert_array_equal(
+        ours["encoder"]["layers_0"]["mlp"]["wo"]["kernel"], theirs["encoder"]["layers_0"]["mlp"]["wo"]["kernel"]
+    )
     assert not Path("gs:").exists()
 
 
@@ -142,21 +152,33 @@ def test_another_runs_checkpoint_and_one_of_another_machines_lock(tmp_path, whol
     restore = CheckpointConfig(restore=RestoreCheckpointConfig(path=f"{ROOT}/first"))
     assert train(config(str(model_dir), 6, checkpoint=restore)).step == 6
     assert train(config(tmp_path, 6, checkpoint=restore)).step == 6
-    np.testing.assert_array_equal(load_parameters(model_dir)["token_embedder"]["embedding"],
-                                  load_parameters(tmp_path)["token_embedder"]["embedding"])
+    np.testing.assert_array_equal(
+        load_parameters(model_dir)["token_embedder"]["embedding"],
+        load_parameters(tmp_path)["token_embedder"]["embedding"],
+    )
     assert not exists(model_dir / ".lock")
 
 
 # --- The verbs --------------------------------------------------------------------------------------------------------
 
-TINY = {"MIXTURE_OR_TASK_MODULE": "tiny_task", "MIXTURE_OR_TASK_NAME": "first_word",
-        "TASK_FEATURE_LENGTHS": {"inputs": 12, "targets": 6}, "BATCH_SIZE": 8, "VOCAB_SIZE": 384,
-        "T5Config.num_encoder_layers": 1, "T5Config.num_decoder_layers": 1}
+TINY = {
+    "MIXTURE_OR_TASK_MODULE": "tiny_task",
+    "MIXTURE_OR_TASK_NAME": "first_word",
+    "TASK_FEATURE_LENGTHS": {"inputs": 12, "targets": 6},
+    "BATCH_SIZE": 8,
+    "VOCAB_SIZE": 384,
+    "T5Config.num_encoder_layers": 1,
+    "T5Config.num_decoder_layers": 1,
+}
 
 
 def _verb(verb: str, run: str, **values) -> list[str]:
-    return [verb, "--gin_file=models/t5_1_1_tiny.gin", f"--gin_file=runs/{run}.gin",
-            *(f"--gin.{name}={value}" for name, value in (TINY | values).items())]
+    return [
+        verb,
+        "--gin_file=models/t5_1_1_tiny.gin",
+        f"--gin_file=runs/{run}.gin",
+        *(f"--gin.{name}={value}" for name, value in (TINY | values).items()),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -239,9 +261,26 @@ def test_a_bundle_is_written_to_a_bucket_and_read_there(tmp_path, monkeypatch):
     assert (tmp_path / "again/model.safetensors").read_bytes() == (place(bundle) / "model.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("command", [
-    ["export", "--checkpoint", f"{ROOT}/missing", "--out", "o"], ["checkpoint", "show", "gs://no-such-bucket/x"],
-    ["rerank", "--checkpoint", f"{ROOT}/missing", "--claims", f"{ROOT}/missing.jsonl", "--run", "r", "--index", "i", "--out", "o"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["export", "--checkpoint", f"{ROOT}/missing", "--out", "o"],
+        ["checkpoint", "show", "gs://no-such-bucket/x"],
+        [
+            "rerank",
+            "--checkpoint",
+            f"{ROOT}/missing",
+            "--claims",
+            f"{ROOT}/missing.jsonl",
+            "--run",
+            "r",
+            "--index",
+            "i",
+            "--out",
+            "o",
+        ],
+    ],
+)
 def test_what_is_not_there_is_told(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(command) == 1

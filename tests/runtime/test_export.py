@@ -27,16 +27,17 @@ from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.architectures import describe
 from lisax.models.t5 import T5Config, Transformer, initialize
 from lisax.models.table_fusion import FusionConfig
-from lisax.pipelines.fusion_model import FusionModel
-from lisax.pipelines.text_model import TextModel
+from lisax.predict.fusion_model import FusionModel
+from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table
 from lisax.runtime import bundle, program, safetensors_file
 from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested
 from lisax.runtime.fusion_scoring import FusionScorer
 from lisax.runtime.step import TrainState
 
-MODEL = T5Config(vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8,
-                 mlp_dim=32)
+MODEL = T5Config(
+    vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32
+)
 TEXTS = [f"Mara Velin wrote {n} books in Tarn, true or false." for n in ("two", "three", "ten")]
 QUERY, SENTENCES = "Who wrote in Tarn?", ["Mara Velin wrote three books.", "Tarn lies far away and is old and small."]
 TABLE = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
@@ -64,8 +65,9 @@ sys.meta_path[:] = [OnlyThose()]
 """
 
 
-def save_checkpoint(model_dir: Path, vocabulary: Path, *, model: T5Config | FusionConfig = MODEL,
-                    text: dict | None = None) -> Path:
+def save_checkpoint(
+    model_dir: Path, vocabulary: Path, *, model: T5Config | FusionConfig = MODEL, text: dict | None = None
+) -> Path:
     card = {"architecture": describe(model)} | (text_card(Family.RANK, presets.PAPER, 64) if text is None else text)
     files = {"spiece.model": vocabulary.read_bytes()}
     with CheckpointWriter(model_dir, SaveCheckpointConfig(), card, files) as writer:
@@ -85,8 +87,22 @@ def checkpoint(tmp_path_factory, vocabulary):
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory, checkpoint):
     out = tmp_path_factory.mktemp("export") / "bundle"
-    assert cli.main(["export", "--checkpoint", str(checkpoint), "--out", str(out), "--format", "stablehlo",
-                     "--format", "savedmodel"]) == 0
+    assert (
+        cli.main(
+            [
+                "export",
+                "--checkpoint",
+                str(checkpoint),
+                "--out",
+                str(out),
+                "--format",
+                "stablehlo",
+                "--format",
+                "savedmodel",
+            ]
+        )
+        == 0
+    )
     return out
 
 
@@ -107,24 +123,38 @@ def tokens_of(checkpoint) -> np.ndarray:
 
 
 def fresh_process(code: str, *arguments) -> str:
-    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
-                          env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)})
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_a_bundle_is_read_with_jax_numpy_and_sentencepiece_alone(exported, expected):
-    scores = json.loads(fresh_process(ALONE + """
+    scores = json.loads(
+        fresh_process(
+            ALONE
+            + """
 import lisax
 ranked = lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:])
 print(json.dumps([score for _, score in sorted(ranked)]))
-""", exported, QUERY, *SENTENCES))
+""",
+            exported,
+            QUERY,
+            *SENTENCES,
+        )
+    )
     np.testing.assert_allclose(scores, expected, atol=ATOL)
 
 
 def test_stablehlo_is_read_by_jax_export(exported, expected, checkpoint, tmp_path):
     np.save(tmp_path / "tokens.npy", tokens_of(checkpoint))
-    logits = json.loads(fresh_process("""
+    logits = json.loads(
+        fresh_process(
+            """
 import sys, json, numpy as np
 from jax import export
 from safetensors.numpy import load_file
@@ -133,14 +163,20 @@ folder, tokens = sys.argv[1], np.load(sys.argv[2])
 scorer = export.deserialize(open(f"{folder}/scorer.jax_export", "rb").read())
 assert scorer.platforms == ("cpu", "cuda", "tpu"), scorer.platforms
 print(json.dumps(scorer.call(load_file(f"{folder}/model.safetensors"), tokens)[0].tolist()))
-""", exported, tmp_path / "tokens.npy"))
+""",
+            exported,
+            tmp_path / "tokens.npy",
+        )
+    )
     odds = np.exp(logits)
     np.testing.assert_allclose((odds / odds.sum(1, keepdims=True))[:, 0], expected, atol=ATOL)
 
 
 def test_tensorflow_runs_the_saved_model_without_jax(exported, expected, checkpoint, tmp_path):
     np.save(tmp_path / "tokens.npy", tokens_of(checkpoint))
-    found = json.loads(fresh_process("""
+    found = json.loads(
+        fresh_process(
+            """
 import sys, json, numpy as np
 sys.modules["jax"] = None  # importing it would fail
 import tensorflow as tf
@@ -150,7 +186,11 @@ tokens = np.load(sys.argv[2])
 every = [score(tokens=tf.constant(tokens))["probabilities"].numpy().tolist()]
 every.append([score(tokens=tf.constant(row[None]))["probabilities"].numpy()[0].tolist() for row in tokens])
 print(json.dumps(every))
-""", exported / bundle.SAVED_MODEL_NAME, tmp_path / "tokens.npy").splitlines()[-1])
+""",
+            exported / bundle.SAVED_MODEL_NAME,
+            tmp_path / "tokens.npy",
+        ).splitlines()[-1]
+    )
     for probabilities in found:
         np.testing.assert_allclose(np.array(probabilities)[:, 0], expected, atol=ATOL)
 
@@ -168,40 +208,64 @@ def test_the_program_is_the_model_at_any_length(exported):
 
 
 def test_eight_devices_share_a_bundles_program(exported, expected):
-    scores = json.loads(fresh_process("""
+    scores = json.loads(
+        fresh_process(
+            """
 import os
 os.environ["JAX_NUM_CPU_DEVICES"] = "8"
 import jax, json, lisax, sys
 assert jax.device_count() == 8
 print(json.dumps([score for _, score in sorted(lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:]))]))
-""", exported, QUERY, *SENTENCES))
+""",
+            exported,
+            QUERY,
+            *SENTENCES,
+        )
+    )
     np.testing.assert_allclose(scores, expected, atol=ATOL)
 
 
 @pytest.mark.parametrize("objective, heads", [("joint", 2), pytest.param("ternary", 0, marks=pytest.mark.slow)])
 def test_the_bundle_of_table_fusion_needs_no_more(vocabulary, tmp_path, objective, heads):
-    checkpoint = save_checkpoint(tmp_path / "model", vocabulary, model=FusionConfig(MODEL, objective, heads),
-                                 text=text_card(Family.TABLE_FUSION, presets.PAPER, 48, 3))
+    checkpoint = save_checkpoint(
+        tmp_path / "model",
+        vocabulary,
+        model=FusionConfig(MODEL, objective, heads),
+        text=text_card(Family.TABLE_FUSION, presets.PAPER, 48, 3),
+    )
     expected = FusionModel(checkpoint).verify(QUERY, [TABLE, TABLE])
     folder = bundle.export(checkpoint, tmp_path / "bundle", ["stablehlo", "savedmodel"])
-    found = json.loads(fresh_process(ALONE + """
+    found = json.loads(
+        fresh_process(
+            ALONE
+            + """
 import lisax
 from lisax.records import Table
 
 table = Table("t", "Books", ("writer", "books"), (("Mara Velin", "three"),))
 print(json.dumps(lisax.load(sys.argv[1]).verify(sys.argv[2], [table, table])))
-""", folder, QUERY))
+""",
+            folder,
+            QUERY,
+        )
+    )
     assert found == pytest.approx(expected, abs=ATOL)
     tokens = np.random.default_rng(0).integers(2, 380, (2, 3, 11)).astype(np.int32)
     np.save(tmp_path / "tokens.npy", tokens)
-    of_tensorflow = json.loads(fresh_process("""
+    of_tensorflow = json.loads(
+        fresh_process(
+            """
 import sys, json, numpy as np
 sys.modules["jax"] = None  # importing it would fail
 import tensorflow as tf
 
 score = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
 print(json.dumps({name: x.numpy().tolist() for name, x in score(tokens=tf.constant(np.load(sys.argv[2]))).items()}))
-""", folder / bundle.SAVED_MODEL_NAME, tmp_path / "tokens.npy").splitlines()[-1])
+""",
+            folder / bundle.SAVED_MODEL_NAME,
+            tmp_path / "tokens.npy",
+        ).splitlines()[-1]
+    )
     ours = FusionScorer.open(checkpoint, texts=3, max_tokens=11).scores(tokens.tolist())
     for name, wanted in ours._asdict().items():
         np.testing.assert_allclose(np.reshape(of_tensorflow[name], wanted.shape), wanted, atol=ATOL)
@@ -229,7 +293,10 @@ def test_without_a_text_format_there_is_no_program(vocabulary, tmp_path, capsys)
     assert cli.main([*out, str(tmp_path / "a"), "--format", "stablehlo"]) == 1
     assert "label words" in capsys.readouterr().err and not (tmp_path / "a").exists()
     assert cli.main([*out, str(tmp_path / "b")]) == 0
-    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["model.json", "model.safetensors",
-                                                                         "spiece.model"]
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [
+        "model.json",
+        "model.safetensors",
+        "spiece.model",
+    ]
     with pytest.raises(LisaxError, match="no export format is named 'onnx'"):
         bundle.export(checkpoint, tmp_path / "c", ["onnx"])

@@ -10,17 +10,23 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-
 from fusion_task import LENGTH, MODEL, T5, TABLES, batch_of, config
+
 from lisax import cli
 from lisax.models.architectures import from_description
-from lisax.models.t5 import initialize
 from lisax.models.fields import OBJECTIVES
+from lisax.models.t5 import initialize
 from lisax.models.table_fusion import probabilities
 from lisax.models.table_truth import relevance, truth
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import (CheckpointConfig, CheckpointWriter, RestoreCheckpointConfig,
-                                       SaveCheckpointConfig, flatten, read_model_json)
+from lisax.runtime.checkpoints import (
+    CheckpointConfig,
+    CheckpointWriter,
+    RestoreCheckpointConfig,
+    SaveCheckpointConfig,
+    flatten,
+    read_model_json,
+)
 from lisax.runtime.fusion_scoring import FusionScorer
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.runtime.objectives import Fusion, Loss
@@ -78,8 +84,9 @@ def test_a_plain_t5_starts_encoder_and_embedding_and_the_head_is_fresh(tmp_path,
     plain = _t5_checkpoint(tmp_path / "t5")
     start = tmp_path / "t5"
     if exported:  # another layout than ours, read array by array
-        assert cli.main(["checkpoint", "export", str(start), "--format", "t5x-native", "--out",
-                         str(tmp_path / "n")]) == 0
+        assert (
+            cli.main(["checkpoint", "export", str(start), "--format", "t5x-native", "--out", str(tmp_path / "n")]) == 0
+        )
         start = tmp_path / "n"
     frozen = Trainer(learning_rate_fn=lambda step: 0.0)
     result = train(config(tmp_path / "out", 8, trainer=frozen, checkpoint=_restoring(start)))
@@ -95,15 +102,23 @@ def test_a_plain_t5_starts_encoder_and_embedding_and_the_head_is_fresh(tmp_path,
 
 def test_scanned_layers_start_from_a_plain_t5_too(tmp_path):
     plain = _t5_checkpoint(tmp_path / "t5")
-    result = train(config(tmp_path / "out", 8, trainer=Trainer(learning_rate_fn=lambda step: 0.0),
-                          model=MODEL.replaced(scan_layers=True), checkpoint=_restoring(tmp_path / "t5")))
+    result = train(
+        config(
+            tmp_path / "out",
+            8,
+            trainer=Trainer(learning_rate_fn=lambda step: 0.0),
+            model=MODEL.replaced(scan_layers=True),
+            checkpoint=_restoring(tmp_path / "t5"),
+        )
+    )
     scanned = flatten(result.parameters)["encoder/encoder/mlp/wo/kernel"]
     np.testing.assert_array_equal(scanned[:, 0], plain["encoder/layers_0/mlp/wo/kernel"])
 
 
 def test_another_fusion_model_gives_its_head_as_well(whole, tmp_path):
-    result = train(config(tmp_path, 7, trainer=Trainer(learning_rate_fn=lambda step: 0.0),
-                          checkpoint=_restoring(whole.model_dir)))
+    result = train(
+        config(tmp_path, 7, trainer=Trainer(learning_rate_fn=lambda step: 0.0), checkpoint=_restoring(whole.model_dir))
+    )
     for a, b in zip(jax.tree.leaves(whole.parameters), jax.tree.leaves(result.parameters), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -151,15 +166,16 @@ def test_scoring_is_the_forward_pass_of_training(objective):
 
 def test_claims_of_fewer_tables_and_other_lengths_in_any_order():
     parameters, rng = initialize(MODEL, 1), np.random.default_rng(0)
-    claims = [[[*map(int, rng.integers(2, 60, rng.integers(0, 20))), 1] for _ in range(rng.integers(0, 4))]
-              for _ in range(13)]
+    claims = [
+        [[*map(int, rng.integers(2, 60, rng.integers(0, 20))), 1] for _ in range(rng.integers(0, 4))] for _ in range(13)
+    ]
     scorer = FusionScorer(MODEL, parameters, texts=TABLES, max_tokens=24, tokens_per_batch=128)
     whole = scorer.scores(claims)
     backwards = scorer.scores(claims[::-1])
     np.testing.assert_allclose(backwards.probabilities[::-1], whole.probabilities, atol=1e-5)
     np.testing.assert_allclose(backwards.attention[::-1], whole.attention, atol=1e-5)
     for claim, shares in zip(claims, whole.probabilities):
-        assert (shares[len(claim):] == 0).all() and (shares[:len(claim)] > 0).all()
+        assert (shares[len(claim) :] == 0).all() and (shares[: len(claim)] > 0).all()
     empty = scorer.scores([])
     assert empty.probabilities.shape == (0, 3, 2) and empty.attention.shape == (0, 2, 3, 3)
     with pytest.raises(LisaxError, match="4 tables was given to a scorer of at most 3"):
@@ -176,8 +192,12 @@ def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
     expected = FusionScorer(MODEL, whole.parameters, texts=TABLES, max_tokens=LENGTH).scores(claims)
     loaded = flatten(load_parameters(whole.model_dir))
     assert cli.main(["checkpoint", "show", str(whole.model_dir)]) == 0
-    assert cli.main(["checkpoint", "export", str(whole.model_dir), "--format", "t5x-native", "--out",
-                     str(tmp_path / "native")]) == 0
+    assert (
+        cli.main(
+            ["checkpoint", "export", str(whole.model_dir), "--format", "t5x-native", "--out", str(tmp_path / "native")]
+        )
+        == 0
+    )
     for name, leaf in flatten(load_parameters(tmp_path / "native")).items():
         np.testing.assert_array_equal(leaf, loaded[name])
     for path in (whole.model_dir, tmp_path / "native"):
@@ -186,34 +206,59 @@ def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
     _t5_checkpoint(tmp_path / "t5")
     with pytest.raises(LisaxError, match="is no table fusion"):
         FusionScorer.open(tmp_path / "t5", texts=TABLES, max_tokens=LENGTH)
-    assert cli.main(["checkpoint", "export", str(whole.model_dir), "--format", "huggingface", "--out",
-                     str(tmp_path / "hf")]) == 1
+    assert (
+        cli.main(
+            ["checkpoint", "export", str(whole.model_dir), "--format", "huggingface", "--out", str(tmp_path / "hf")]
+        )
+        == 1
+    )
     assert "is no plain T5" in capsys.readouterr().err and not (tmp_path / "hf").exists()
 
 
-@pytest.mark.parametrize(("fields", "message"), [
-    ({"TASK_FEATURE_LENGTHS": {"inputs": 16, "targets": 3}}, "number of tables, and must divide"),
-    ({"PACK": True}, "tables cannot be packed"),
-    ({"LABEL_SMOOTHING": 0.1}, "neither Z_LOSS nor LABEL_SMOOTHING"),
-    ({"OBJECTIVE": "both"}, "objective must be"),
-])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"TASK_FEATURE_LENGTHS": {"inputs": 16, "targets": 3}}, "number of tables, and must divide"),
+        ({"PACK": True}, "tables cannot be packed"),
+        ({"LABEL_SMOOTHING": 0.1}, "neither Z_LOSS nor LABEL_SMOOTHING"),
+        ({"OBJECTIVE": "both"}, "objective must be"),
+    ],
+)
 def test_mistakes_are_sentences(tmp_path, fields, message):
     with pytest.raises(LisaxError, match=message):
         run_gin(GIN, bindings_of(TINY | {"MODEL_DIR": tmp_path / "out", "TRAIN_STEPS": 2} | fields))
 
 
 GIN = ["models/t5_1_1_tiny.gin", "models/table_fusion.gin", "runs/pretrain.gin"]
-TINY = {"MIXTURE_OR_TASK_MODULE": "tiny_fusion_task", "MIXTURE_OR_TASK_NAME": "tiny_fusion", "BATCH_SIZE": 8,
-        "TASK_FEATURE_LENGTHS": {"inputs": TABLES * LENGTH, "targets": TABLES}, "VOCAB_SIZE": 384, "PACK": False,
-        "T5Config.num_encoder_layers": 1, "T5Config.num_decoder_layers": 1}
+TINY = {
+    "MIXTURE_OR_TASK_MODULE": "tiny_fusion_task",
+    "MIXTURE_OR_TASK_NAME": "tiny_fusion",
+    "BATCH_SIZE": 8,
+    "TASK_FEATURE_LENGTHS": {"inputs": TABLES * LENGTH, "targets": TABLES},
+    "VOCAB_SIZE": 384,
+    "PACK": False,
+    "T5Config.num_encoder_layers": 1,
+    "T5Config.num_decoder_layers": 1,
+}
 
 
 def test_a_seqio_task_is_trained_evaluated_and_predicted_from_gin(tmp_path):
     flags = [f"--gin_bindings={binding}" for binding in bindings_of(TINY)]
     of_task = [flag for flag in flags if "PACK" not in flag]
     files = [f"--gin_file={name}" for name in GIN[:2]]
-    assert cli.main(["train", *files, "--gin_file=runs/pretrain.gin", *flags, f"--gin.MODEL_DIR={tmp_path / 'out'}",
-                     "--gin.TRAIN_STEPS=3"]) == 0
+    assert (
+        cli.main(
+            [
+                "train",
+                *files,
+                "--gin_file=runs/pretrain.gin",
+                *flags,
+                f"--gin.MODEL_DIR={tmp_path / 'out'}",
+                "--gin.TRAIN_STEPS=3",
+            ]
+        )
+        == 0
+    )
     given = [*files, f"--gin.CHECKPOINT_PATH={tmp_path / 'out'}"]
     assert cli.main(["eval", *given, "--gin_file=runs/eval.gin", *of_task, f"--gin.EVAL_OUTPUT_DIR={tmp_path}"]) == 0
     metrics = json.loads((tmp_path / "tiny_fusion-dev.json").read_text())["metrics"]

@@ -14,10 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lisax.cli import training as command
 from lisax.records import LisaxError
-from lisax.runtime import command
-from lisax.runtime.data import (DatasetConfig, Prefetched, eval_batches, import_task_module, longest,
-                                train_source)
+from lisax.runtime.data import DatasetConfig, Prefetched, eval_batches, import_task_module, longest, train_source
 from lisax.runtime.gin_files import GIN_CONFIGS, bindings_of, parsed, rewrite_gin_flags, run_gin
 from lisax.runtime.interop.convert import export_checkpoint
 from lisax.runtime.interop.kinds import Kind
@@ -25,15 +24,28 @@ from lisax.runtime.train_log import read_train_log
 
 sys.path.insert(0, str(Path(__file__).parent))
 LENGTHS = {"inputs": 12, "targets": 6}
-TINY = {"MIXTURE_OR_TASK_MODULE": "tiny_task", "MIXTURE_OR_TASK_NAME": "first_word",
-        "TASK_FEATURE_LENGTHS": LENGTHS, "BATCH_SIZE": 8, "VOCAB_SIZE": 384, "T5Config.num_encoder_layers": 1,
-        "T5Config.num_decoder_layers": 1}
+TINY = {
+    "MIXTURE_OR_TASK_MODULE": "tiny_task",
+    "MIXTURE_OR_TASK_NAME": "first_word",
+    "TASK_FEATURE_LENGTHS": LENGTHS,
+    "BATCH_SIZE": 8,
+    "VOCAB_SIZE": 384,
+    "T5Config.num_encoder_layers": 1,
+    "T5Config.num_decoder_layers": 1,
+}
 FILES = ["models/t5_1_1_tiny.gin", "runs/pretrain.gin"]
 
 
 def _dataset(**changes):
-    return DatasetConfig(**{"mixture_or_task_name": "first_word", "task_feature_lengths": LENGTHS, "batch_size": 8,
-                            "module": "tiny_task"} | changes)
+    return DatasetConfig(
+        **{
+            "mixture_or_task_name": "first_word",
+            "task_feature_lengths": LENGTHS,
+            "batch_size": 8,
+            "module": "tiny_task",
+        }
+        | changes
+    )
 
 
 # --- Data ----------------------------------------------------------------------------------
@@ -89,12 +101,25 @@ def test_the_current_folder_is_searched_only_for_what_is_not_installed(tmp_path,
 
 
 def test_flags():
-    assert rewrite_gin_flags(["--gin_file=a.gin", "--gin.MODEL_DIR=out/x", "--gin.TRAIN_STEPS=10",
-                              "--gin.T5Config.dtype='bfloat16'", "--gin.LENGTHS={'inputs': 5}",
-                              "--gin.OPTIMIZER=@AdamW()", "--gin.EVAL_STEPS=None"]) == [
-        "--gin_file=a.gin", "--gin_bindings=MODEL_DIR='out/x'", "--gin_bindings=TRAIN_STEPS=10",
-        "--gin_bindings=T5Config.dtype='bfloat16'", "--gin_bindings=LENGTHS={'inputs': 5}",
-        "--gin_bindings=OPTIMIZER=@AdamW()", "--gin_bindings=EVAL_STEPS=None"]
+    assert rewrite_gin_flags(
+        [
+            "--gin_file=a.gin",
+            "--gin.MODEL_DIR=out/x",
+            "--gin.TRAIN_STEPS=10",
+            "--gin.T5Config.dtype='bfloat16'",
+            "--gin.LENGTHS={'inputs': 5}",
+            "--gin.OPTIMIZER=@AdamW()",
+            "--gin.EVAL_STEPS=None",
+        ]
+    ) == [
+        "--gin_file=a.gin",
+        "--gin_bindings=MODEL_DIR='out/x'",
+        "--gin_bindings=TRAIN_STEPS=10",
+        "--gin_bindings=T5Config.dtype='bfloat16'",
+        "--gin_bindings=LENGTHS={'inputs': 5}",
+        "--gin_bindings=OPTIMIZER=@AdamW()",
+        "--gin_bindings=EVAL_STEPS=None",
+    ]
 
 
 @pytest.mark.parametrize("path", sorted(GIN_CONFIGS.glob("models/t5_1_*.gin")), ids=lambda path: path.stem)
@@ -105,29 +130,38 @@ def test_every_model_file(path):
     assert model.logits_via_embedding == path.stem.startswith("t5_1_0")
 
 
-@pytest.mark.parametrize(("files", "bindings", "message"), [
-    (["models/t5_1_1_tiny.gin", "runs/finetune.gin"], ["MODEL_DIR = 'x'"],
-     "these must be given: --gin.INITIAL_CHECKPOINT_PATH=…, --gin.MIXTURE_OR_TASK_NAME=…"),
-    (["nowhere.gin"], [], "there is no gin file 'nowhere.gin'"),
-    (["models/t5_1_1_tiny.gin"], ["T5Config.layers = 3"], "doesn't have a parameter named 'layers'"),
-    (["models/t5_1_1_tiny.gin"], ["MODEL_DIR = "], "gin: "),
-])
+@pytest.mark.parametrize(
+    ("files", "bindings", "message"),
+    [
+        (
+            ["models/t5_1_1_tiny.gin", "runs/finetune.gin"],
+            ["MODEL_DIR = 'x'"],
+            "these must be given: --gin.INITIAL_CHECKPOINT_PATH=…, --gin.MIXTURE_OR_TASK_NAME=…",
+        ),
+        (["nowhere.gin"], [], "there is no gin file 'nowhere.gin'"),
+        (["models/t5_1_1_tiny.gin"], ["T5Config.layers = 3"], "doesn't have a parameter named 'layers'"),
+        (["models/t5_1_1_tiny.gin"], ["MODEL_DIR = "], "gin: "),
+    ],
+)
 def test_mistakes_in_gin(files, bindings, message):
     with pytest.raises(LisaxError, match=message), parsed(files, bindings):
         pass
 
 
-@pytest.mark.parametrize(("values", "message"), [
-    ({"MIXTURE_OR_TASK_NAME": "fist_word"}, "no seqio task or mixture is named 'fist_word'. Did you mean first_w"),
-    ({"MIXTURE_OR_TASK_MODULE": "no_such_module"}, "there is no module 'no_such_module'"),
-    ({"EVAL_SPLIT": "test"}, "'first_word' has no split 'test'; it has dev, many, train"),
-    ({"VOCAB_SIZE": 128}, "has 259 pieces but the model's embedding has 128 rows"),
-    ({"TASK_FEATURE_LENGTHS": {"inputs": 4}}, "must give a length for 'targets'"),
-    ({"TASK_FEATURE_LENGTHS": None}, "TASK_FEATURE_LENGTHS must be given"),
-    ({"USE_CACHED_TASKS": True}, "USE_CACHED_TASKS is True, but 'first_word'"),
-    ({"BATCH_SIZE": 0}, "BATCH_SIZE is 0"),
-    ({"LOSS_NORMALIZING_FACTOR": "x"}, "LOSS_NORMALIZING_FACTOR is 'x'"),
-])
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"MIXTURE_OR_TASK_NAME": "fist_word"}, "no seqio task or mixture is named 'fist_word'. Did you mean first_w"),
+        ({"MIXTURE_OR_TASK_MODULE": "no_such_module"}, "there is no module 'no_such_module'"),
+        ({"EVAL_SPLIT": "test"}, "'first_word' has no split 'test'; it has dev, many, train"),
+        ({"VOCAB_SIZE": 128}, "has 259 pieces but the model's embedding has 128 rows"),
+        ({"TASK_FEATURE_LENGTHS": {"inputs": 4}}, "must give a length for 'targets'"),
+        ({"TASK_FEATURE_LENGTHS": None}, "TASK_FEATURE_LENGTHS must be given"),
+        ({"USE_CACHED_TASKS": True}, "USE_CACHED_TASKS is True, but 'first_word'"),
+        ({"BATCH_SIZE": 0}, "BATCH_SIZE is 0"),
+        ({"LOSS_NORMALIZING_FACTOR": "x"}, "LOSS_NORMALIZING_FACTOR is 'x'"),
+    ],
+)
 def test_mistakes_are_found_before_training(tmp_path, values, message):
     with pytest.raises(LisaxError, match=message):
         run_gin(FILES, bindings_of(TINY | {"MODEL_DIR": tmp_path / "out", "TRAIN_STEPS": 2} | values))
@@ -146,11 +180,16 @@ def _main(verb, *arguments):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gin") / "model"
-    values = TINY | {"MODEL_DIR": folder, "TRAIN_STEPS": 60, "PACK": False, "EVAL_PERIOD": 30,
-                     "train.log_period": 10,
-                     "create_learning_rate_scheduler.factors": "constant",
-                     "create_learning_rate_scheduler.base_learning_rate": 0.02,
-                     "BEST_METRIC": "sequence_accuracy"}
+    values = TINY | {
+        "MODEL_DIR": folder,
+        "TRAIN_STEPS": 60,
+        "PACK": False,
+        "EVAL_PERIOD": 30,
+        "train.log_period": 10,
+        "create_learning_rate_scheduler.factors": "constant",
+        "create_learning_rate_scheduler.base_learning_rate": 0.02,
+        "BEST_METRIC": "sequence_accuracy",
+    }
     return run_gin(FILES, bindings_of(values), card={"format_preset": "paper"})
 
 
@@ -164,29 +203,41 @@ def test_run_from_gin(trained):
     assert card["training"]["data"]["task"] == "first_word"
     assert trained.best is not None
     import gin
+
     assert gin.config_str().strip() == ""  # nothing is left behind
 
 
 def test_command_line_packed_and_resumed(tmp_path, capsys):
-    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=mine.gin", f"--gin_search_paths={tmp_path}",
-             "--gin_bindings=PACK=True", *(f"--gin.{name}={value}" for name, value in TINY.items())]
+    flags = [
+        "--gin_file=models/t5_1_1_tiny.gin",
+        "--gin_file=mine.gin",
+        f"--gin_search_paths={tmp_path}",
+        "--gin_bindings=PACK=True",
+        *(f"--gin.{name}={value}" for name, value in TINY.items()),
+    ]
     (tmp_path / "mine.gin").write_text("include 'runs/pretrain.gin'\ntrain.log_period = 1\nOPTIMIZER = @AdamW()\n")
     for folder, stops in (("whole", [4]), ("parts", [2, 4])):
         for steps in stops:
             own = [f"--gin.MODEL_DIR={tmp_path / folder}", f"--gin.TRAIN_STEPS={steps}"]
             assert _main("train", *flags, *own) == 0
-    whole, parts = ([(row["step"], row["loss"]) for row in read_train_log(tmp_path / name)
-                     if row["kind"] == "train"] for name in ("whole", "parts"))
+    whole, parts = (
+        [(row["step"], row["loss"]) for row in read_train_log(tmp_path / name) if row["kind"] == "train"]
+        for name in ("whole", "parts")
+    )
     assert whole == parts and len(whole) == 4
     assert str(tmp_path / "parts" / "checkpoint_4") in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("mode", ["predict", "score"])
 def test_infer(trained, tmp_path, mode):
-    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/infer.gin",
-             f"--gin.CHECKPOINT_PATH={trained.model_dir}",
-             f"--gin.infer.mode={mode}", f"--gin.INFER_OUTPUT_DIR={tmp_path}",
-             *(f"--gin.{name}={value}" for name, value in TINY.items())]
+    flags = [
+        "--gin_file=models/t5_1_1_tiny.gin",
+        "--gin_file=runs/infer.gin",
+        f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+        f"--gin.infer.mode={mode}",
+        f"--gin.INFER_OUTPUT_DIR={tmp_path}",
+        *(f"--gin.{name}={value}" for name, value in TINY.items()),
+    ]
     assert _main("infer", *flags) == 0
     rows = [json.loads(line) for line in (tmp_path / f"first_word-{mode}.jsonl").read_text().splitlines()]
     assert len(rows) == 11
@@ -208,17 +259,27 @@ def test_infer_from_other_layouts(trained, tmp_path, kind):
     """The scores of a checkpoint are those of what it was exported to, byte for byte."""
     export_checkpoint(trained.model_dir, tmp_path / "exported", Kind(kind))
     for name, checkpoint in (("ours", trained.model_dir), ("theirs", tmp_path / "exported")):
-        flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/infer.gin",
-                 f"--gin.CHECKPOINT_PATH={checkpoint}", "--gin.infer.mode=score",
-                 f"--gin.INFER_OUTPUT_DIR={tmp_path / name}", *(f"--gin.{key}={value}" for key, value in TINY.items())]
+        flags = [
+            "--gin_file=models/t5_1_1_tiny.gin",
+            "--gin_file=runs/infer.gin",
+            f"--gin.CHECKPOINT_PATH={checkpoint}",
+            "--gin.infer.mode=score",
+            f"--gin.INFER_OUTPUT_DIR={tmp_path / name}",
+            *(f"--gin.{key}={value}" for key, value in TINY.items()),
+        ]
         assert _main("infer", *flags) == 0
     ours, theirs = ((tmp_path / name / "first_word-score.jsonl").read_bytes() for name in ("ours", "theirs"))
     assert ours == theirs
 
 
 def _infer_flags(trained, out, **values):
-    return ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/infer.gin", f"--gin.CHECKPOINT_PATH={trained.model_dir}",
-            f"--gin.INFER_OUTPUT_DIR={out}", *(f"--gin.{name}={value}" for name, value in (TINY | values).items())]
+    return [
+        "--gin_file=models/t5_1_1_tiny.gin",
+        "--gin_file=runs/infer.gin",
+        f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+        f"--gin.INFER_OUTPUT_DIR={out}",
+        *(f"--gin.{name}={value}" for name, value in (TINY | values).items()),
+    ]
 
 
 def test_infer_with_beams_and_samples(trained, tmp_path):
@@ -245,8 +306,9 @@ def test_infer_goes_on_after_kill_9_in_the_middle_of_a_file(trained, tmp_path, c
     file = tmp_path / "cut" / "first_word-score.jsonl"
     gathering = file.with_name(f"{file.name}.partial")
     killed = subprocess.Popen(
-        [sys.executable, "-P", "-m", "lisax.cli", "infer", *flags("cut")],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(GIN_CONFIGS.parent), str(Path(__file__).parent)])})
+        [sys.executable, "-P", "-m", "lisax", "infer", *flags("cut")],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(GIN_CONFIGS.parent), str(Path(__file__).parent)])},
+    )
     while killed.poll() is None and not (gathering.is_file() and b"#group 0\n" in gathering.read_bytes()):
         time.sleep(0.001)
     killed.kill()
@@ -260,10 +322,13 @@ def test_infer_goes_on_after_kill_9_in_the_middle_of_a_file(trained, tmp_path, c
 
 
 def test_eval(trained, tmp_path, capsys):
-    flags = ["--gin_file=models/t5_1_1_tiny.gin", "--gin_file=runs/eval.gin",
-             f"--gin.CHECKPOINT_PATH={trained.model_dir}",
-             f"--gin.EVAL_OUTPUT_DIR={tmp_path}",
-             *(f"--gin.{name}={value}" for name, value in TINY.items() if name != "TASK_FEATURE_LENGTHS")]
+    flags = [
+        "--gin_file=models/t5_1_1_tiny.gin",
+        "--gin_file=runs/eval.gin",
+        f"--gin.CHECKPOINT_PATH={trained.model_dir}",
+        f"--gin.EVAL_OUTPUT_DIR={tmp_path}",
+        *(f"--gin.{name}={value}" for name, value in TINY.items() if name != "TASK_FEATURE_LENGTHS"),
+    ]
     assert _main("eval", *flags) == 0
     metrics = json.loads((tmp_path / "first_word-dev.json").read_text())["metrics"]
     assert metrics["exact"] > 0.6 and metrics["mean_score"] < 0

@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import hostile_bundles
 
 from lisax import cli
-from lisax.page.serve.answering import Models
 from lisax.records import DataError, LisaxError
 from lisax.runtime import program, program_check, safetensors_file
 from lisax.runtime.json_file import MOST_BYTES
+from lisax.serve.answering import Models
 
 NAMES = [*hostile_bundles.MODELS, *(f"{name} without a program" for name in ("ranker", "fusion", "pointer"))]
 DEEP = b"[" * 100_000 + b"]" * 100_000
@@ -57,20 +57,27 @@ def edit(path: Path, *place: str, to) -> None:
 
 def with_header(path: Path, header: bytes) -> None:
     content = path.read_bytes()
-    body = content[8 + struct.unpack("<Q", content[:8])[0]:]
+    body = content[8 + struct.unpack("<Q", content[:8])[0] :]
     path.write_bytes(struct.pack("<Q", len(header)) + header + body)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("content", "complaint"), [
-    (b"[]", "model.json: expected a JSON object, found list"), (b"", "model.json: not valid JSON"),
-    (DEEP, "model.json: not valid JSON"), (b"{" + b'"a":{' * 900 + b"}" * 901, "model.json: .* nested more than"),
-    (b"\xff\xfe{}", "model.json: byte 1 is not UTF-8"), (b'{"x": "\\ud800"}', "model.json: .*surrogate"),
-    (b'{"x": ' + b"1" * 5000 + b"}", "model.json: not valid JSON"),
-    (b" " * (MOST_BYTES + 1), "model.json: more than the"),
-    (b'{"text": []}', "model.json: field 'text': must be an object"),
-    (b'{"architecture": 3}', "model.json: field 'architecture"), (b"{}", "model.json: "),
-])
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"[]", "model.json: expected a JSON object, found list"),
+        (b"", "model.json: not valid JSON"),
+        (DEEP, "model.json: not valid JSON"),
+        (b"{" + b'"a":{' * 900 + b"}" * 901, "model.json: .* nested more than"),
+        (b"\xff\xfe{}", "model.json: byte 1 is not UTF-8"),
+        (b'{"x": "\\ud800"}', "model.json: .*surrogate"),
+        (b'{"x": ' + b"1" * 5000 + b"}", "model.json: not valid JSON"),
+        (b" " * (MOST_BYTES + 1), "model.json: more than the"),
+        (b'{"text": []}', "model.json: field 'text': must be an object"),
+        (b'{"architecture": 3}', "model.json: field 'architecture"),
+        (b"{}", "model.json: "),
+    ],
+)
 def test_descriptions_of_models(copied, name, content, complaint):
     folder = copied(name)
     (folder / "model.json").write_bytes(content)
@@ -82,15 +89,23 @@ def test_descriptions_of_models(copied, name, content, complaint):
 def test_values_of_every_kind_of_model(copied, name):
     folder = copied(name)
     inner = ["t5"] if "t5" in json.loads((folder / "model.json").read_text())["architecture"] else []
-    for field, value in (("vocab_size", 1e12), ("num_heads", 0), ("mlp_activations", ["Module"]), ("dtype", "object"),
-                         ("num_encoder_layers", 100_000), ("remat", "some")):
+    for field, value in (
+        ("vocab_size", 1e12),
+        ("num_heads", 0),
+        ("mlp_activations", ["Module"]),
+        ("dtype", "object"),
+        ("num_encoder_layers", 100_000),
+        ("remat", "some"),
+    ):
         shutil.rmtree(folder)
         edit(copied(name) / "model.json", "architecture", *inner, field, to=value)
         with pytest.raises(DataError, match=f"model.json: field 'architecture.*{field}': must be"):
             hostile_bundles.load(folder)
-        for arguments in (["export", "--checkpoint", str(folder), "--out", str(folder / "out")],
-                          ["checkpoint", "import", str(folder), "--out", str(folder / "out")],
-                          ["checkpoint", "show", str(folder)]):
+        for arguments in (
+            ["export", "--checkpoint", str(folder), "--out", str(folder / "out")],
+            ["checkpoint", "import", str(folder), "--out", str(folder / "out")],
+            ["checkpoint", "show", str(folder)],
+        ):
             assert cli.main(arguments) == 1 and not (folder / "out").exists()
         with pytest.raises(DataError, match=f"model.json: field 'architecture.*{field}': must be"):
             Models.open([folder])  # of `lisax serve --bundle`
@@ -116,17 +131,22 @@ def test_weights_of_another_type_than_the_scorer_takes(copied):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("header", "complaint"), [
-    (DEEP, "not valid JSON"), (b"[]", "expected a JSON object"), (b'{"a": []}', "'a' is of the type None"),
-    (b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]}}', "do not take the bytes"),
-    (b'{"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}', "`shape` of 'a'"),
-    (b'{"a": {"dtype": "F32", "shape": [1e0], "data_offsets": [0, 4]}}', "`shape` of 'a'"),
-    (b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}', "begins at byte"),
-    (b'{"a": {"dtype": "F32", "shape": [0, 1000000000000], "data_offsets": [0, 0]}}', "end at byte"),
-    (b'{"a": {"dtype": "I64", "shape": [1], "data_offsets": [0, 8]}}', "of the type 'I64'"),
-    (b'{"a\\n": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}', "no name of an array"),
-    (b" " * (MOST_BYTES + 1), "more than the"),
-])
+@pytest.mark.parametrize(
+    ("header", "complaint"),
+    [
+        (DEEP, "not valid JSON"),
+        (b"[]", "expected a JSON object"),
+        (b'{"a": []}', "'a' is of the type None"),
+        (b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]}}', "do not take the bytes"),
+        (b'{"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}', "`shape` of 'a'"),
+        (b'{"a": {"dtype": "F32", "shape": [1e0], "data_offsets": [0, 4]}}', "`shape` of 'a'"),
+        (b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}', "begins at byte"),
+        (b'{"a": {"dtype": "F32", "shape": [0, 1000000000000], "data_offsets": [0, 0]}}', "end at byte"),
+        (b'{"a": {"dtype": "I64", "shape": [1], "data_offsets": [0, 8]}}', "of the type 'I64'"),
+        (b'{"a\\n": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}', "no name of an array"),
+        (b" " * (MOST_BYTES + 1), "more than the"),
+    ],
+)
 def test_headers_of_weights(copied, name, header, complaint):
     folder = copied(name)
     with_header(folder / "model.safetensors", header)
@@ -173,12 +193,24 @@ def test_scorers_that_are_not_whole(copied, name, content, says_digest):
         hostile_bundles.load(folder)
 
 
-@pytest.mark.parametrize(("place", "value"), [
-    ("tokens", ["batch", "batch*1000000", "length"]), ("tokens", 3), ("outputs", [["batch", 3]]), ("outputs", [[[]]]),
-    ("platforms", ["amiga"]), ("platforms", ["tpu"]), ("calling_convention_version", 99), ("kept_arguments", [10**6]),
-    ("kept_arguments", [1, 0]), ("parameters", {"a": [10**30]}), ("parameters", {"a\x1b[2J": [1]}), ("parameters", []),
-    ("pieces", ["x"]),
-])
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("tokens", ["batch", "batch*1000000", "length"]),
+        ("tokens", 3),
+        ("outputs", [["batch", 3]]),
+        ("outputs", [[[]]]),
+        ("platforms", ["amiga"]),
+        ("platforms", ["tpu"]),
+        ("calling_convention_version", 99),
+        ("kept_arguments", [10**6]),
+        ("kept_arguments", [1, 0]),
+        ("parameters", {"a": [10**30]}),
+        ("parameters", {"a\x1b[2J": [1]}),
+        ("parameters", []),
+        ("pieces", ["x"]),
+    ],
+)
 def test_descriptions_of_scorers(copied, place, value):
     folder = copied()
     edit(folder / "scorer.json", place, to=value)
@@ -202,12 +234,17 @@ def test_the_scorer_of_another_kind_of_model(copied):
 def of(function, *arguments) -> tuple[bytes, dict]:
     """A program of parameters a [3] and tokens, and its description."""
     shapes = {"a": jax.ShapeDtypeStruct((3,), np.float32)}, program._tokens(("batch", "length"))
-    exported = export.export(jax.jit(function), platforms=program.PLATFORMS,
-                             disabled_checks=[export.DisabledSafetyCheck.custom_call("harm")])(*shapes)
+    exported = export.export(
+        jax.jit(function), platforms=program.PLATFORMS, disabled_checks=[export.DisabledSafetyCheck.custom_call("harm")]
+    )(*shapes)
     return program._older(exported), {
-        "tokens": ["batch", "length"], "outputs": [["batch"]], "parameters": {"a": [3]},
-        "platforms": list(program.PLATFORMS), "kept_arguments": list(exported.module_kept_var_idx),
-        "calling_convention_version": 10}
+        "tokens": ["batch", "length"],
+        "outputs": [["batch"]],
+        "parameters": {"a": [3]},
+        "platforms": list(program.PLATFORMS),
+        "kept_arguments": list(exported.module_kept_var_idx),
+        "calling_convention_version": 10,
+    }
 
 
 def harmless(parameters, tokens):
@@ -215,8 +252,10 @@ def harmless(parameters, tokens):
 
 
 def calling(parameters, tokens):
-    return (jax.ffi.ffi_call("harm", jax.ShapeDtypeStruct((3,), np.float32))(parameters["a"])[0] + harmless(
-        parameters, tokens)[0],)
+    return (
+        jax.ffi.ffi_call("harm", jax.ShapeDtypeStruct((3,), np.float32))(parameters["a"])[0]
+        + harmless(parameters, tokens)[0],
+    )
 
 
 def endless(parameters, tokens):
@@ -224,9 +263,13 @@ def endless(parameters, tokens):
     return (jax.lax.while_loop(lambda _: True, lambda x: x + parameters["a"][0], begin),)
 
 
-@pytest.mark.parametrize(("function", "complaint"), [
-    (calling, r"does more than to score \('stablehlo.custom_call harm'\)"),
-    (endless, r"does more than to score \('stablehlo.while'\)")])
+@pytest.mark.parametrize(
+    ("function", "complaint"),
+    [
+        (calling, r"does more than to score \('stablehlo.custom_call harm'\)"),
+        (endless, r"does more than to score \('stablehlo.while'\)"),
+    ],
+)
 def test_programs_that_do_more_than_to_score(tmp_path, function, complaint):
     path = tmp_path / "scorer.stablehlo"
     content, described = of(harmless)

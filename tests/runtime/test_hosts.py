@@ -17,26 +17,63 @@ from lisax.runtime.checkpoints import complete_steps
 from lisax.runtime.train_log import read_train_log
 
 HERE = Path(__file__).parent
-GIN = ["MIXTURE_OR_TASK_MODULE=tiny_task", "MIXTURE_OR_TASK_NAME=first_word",
-       "TASK_FEATURE_LENGTHS={'inputs': 12, 'targets': 6}", "BATCH_SIZE=8", "VOCAB_SIZE=384",
-       "T5Config.num_encoder_layers=1", "T5Config.num_decoder_layers=1", "DROPOUT_RATE=0.1", "train.log_period=1"]
+GIN = [
+    "MIXTURE_OR_TASK_MODULE=tiny_task",
+    "MIXTURE_OR_TASK_NAME=first_word",
+    "TASK_FEATURE_LENGTHS={'inputs': 12, 'targets': 6}",
+    "BATCH_SIZE=8",
+    "VOCAB_SIZE=384",
+    "T5Config.num_encoder_layers=1",
+    "T5Config.num_decoder_layers=1",
+    "DROPOUT_RATE=0.1",
+    "train.log_period=1",
+]
 
 
-def _start(model_dir: Path | str, steps: int, *, devices: int, among: tuple = (), layout: tuple = ()) -> subprocess.Popen:
-    command = [sys.executable, "-P", "-m", "lisax.cli", "train", "--gin_file=models/t5_1_1_tiny.gin",
-               "--gin_file=runs/pretrain.gin", f"--gin.MODEL_DIR={model_dir}", f"--gin.TRAIN_STEPS={steps}",
-               *(f"--gin.{line}" for line in (*GIN, *layout)), *among]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                            env=os.environ | {"JAX_NUM_CPU_DEVICES": str(devices), "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(
-                                [str(HERE), *sys.path])})
+def _start(
+    model_dir: Path | str, steps: int, *, devices: int, among: tuple = (), layout: tuple = ()
+) -> subprocess.Popen:
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lisax.cli",
+        "train",
+        "--gin_file=models/t5_1_1_tiny.gin",
+        "--gin_file=runs/pretrain.gin",
+        f"--gin.MODEL_DIR={model_dir}",
+        f"--gin.TRAIN_STEPS={steps}",
+        *(f"--gin.{line}" for line in (*GIN, *layout)),
+        *among,
+    ]
+    return subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ
+        | {
+            "JAX_NUM_CPU_DEVICES": str(devices),
+            "JAX_PLATFORMS": "cpu",
+            "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
+        },
+    )
 
 
 def _start_two(model_dir: Path | str, steps: int, **options) -> list[subprocess.Popen]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        address = "127.0.0.1:{}".format(free.getsockname()[1])
-    return [_start(model_dir, steps, devices=2, **options, among=(
-        f"--coordinator_address={address}", "--process_count=2", f"--process_index={i}")) for i in range(2)]
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    return [
+        _start(
+            model_dir,
+            steps,
+            devices=2,
+            **options,
+            among=(f"--coordinator_address={address}", "--process_count=2", f"--process_index={i}"),
+        )
+        for i in range(2)
+    ]
 
 
 def _ends(processes: list[subprocess.Popen]) -> list[tuple[int, str]]:
@@ -68,7 +105,7 @@ def test_two_processes_learn_what_one_does(tmp_path):
     assert len(_losses(tmp_path / "one")) == 6
     assert _losses(tmp_path / "two") == pytest.approx(_losses(tmp_path / "one"), rel=1e-5)
     # What two processes saved, one goes on with.
-    (code, told), = _ends([_start(tmp_path / "two", 8, devices=4, layout=layout)])
+    ((code, told),) = _ends([_start(tmp_path / "two", 8, devices=4, layout=layout)])
     assert code == 0 and "from step 6" in told, told
     assert len(_losses(tmp_path / "two")) == 8
 
@@ -97,16 +134,26 @@ def test_the_death_of_one_process_ends_the_other_and_the_run_goes_on_later(tmp_p
     assert complete_steps(tmp_path / "m")[-1] == saved + 2
 
 
-@pytest.mark.parametrize(("given", "message"), [
-    (["--process_index=0"], "belong together"),
-    (["--multiprocess"], "did not find each other"),
-])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--process_index=0"], "belong together"),
+        (["--multiprocess"], "did not find each other"),
+    ],
+)
 def test_processes_that_cannot_meet(given, message):
     # In a process of its own: joining others is possible only before JAX has computed anything.
-    script = (f"import argparse; from lisax.runtime import hosts; parser = argparse.ArgumentParser(); "
-              f"hosts.add_arguments(parser); hosts.connect(parser.parse_args({given!r}))")
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120,
-                           env=os.environ | {"JAX_PLATFORMS": "cpu"})
+    script = (
+        f"import argparse; from lisax.runtime import hosts; parser = argparse.ArgumentParser(); "
+        f"hosts.add_arguments(parser); hosts.connect(parser.parse_args({given!r}))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"JAX_PLATFORMS": "cpu"},
+    )
     assert ended.returncode != 0 and message in ended.stderr, ended.stderr
 
 
@@ -116,6 +163,7 @@ def test_two_processes_write_one_checkpoint_in_a_bucket(tmp_path):
         pytest.skip("needs gcp-storage-emulator and gcsfs: `make peers`")
     sys.path.insert(0, str(HERE.parent))
     from gcs_emulator import BUCKET, bucket
+
     from lisax.places import COMMIT_NAME, exists, listing, place
 
     layout = ("PjitPartitioner.num_partitions=2", "SaveCheckpointConfig.period=2")
@@ -124,7 +172,9 @@ def test_two_processes_write_one_checkpoint_in_a_bucket(tmp_path):
         processes = _start_two(model_dir, 8, layout=layout)
         deadline = time.monotonic() + 200
         while not exists(place(model_dir) / "checkpoint_4" / "model.json"):
-            assert time.monotonic() < deadline and all(process.poll() is None for process in processes), _ends(processes)
+            assert time.monotonic() < deadline and all(process.poll() is None for process in processes), _ends(
+                processes
+            )
             time.sleep(0.02)
         for process in processes:
             process.kill()
@@ -134,7 +184,7 @@ def test_two_processes_write_one_checkpoint_in_a_bucket(tmp_path):
         assert complete_steps(model_dir)[-1] == 8
         names = list(listing(place(model_dir) / "checkpoint_8" / "state"))
         assert COMMIT_NAME in names and {"ocdbt.process_0", "ocdbt.process_1"} <= {name.split("/")[0] for name in names}
-        (code, told), = _ends([_start(tmp_path / "one", 8, devices=4, layout=layout)])
+        ((code, told),) = _ends([_start(tmp_path / "one", 8, devices=4, layout=layout)])
         assert code == 0, told
         assert _losses(model_dir) == pytest.approx(_losses(tmp_path / "one"), rel=1e-5)
         assert not Path("gs:").exists()

@@ -12,8 +12,10 @@ SHAPES = {"square": (128, 128), "wide": (130, 200), "tall": (200, 130), "thin": 
 
 
 def _tree(seed, scale=1.0):
-    return {name: jnp.asarray(np.random.default_rng([seed, i]).normal(size=shape, scale=scale), jnp.float32)
-            for i, (name, shape) in enumerate(SHAPES.items())}
+    return {
+        name: jnp.asarray(np.random.default_rng([seed, i]).normal(size=shape, scale=scale), jnp.float32)
+        for i, (name, shape) in enumerate(SHAPES.items())
+    }
 
 
 def _follow(optimizer, reference, steps=4, rate=0.01):
@@ -21,7 +23,7 @@ def _follow(optimizer, reference, steps=4, rate=0.01):
     ours = theirs = _tree(0)
     slots, state = optimizer.init(ours), reference.init(theirs)
     for step in range(steps):
-        gradients = _tree(step + 1, scale=10.0 ** -step)
+        gradients = _tree(step + 1, scale=10.0**-step)
         ours, slots = optimizer.update(gradients, slots, ours, jnp.float32(rate), jnp.int32(step))
         updates, state = reference.update(gradients, state, theirs)
         theirs = optax.apply_updates(theirs, updates)
@@ -46,8 +48,14 @@ def test_adagrad_is_optax_adagrad():
 
 
 def test_slots_have_t5x_shapes():
-    slots = Adafactor().init({"query": jnp.zeros((512, 384)), "embedding": jnp.zeros((2000, 512)),
-                              "relative": jnp.zeros((6, 32)), "scale": jnp.zeros((512,))})
+    slots = Adafactor().init(
+        {
+            "query": jnp.zeros((512, 384)),
+            "embedding": jnp.zeros((2000, 512)),
+            "relative": jnp.zeros((6, 32)),
+            "scale": jnp.zeros((512,)),
+        }
+    )
     shapes = jax.tree.map(lambda leaf: leaf.shape, slots, is_leaf=lambda x: hasattr(x, "shape"))
     assert shapes["query"] == {"m": (1,), "v": (1,), "v_row": (384,), "v_col": (512,)}
     assert shapes["embedding"] == {"m": (1,), "v": (1,), "v_row": (512,), "v_col": (2000,)}

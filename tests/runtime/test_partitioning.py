@@ -11,12 +11,12 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from memory_task import MODEL
 
 from lisax.models.stacking import stack, unstack
 from lisax.models.t5 import initialize
 from lisax.records import LisaxError
 from lisax.runtime.partitioning import PjitPartitioner
-from memory_task import MODEL
 
 LAYOUTS = """
 import dataclasses, json, sys, jax, jax.numpy as jnp, numpy as np
@@ -74,11 +74,13 @@ print(json.dumps(results))
 """
 
 
-@pytest.mark.parametrize("group, layouts", [("adamw", 5)] + [
-    pytest.param(*group, marks=pytest.mark.slow) for group in (("adafactor", 3), ("fusion", 3), ("pointer", 2))])
+@pytest.mark.parametrize(
+    "group, layouts",
+    [("adamw", 5)]
+    + [pytest.param(*group, marks=pytest.mark.slow) for group in (("adafactor", 3), ("fusion", 3), ("pointer", 2))],
+)
 def test_all_layouts_equal_one_device(group, layouts):
-    env = os.environ | {"JAX_NUM_CPU_DEVICES": "8",
-                        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), "."])}
+    env = os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), "."])}
     done = subprocess.run([sys.executable, "-c", LAYOUTS, group], env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads(done.stdout)
@@ -98,12 +100,15 @@ def test_stacking_and_back():
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ({"num_partitions": 3}, "num_partitions is 3, which does not divide the 1 devices"),
-    ({"num_partitions": 0}, "at least 1"),
-    ({"parameter_partitioning_dims": 3}, "must be 1 or 2"),
-    ({"logical_axis_rules": [("mlp", "expert")]}, "'mlp' is given to 'expert'"),
-])
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"num_partitions": 3}, "num_partitions is 3, which does not divide the 1 devices"),
+        ({"num_partitions": 0}, "at least 1"),
+        ({"parameter_partitioning_dims": 3}, "must be 1 or 2"),
+        ({"logical_axis_rules": [("mlp", "expert")]}, "'mlp' is given to 'expert'"),
+    ],
+)
 def test_wrong_layouts_are_named(wrong, message):
     with pytest.raises(LisaxError, match=message):
         PjitPartitioner(**wrong).over(jax.devices()[:1])

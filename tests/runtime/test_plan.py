@@ -11,16 +11,24 @@ from pathlib import Path
 
 import pytest
 
-GIN = ["--gin_file=models/t5_1_1_micro.gin", "--gin_file=runs/finetune.gin", "--gin.MODEL_DIR=out", "--gin.BATCH_SIZE=16",
-       "--gin.MIXTURE_OR_TASK_NAME=list5_rank", "--gin.INITIAL_CHECKPOINT_PATH=None", "--gin.TRAIN_STEPS=1000",
-       "--gin.TASK_FEATURE_LENGTHS={'inputs': 32, 'targets': 2}"]
-needs_compiler = pytest.mark.skipif(importlib.util.find_spec("libtpu") is None,
-                                    reason="the TPU compiler (extra plan) is not installed")
+GIN = [
+    "--gin_file=models/t5_1_1_micro.gin",
+    "--gin_file=runs/finetune.gin",
+    "--gin.MODEL_DIR=out",
+    "--gin.BATCH_SIZE=16",
+    "--gin.MIXTURE_OR_TASK_NAME=list5_rank",
+    "--gin.INITIAL_CHECKPOINT_PATH=None",
+    "--gin.TRAIN_STEPS=1000",
+    "--gin.TASK_FEATURE_LENGTHS={'inputs': 32, 'targets': 2}",
+]
+needs_compiler = pytest.mark.skipif(
+    importlib.util.find_spec("libtpu") is None, reason="the TPU compiler (extra plan) is not installed"
+)
 
 
 def plan(*arguments: str, devices: int = 1) -> subprocess.CompletedProcess:
     env = os.environ | {"JAX_NUM_CPU_DEVICES": str(devices)}
-    command = [sys.executable, "-P", "-m", "lisax.cli", "plan", *GIN, *arguments]
+    command = [sys.executable, "-P", "-m", "lisax", "plan", *GIN, *arguments]
     # One process at a time may use the TPU compiler, and another file's tests may be doing so.
     with open(Path(tempfile.gettempdir()) / "lisax-tests-of-plan.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -38,13 +46,16 @@ def test_plans_for_cpus():
     assert found["temporaries"] > 0 and found["flops"] > 0
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["--topology=v3-7"], "no topology is named 'v3-7'"),
-    (["--topology=cpu-9"], "this machine has 1 cpu device"),
-    (["--topology=cpu-1", "--gin.PjitPartitioner.num_partitions=2"], "does not divide the 1 devices"),
-    (["--topology=cpu-1", "--gin_file=models/table_fusion.gin", "--program=generate"], "fusion generates nothing"),
-    (["--topology=cpu-1", "--gin.TASK_FEATURE_LENGTHS=None"], "TASK_FEATURE_LENGTHS must be given"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--topology=v3-7"], "no topology is named 'v3-7'"),
+        (["--topology=cpu-9"], "this machine has 1 cpu device"),
+        (["--topology=cpu-1", "--gin.PjitPartitioner.num_partitions=2"], "does not divide the 1 devices"),
+        (["--topology=cpu-1", "--gin_file=models/table_fusion.gin", "--program=generate"], "fusion generates nothing"),
+        (["--topology=cpu-1", "--gin.TASK_FEATURE_LENGTHS=None"], "TASK_FEATURE_LENGTHS must be given"),
+    ],
+)
 def test_says_what_is_wrong(arguments, message):
     done = plan(*arguments)
     assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
@@ -53,8 +64,13 @@ def test_says_what_is_wrong(arguments, message):
 @pytest.mark.parametrize("program", [pytest.param("train", marks=pytest.mark.slow), "score"])
 @pytest.mark.parametrize("model, targets", [("table_fusion", 3), ("evidence_pointer", 24)])
 def test_plans_models_of_several_texts(program, model, targets):
-    done = plan("--topology=cpu-1", "--json", f"--program={program}", f"--gin_file=models/{model}.gin",
-                f"--gin.TASK_FEATURE_LENGTHS={{'inputs': 96, 'targets': {targets}}}")
+    done = plan(
+        "--topology=cpu-1",
+        "--json",
+        f"--program={program}",
+        f"--gin_file=models/{model}.gin",
+        f"--gin.TASK_FEATURE_LENGTHS={{'inputs': 96, 'targets': {targets}}}",
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["fits"]
 
@@ -77,7 +93,12 @@ def test_flags_of_other_compilers_do_not_end_it(monkeypatch):
 
 @needs_compiler
 def test_what_does_not_fit_is_refused_with_advice():
-    done = plan("--topology=v3-8", "--gin_file=models/t5_1_1_xxl.gin", "--gin.T5Config.scan_layers=True",
-                "--gin.T5Config.dtype=bfloat16", "--gin.DROPOUT_RATE=0.1")
+    done = plan(
+        "--topology=v3-8",
+        "--gin_file=models/t5_1_1_xxl.gin",
+        "--gin.T5Config.scan_layers=True",
+        "--gin.T5Config.dtype=bfloat16",
+        "--gin.DROPOUT_RATE=0.1",
+    )
     assert done.returncode == 1
     assert "does not fit" in done.stdout and "parameter_partitioning_dims=2" in done.stdout

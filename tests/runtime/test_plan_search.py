@@ -23,9 +23,15 @@ from lisax.runtime.plan import GIB, Modelled, Plan, least_memory
 from lisax.runtime.plan_search import REMATS, Setting, search
 from tests.runtime.test_plan import needs_compiler, plan
 
-GIVEN = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "BATCH_SIZE = 32",
-         "network.T5Config.num_heads = 32", "MIXTURE_OR_TASK_NAME = 'list5_rank'", "TRAIN_STEPS = 1",
-         "TASK_FEATURE_LENGTHS = {'inputs': 512, 'targets': 2}"]
+GIVEN = [
+    "MODEL_DIR = 'out'",
+    "INITIAL_CHECKPOINT_PATH = None",
+    "BATCH_SIZE = 32",
+    "network.T5Config.num_heads = 32",
+    "MIXTURE_OR_TASK_NAME = 'list5_rank'",
+    "TRAIN_STEPS = 1",
+    "TASK_FEATURE_LENGTHS = {'inputs': 512, 'targets': 2}",
+]
 ROOM = 16 * GIB
 
 
@@ -38,14 +44,17 @@ def config():
 def cost(setting: Setting, slower: dict) -> float:
     """Seconds of a setting: those of its layout, times what each saver of memory costs."""
     layout = setting.num_partitions, setting.fully_sharded
-    return (slower[layout] * slower["remat"] ** REMATS.index(setting.remat)
-            * slower["microbatches"] ** (setting.microbatches.bit_length() - 1)
-            * slower["chunk"] ** (setting.attention_chunk is not None))
+    return (
+        slower[layout]
+        * slower["remat"] ** REMATS.index(setting.remat)
+        * slower["microbatches"] ** (setting.microbatches.bit_length() - 1)
+        * slower["chunk"] ** (setting.attention_chunk is not None)
+    )
 
 
 def memory(setting: Setting, whole: float) -> float:
     rows = whole / setting.microbatches / (2 if setting.attention_chunk else 1) / 2 ** REMATS.index(setting.remat)
-    return rows / setting.num_partitions ** 0.5 + whole / 10 / (8 if setting.fully_sharded else setting.num_partitions)
+    return rows / setting.num_partitions**0.5 + whole / 10 / (8 if setting.fully_sharded else setting.num_partitions)
 
 
 def searched(config, slower: dict, whole: float, said: float = 0.8) -> tuple[Setting, list[Setting], list[Setting]]:
@@ -77,18 +86,27 @@ def searched(config, slower: dict, whole: float, said: float = 0.8) -> tuple[Set
 
 
 def all_settings() -> list[Setting]:
-    return [Setting(partitions, sharded, False, remat, chunk, 2 ** halvings)
-            for partitions, sharded, remat, chunk, halvings in itertools.product(
-                (1, 2, 4, 8), (False, True), REMATS, (None, 128), range(5))
-            if not (partitions == 8 and sharded) and (chunk is None or remat == "full")
-            and 32 // (8 // partitions) % 2 ** halvings == 0]
+    return [
+        Setting(partitions, sharded, False, remat, chunk, 2**halvings)
+        for partitions, sharded, remat, chunk, halvings in itertools.product(
+            (1, 2, 4, 8), (False, True), REMATS, (None, 128), range(5)
+        )
+        if not (partitions == 8 and sharded)
+        and (chunk is None or remat == "full")
+        and 32 // (8 // partitions) % 2**halvings == 0
+    ]
 
 
 LAYOUTS = [(partitions, sharded) for partitions in (1, 2, 4, 8) for sharded in (False, True)]
 
 
-@given(st.fixed_dictionaries({layout: st.floats(0.5, 2) for layout in LAYOUTS} | {
-    saver: st.floats(1, 1.5) for saver in ("remat", "microbatches", "chunk")}), st.floats(1, 300))
+@given(
+    st.fixed_dictionaries(
+        {layout: st.floats(0.5, 2) for layout in LAYOUTS}
+        | {saver: st.floats(1, 1.5) for saver in ("remat", "microbatches", "chunk")}
+    ),
+    st.floats(1, 300),
+)
 @settings(max_examples=60)
 def test_the_fastest_that_fits_is_found(config, slower, gibs):
     whole = gibs * GIB
@@ -105,14 +123,14 @@ def test_the_fastest_that_fits_is_found(config, slower, gibs):
 
 def test_model_parallel_with_microbatches_is_found_without_trying_all(config):
     """As for T5-3B: the fastest layout does not fit until its batch is in parts."""
-    slower = {layout: 1.5 for layout in LAYOUTS} | {(8, False): 1.0, "remat": 1.2, "microbatches": 1.01, "chunk": 1.1}
+    slower = dict.fromkeys(LAYOUTS, 1.5) | {(8, False): 1.0, "remat": 1.2, "microbatches": 1.01, "chunk": 1.1}
     answer, tried, compiled = searched(config, slower, 100 * GIB, said=1.0)
     assert answer == Setting(8, False, False, "none", None, 4)
     assert len(tried) < 15 and compiled == [answer]
 
 
 def test_layers_are_scanned_where_that_alone_fits(config, monkeypatch):
-    slower = {layout: 1.0 for layout in LAYOUTS} | {"remat": 1.2, "microbatches": 1.2, "chunk": 1.1}
+    slower = dict.fromkeys(LAYOUTS, 1.0) | {"remat": 1.2, "microbatches": 1.2, "chunk": 1.1}
     monkeypatch.setitem(globals(), "memory", lambda setting, whole: whole if not setting.scan_layers else whole / 2)
     answer, _, compiled = searched(config, slower, 20 * GIB)
     assert compiled == [dataclasses.replace(answer, scan_layers=False), answer] and answer.scan_layers

@@ -34,6 +34,7 @@ except RuntimeError as error:
 @pytest.fixture
 def installed(tmp_path):
     """Runs a program where a libtpu is installed that is none: JAX says so when it looks for a TPU."""
+
     def run(program: str, *, plugin: bool = False, **environment: str) -> str:
         files = {"libtpu": f"def get_library_path(): return {str(tmp_path / 'no_such_libtpu.so')!r}"}
         if plugin:
@@ -41,11 +42,19 @@ def installed(tmp_path):
         for name, text in files.items():
             (tmp_path / name).mkdir(parents=True)
             (tmp_path / name / "__init__.py").write_text(text)
-        inherited = {name: value for name, value in os.environ.items()
-                     if name not in ("JAX_PLATFORMS", "TPU_LIBRARY_PATH", *platforms.VARIABLES)}
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("JAX_PLATFORMS", "TPU_LIBRARY_PATH", *platforms.VARIABLES)
+        }
         path = os.pathsep.join([str(tmp_path), os.getcwd()])
-        done = subprocess.run([sys.executable, "-c", program + ASK], env=inherited | {"PYTHONPATH": path} | environment,
-                              capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [sys.executable, "-c", program + ASK],
+            env=inherited | {"PYTHONPATH": path} | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()[-1]
 
@@ -71,22 +80,30 @@ def test_jax_looks_where_it_is_told_to_or_a_tpu_is_attached(installed, environme
 @pytest.mark.skipif(importlib.util.find_spec("libtpu") is None, reason="the TPU compiler (extra plan) is not installed")
 def test_the_compiler_itself_prints_nothing():
     inherited = {name: value for name, value in os.environ.items() if name != "JAX_PLATFORMS"}
-    done = subprocess.run([sys.executable, "-c", f"{VERB}; import jax; jax.devices()"], env=inherited,
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{VERB}; import jax; jax.devices()"],
+        env=inherited,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("files, attached", [
-    ({}, False),
-    ({"dev/accel0": ""}, True),
-    ({"dev/accel/accel0": ""}, False),  # an NPU of another maker
-    ({"dev/vfio/0": ""}, True),
-    ({"dev/vfio/vfio": ""}, False),
-    ({"sys/bus/pci/devices/00:04.0/vendor": "0x1ae0\n", "sys/bus/pci/devices/00:04.0/device": "0x0027\n"}, True),
-    # A network card of Google's, and another maker's device of a TPU's number.
-    ({"sys/bus/pci/devices/00:05.0/vendor": "0x1ae0\n", "sys/bus/pci/devices/00:05.0/device": "0x0042\n"}, False),
-    ({"sys/bus/pci/devices/00:06.0/vendor": "0x8086\n", "sys/bus/pci/devices/00:06.0/device": "0x0027\n"}, False),
-])
+@pytest.mark.parametrize(
+    "files, attached",
+    [
+        ({}, False),
+        ({"dev/accel0": ""}, True),
+        ({"dev/accel/accel0": ""}, False),  # an NPU of another maker
+        ({"dev/vfio/0": ""}, True),
+        ({"dev/vfio/vfio": ""}, False),
+        ({"sys/bus/pci/devices/00:04.0/vendor": "0x1ae0\n", "sys/bus/pci/devices/00:04.0/device": "0x0027\n"}, True),
+        # A network card of Google's, and another maker's device of a TPU's number.
+        ({"sys/bus/pci/devices/00:05.0/vendor": "0x1ae0\n", "sys/bus/pci/devices/00:05.0/device": "0x0042\n"}, False),
+        ({"sys/bus/pci/devices/00:06.0/vendor": "0x8086\n", "sys/bus/pci/devices/00:06.0/device": "0x0027\n"}, False),
+    ],
+)
 def test_a_tpu_is_known_by_its_devices(tmp_path, files, attached):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -7,32 +7,47 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
+from pointer_task import CANDIDATES, LENGTH, MODEL, T5, batch_of, config
 
 from lisax.models.architectures import from_description
 from lisax.models.t5 import initialize
 from lisax.records import LisaxError
 from lisax.runtime import program
-from lisax.runtime.checkpoints import (CheckpointConfig, CheckpointWriter, RestoreCheckpointConfig, SaveCheckpointConfig,
-                                       flatten, read_model_json)
+from lisax.runtime.checkpoints import (
+    CheckpointConfig,
+    CheckpointWriter,
+    RestoreCheckpointConfig,
+    SaveCheckpointConfig,
+    flatten,
+    read_model_json,
+)
 from lisax.runtime.objectives import Loss, objective_of
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.pointer_scoring import PointerScorer
 from lisax.runtime.schedules import Schedule
 from lisax.runtime.step import TrainState
 from lisax.runtime.train import Trainer, train
-from pointer_task import CANDIDATES, LENGTH, MODEL, T5, batch_of, config
 
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
     """Trained until it knows the task."""
-    return train(config(tmp_path_factory.mktemp("learned"), 400, optimizer=AdamW(), log_period=100,
-                        trainer=Trainer(learning_rate_fn=Schedule("constant", 0.01))))
+    return train(
+        config(
+            tmp_path_factory.mktemp("learned"),
+            400,
+            optimizer=AdamW(),
+            log_period=100,
+            trainer=Trainer(learning_rate_fn=Schedule("constant", 0.01)),
+        )
+    )
 
 
 def test_a_toy_task_is_learned(learned):
     assert set(learned.metrics) == {"loss", "recall", "accuracy", "score"}
-    assert learned.metrics["loss"] < 0.1 and min(learned.metrics[name] for name in ("recall", "accuracy", "score")) > 0.95
+    assert (
+        learned.metrics["loss"] < 0.1 and min(learned.metrics[name] for name in ("recall", "accuracy", "score")) > 0.95
+    )
     assert from_description(read_model_json(learned.model_dir)["architecture"]) == MODEL
 
 
@@ -45,8 +60,12 @@ def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path):
 
 
 def test_training_ends_when_it_does_not_become_better(tmp_path, capfd):
-    fields = {"trainer": Trainer(learning_rate_fn=lambda step: 0.0), "eval_period": 1, "patience": 2,
-              "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=100, keep=1, best_metric="score"))}
+    fields = {
+        "trainer": Trainer(learning_rate_fn=lambda step: 0.0),
+        "eval_period": 1,
+        "patience": 2,
+        "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=100, keep=1, best_metric="score")),
+    }
     result = train(config(tmp_path, 9, **fields))
     assert result.step == 3 and result.best.name == "checkpoint_1"
     assert "ends at step 3 of 9: not better since step 1" in capfd.readouterr().err
@@ -58,12 +77,21 @@ def test_training_ends_when_it_does_not_become_better(tmp_path, capfd):
 
 def test_a_plain_t5_starts_encoder_and_embedding_and_stays_where_it_is_not_trained(tmp_path, capfd):
     state = TrainState(np.int32(7), initialize(T5, 3), {})
-    with CheckpointWriter(tmp_path / "t5", SaveCheckpointConfig(), {"architecture": dataclasses.asdict(T5)}, {}) as writer:
+    with CheckpointWriter(
+        tmp_path / "t5", SaveCheckpointConfig(), {"architecture": dataclasses.asdict(T5)}, {}
+    ) as writer:
         writer.save(state, {})
     plain = flatten(jax.tree.map(np.asarray, state.parameters))
-    result = train(config(tmp_path / "out", 8, model=dataclasses.replace(MODEL, train_encoder=False),
-                          checkpoint=CheckpointConfig(SaveCheckpointConfig(period=100),
-                                                      RestoreCheckpointConfig(path=str(tmp_path / "t5")))))
+    result = train(
+        config(
+            tmp_path / "out",
+            8,
+            model=dataclasses.replace(MODEL, train_encoder=False),
+            checkpoint=CheckpointConfig(
+                SaveCheckpointConfig(period=100), RestoreCheckpointConfig(path=str(tmp_path / "t5"))
+            ),
+        )
+    )
     assert "is a plain T5: pointer begins fresh" in capfd.readouterr().err
     fresh = flatten(initialize(MODEL))
     for name, leaf in flatten(result.parameters).items():
@@ -75,8 +103,9 @@ def test_a_plain_t5_starts_encoder_and_embedding_and_stays_where_it_is_not_train
 
 def test_searching_is_the_forward_pass_of_training_in_any_order(learned, tmp_path):
     batch = batch_of(5, rows=24)
-    claims = [[[*map(int, text)] for text in claim]
-              for claim in batch["encoder_input_tokens"].reshape(24, CANDIDATES, LENGTH)]
+    claims = [
+        [[*map(int, text)] for text in claim] for claim in batch["encoder_input_tokens"].reshape(24, CANDIDATES, LENGTH)
+    ]
     claims[3] = claims[3][:1]
     claims[4] = []
     scorer, told = PointerScorer.open(learned.model_dir, texts=CANDIDATES, max_tokens=LENGTH), []
@@ -98,18 +127,22 @@ def test_searching_is_the_forward_pass_of_training_in_any_order(learned, tmp_pat
     exported = program.export_pointer(MODEL.for_inference(), parameters, CANDIDATES)
     program.save(exported, tmp_path)
     described = program.read_description(tmp_path)
-    from_program = PointerScorer(None, parameters, texts=CANDIDATES, max_tokens=LENGTH,
-                                 program=program.load(tmp_path, described)).point(claims)
+    from_program = PointerScorer(
+        None, parameters, texts=CANDIDATES, max_tokens=LENGTH, program=program.load(tmp_path, described)
+    ).point(claims)
     for name in found._fields:
         np.testing.assert_allclose(getattr(from_program, name), getattr(found, name), atol=1e-5)
 
 
-@pytest.mark.parametrize(("lengths", "pack", "loss", "message"), [
-    ({"inputs": 20, "targets": 30}, False, Loss(z_loss=0.0), "8 numbers of each"),
-    ({"inputs": 21, "targets": 32}, False, Loss(z_loss=0.0), "must divide 'inputs'"),
-    ({"inputs": 20, "targets": 32}, True, Loss(z_loss=0.0), "batches of the evidence pointer cannot be packed"),
-    ({"inputs": 20, "targets": 32}, False, Loss(), "neither Z_LOSS nor LABEL_SMOOTHING"),
-])
+@pytest.mark.parametrize(
+    ("lengths", "pack", "loss", "message"),
+    [
+        ({"inputs": 20, "targets": 30}, False, Loss(z_loss=0.0), "8 numbers of each"),
+        ({"inputs": 21, "targets": 32}, False, Loss(z_loss=0.0), "must divide 'inputs'"),
+        ({"inputs": 20, "targets": 32}, True, Loss(z_loss=0.0), "batches of the evidence pointer cannot be packed"),
+        ({"inputs": 20, "targets": 32}, False, Loss(), "neither Z_LOSS nor LABEL_SMOOTHING"),
+    ],
+)
 def test_mistakes_are_sentences(lengths, pack, loss, message):
     with pytest.raises(LisaxError, match=message):
         objective_of(MODEL).check(MODEL, loss, lengths, pack)

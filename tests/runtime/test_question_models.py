@@ -13,8 +13,13 @@ from lisax.models.dual_encoder import DualEncoderConfig
 from lisax.models.reader import ReaderConfig, SpanReaderConfig
 from lisax.models.t5 import T5Config, initialize
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import (CheckpointConfig, CheckpointWriter, RestoreCheckpointConfig,
-                                       SaveCheckpointConfig, flatten)
+from lisax.runtime.checkpoints import (
+    CheckpointConfig,
+    CheckpointWriter,
+    RestoreCheckpointConfig,
+    SaveCheckpointConfig,
+    flatten,
+)
 from lisax.runtime.objectives import Loss, objective_of
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer, VectorEncoder
@@ -22,8 +27,9 @@ from lisax.runtime.schedules import Schedule
 from lisax.runtime.step import TrainState
 from lisax.runtime.train import TrainConfig, Trainer, train
 
-T5 = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
-              mlp_dim=32)
+T5 = T5Config(
+    vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32
+)
 ROOM, PASSAGES, ROWS = 4, 2, 8
 DUAL, READER, POINTER = DualEncoderConfig(T5), ReaderConfig(T5, PASSAGES), SpanReaderConfig(T5, PASSAGES)
 
@@ -55,9 +61,12 @@ def reader_batch(seed, rows=ROWS):
 
 
 def _batch(inputs, targets):
-    return {"encoder_input_tokens": inputs, "decoder_target_tokens": targets,
-            "decoder_input_tokens": np.pad(targets[:, :-1], ((0, 0), (1, 0))),
-            "decoder_loss_weights": (targets > 0).astype(np.int32)}
+    return {
+        "encoder_input_tokens": inputs,
+        "decoder_target_tokens": targets,
+        "decoder_input_tokens": np.pad(targets[:, :-1], ((0, 0), (1, 0))),
+        "decoder_loss_weights": (targets > 0).astype(np.int32),
+    }
 
 
 @pytest.mark.parametrize("place, right", [(0, 0), (5, 1)])
@@ -80,11 +89,22 @@ def config(folder, model, batch, steps, **fields):
             yield batch(skip)
             skip += 1
 
-    fields = {"trainer": Trainer(learning_rate_fn=Schedule("constant", 0.01)), "optimizer": AdamW(), "log_period": 100,
-              "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=1000))} | fields
-    return TrainConfig(model_dir=str(folder), total_steps=steps, model=model, train_data=source,
-                       dev_data=lambda: [batch(10_000, 32)], eval_period=1000,
-                       loss=Loss(z_loss=0.0), **fields)
+    fields = {
+        "trainer": Trainer(learning_rate_fn=Schedule("constant", 0.01)),
+        "optimizer": AdamW(),
+        "log_period": 100,
+        "checkpoint": CheckpointConfig(SaveCheckpointConfig(period=1000)),
+    } | fields
+    return TrainConfig(
+        model_dir=str(folder),
+        total_steps=steps,
+        model=model,
+        train_data=source,
+        dev_data=lambda: [batch(10_000, 32)],
+        eval_period=1000,
+        loss=Loss(z_loss=0.0),
+        **fields,
+    )
 
 
 def test_a_dual_encoder_learns_which_passage_has_the_questions_word(tmp_path):
@@ -99,8 +119,9 @@ def test_a_dual_encoder_learns_which_passage_has_the_questions_word(tmp_path):
     with pytest.raises(LisaxError, match="no pointing reader"):
         SpanScorer.open(tmp_path, max_tokens=8)
     again = train(config(tmp_path, DUAL, dual_batch, 300))
-    np.testing.assert_array_equal(flatten(again.parameters)["token_embedder/embedding"],
-                                  flatten(result.parameters)["token_embedder/embedding"])
+    np.testing.assert_array_equal(
+        flatten(again.parameters)["token_embedder/embedding"], flatten(result.parameters)["token_embedder/embedding"]
+    )
 
 
 def test_a_pointing_reader_learns_where_the_answer_stands(tmp_path):
@@ -131,20 +152,32 @@ def test_towers_begin_as_a_plain_t5s_encoder(tmp_path, capfd, tied):
         writer.save(state, {})
     plain = flatten(jax.tree.map(np.asarray, state.parameters))
     restoring = CheckpointConfig(SaveCheckpointConfig(period=100), RestoreCheckpointConfig(path=str(tmp_path / "t5")))
-    result = train(config(tmp_path / "out", DualEncoderConfig(T5, tied=tied), dual_batch, 1, checkpoint=restoring,
-                          trainer=Trainer(learning_rate_fn=lambda step: 0.0)))
+    result = train(
+        config(
+            tmp_path / "out",
+            DualEncoderConfig(T5, tied=tied),
+            dual_batch,
+            1,
+            checkpoint=restoring,
+            trainer=Trainer(learning_rate_fn=lambda step: 0.0),
+        )
+    )
     assert tied or "question begins as its encoder" in capfd.readouterr().err
     assert {name.split("/")[0] for name in flatten(result.parameters)} == {"encoder", "token_embedder"} | (
-        set() if tied else {"question"})
+        set() if tied else {"question"}
+    )
     for name, leaf in flatten(result.parameters).items():
         np.testing.assert_array_equal(leaf, plain[name.removeprefix("question/")], err_msg=name)
 
 
-@pytest.mark.parametrize(("model", "lengths", "message"), [
-    (DUAL, {"inputs": 21, "targets": 2}, "2 n [+] 1 must divide"),
-    (READER, {"inputs": 15, "targets": 2}, "PASSAGES, which is 2, must divide"),
-    (POINTER, {"inputs": 16, "targets": 3}, "an even number"),
-])
+@pytest.mark.parametrize(
+    ("model", "lengths", "message"),
+    [
+        (DUAL, {"inputs": 21, "targets": 2}, "2 n [+] 1 must divide"),
+        (READER, {"inputs": 15, "targets": 2}, "PASSAGES, which is 2, must divide"),
+        (POINTER, {"inputs": 16, "targets": 3}, "an even number"),
+    ],
+)
 def test_lengths_that_do_not_fit_are_named(model, lengths, message):
     with pytest.raises(LisaxError, match=message):
         objective_of(model).check(model, Loss(z_loss=0.0), lengths, False)

@@ -29,9 +29,15 @@ from lisax.models.reader import ReaderConfig, SpanReaderConfig
 from lisax.models.stacking import unstack
 from lisax.models.t5 import T5Config, initialize
 from lisax.models.table_fusion import FusionConfig
-from lisax.pipelines.text_model import TextModel
-from lisax.runtime.checkpoints import (CheckpointConfig, CheckpointWriter, RestoreCheckpointConfig,
-                                       SaveCheckpointConfig, flatten, read_card)
+from lisax.predict.text_model import TextModel
+from lisax.runtime.checkpoints import (
+    CheckpointConfig,
+    CheckpointWriter,
+    RestoreCheckpointConfig,
+    SaveCheckpointConfig,
+    flatten,
+    read_card,
+)
 from lisax.runtime.interop.convert import opened
 from lisax.runtime.interop.pieces import shapes_of
 from lisax.runtime.optimizers import Adafactor
@@ -49,8 +55,10 @@ LENGTHS = "{'inputs': 64, 'targets': 2}"
 def data(tmp_path_factory):
     """A data folder with one small ranking task."""
     folder = tmp_path_factory.mktemp("data")
-    made = [Example(str(i), f"claim number {i}", (Passage(f"p_{i}", "Title", f"a text of {i}"),), label=bool(i % 2))
-            for i in range(16)]
+    made = [
+        Example(str(i), f"claim number {i}", (Passage(f"p_{i}", "Title", f"a text of {i}"),), label=bool(i % 2))
+        for i in range(16)
+    ]
     (folder / "examples").mkdir()
     for split in ("train", "dev"):
         examples.write(folder / "examples" / f"rank.{split}.jsonl", made)
@@ -62,20 +70,45 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module", params=[False, True], ids=["bias_shared", "bias_per_layer"])
 def run(request, data, tmp_path_factory):
     """(a function that calls a verb on the task, MODEL_DIR of a model that was trained in two goes)."""
-    own = [f"--gin.T5Config.relative_bias_per_layer={request.param}", "--gin.T5Config.num_encoder_layers=2",
-           "--gin.T5Config.num_decoder_layers=2", "--gin.VOCAB_SIZE=384", "--gin.MIXTURE_OR_TASK_MODULE=tasks",
-           "--gin.MIXTURE_OR_TASK_NAME=list5_rank", "--gin.BATCH_SIZE=8", f"--gin.TASK_FEATURE_LENGTHS={LENGTHS}"]
+    own = [
+        f"--gin.T5Config.relative_bias_per_layer={request.param}",
+        "--gin.T5Config.num_encoder_layers=2",
+        "--gin.T5Config.num_decoder_layers=2",
+        "--gin.VOCAB_SIZE=384",
+        "--gin.MIXTURE_OR_TASK_MODULE=tasks",
+        "--gin.MIXTURE_OR_TASK_NAME=list5_rank",
+        "--gin.BATCH_SIZE=8",
+        f"--gin.TASK_FEATURE_LENGTHS={LENGTHS}",
+    ]
     folder = tmp_path_factory.mktemp("run")
 
     def call(verb, file, *bindings):
-        return cli.main([verb, "--gin_file=models/t5_1_1_tiny.gin", f"--gin_file=runs/{file}.gin", *own,
-                         *(f"--gin.{binding}" for binding in bindings)])
+        return cli.main(
+            [
+                verb,
+                "--gin_file=models/t5_1_1_tiny.gin",
+                f"--gin_file=runs/{file}.gin",
+                *own,
+                *(f"--gin.{binding}" for binding in bindings),
+            ]
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LISAX_DATA", str(data))
         for steps in (2, 4):
-            assert call("train", "pretrain", f"MODEL_DIR={folder / 'model'}", f"TRAIN_STEPS={steps}", "PACK=False",
-                        "EVAL_PERIOD=4", "T5Config.scan_layers=True", "train.log_period=1") == 0
+            assert (
+                call(
+                    "train",
+                    "pretrain",
+                    f"MODEL_DIR={folder / 'model'}",
+                    f"TRAIN_STEPS={steps}",
+                    "PACK=False",
+                    "EVAL_PERIOD=4",
+                    "T5Config.scan_layers=True",
+                    "train.log_period=1",
+                )
+                == 0
+            )
         yield call, folder / "model"
 
 
@@ -102,9 +135,19 @@ def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
             capsys.readouterr()
             # From separate or stacked layers, with and without a scan.
             for scan in (True, False):
-                assert call("train", "finetune", f"MODEL_DIR={tmp_path / f'{kind}_{scan}'}", "TRAIN_STEPS=5",
-                            f"INITIAL_CHECKPOINT_PATH={there}", "RestoreCheckpointConfig.restore_optimizer=True",
-                            f"T5Config.scan_layers={scan}", "EVAL_PERIOD=5") == 0
+                assert (
+                    call(
+                        "train",
+                        "finetune",
+                        f"MODEL_DIR={tmp_path / f'{kind}_{scan}'}",
+                        "TRAIN_STEPS=5",
+                        f"INITIAL_CHECKPOINT_PATH={there}",
+                        "RestoreCheckpointConfig.restore_optimizer=True",
+                        f"T5Config.scan_layers={scan}",
+                        "EVAL_PERIOD=5",
+                    )
+                    == 0
+                )
                 assert "with its optimizer state" in capsys.readouterr().err
 
 
@@ -113,12 +156,24 @@ def test_the_bundle_scores_the_same_with_jax_numpy_and_sentencepiece_alone(run, 
     expected = [score for _, score in sorted(TextModel.open(model).rank(QUERY, SENTENCES))]
     assert cli.main(["export", "--checkpoint", str(model), "--out", str(tmp_path / "bundle")]) == 0
     assert read_card(tmp_path / "bundle")["architecture"]["scan_layers"] is False
-    done = subprocess.run([sys.executable, "-c", ALONE + """
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            ALONE
+            + """
 import lisax
 ranked = lisax.load(sys.argv[1]).rank(sys.argv[2], sys.argv[3:])
 print(json.dumps([score for _, score in sorted(ranked)]))
-""", str(tmp_path / "bundle"), QUERY, *SENTENCES], capture_output=True, text=True,
-                          env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)})
+""",
+            str(tmp_path / "bundle"),
+            QUERY,
+            *SENTENCES,
+        ],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(json.loads(done.stdout), expected, atol=1e-5)
 
@@ -143,8 +198,10 @@ def test_training_goes_on_in_the_folder_of_a_run_without_model_json(tmp_path, ca
     assert "has no model.json, as T5X leaves it" in capfd.readouterr().err
     assert result.step == 4 and whole.step == 4
     assert read_card(checkpoint)["step"] == 3
-    assert read_card(checkpoint)["training"] | {"first_step": 3, "slots_first_step": 0} == read_card(
-        checkpoint)["training"]
+    assert (
+        read_card(checkpoint)["training"] | {"first_step": 3, "slots_first_step": 0}
+        == read_card(checkpoint)["training"]
+    )
     assert load_parameters(checkpoint).keys() == {"token_embedder", "encoder", "decoder"}
     with pytest.raises(Exception, match="are not those of the model"):
         shutil.rmtree(tmp_path / "theirs" / "checkpoint_4")
@@ -156,21 +213,39 @@ def test_layers_with_a_bias_each_start_from_a_model_that_shares_it(tmp_path, cap
     model = MODEL.replaced(dropout_rate=0.0, num_encoder_layers=2)
     train(config(tmp_path / "shared", 2, model=model))
     restore = RestoreCheckpointConfig(path=str(tmp_path / "shared"), restore_optimizer=True)
-    train(config(tmp_path / "own", 3, model=model.replaced(relative_bias_per_layer=True, scan_layers=True),
-                 checkpoint=CheckpointConfig(restore=restore)))
+    train(
+        config(
+            tmp_path / "own",
+            3,
+            model=model.replaced(relative_bias_per_layer=True, scan_layers=True),
+            checkpoint=CheckpointConfig(restore=restore),
+        )
+    )
     assert "with its optimizer state" in capfd.readouterr().err
     train(config(tmp_path / "going", 3, model=model, checkpoint=CheckpointConfig(restore=restore)))
-    first = [next(row["loss"] for row in read_train_log(tmp_path / name) if row["kind"] == "train")
-             for name in ("own", "going")]
+    first = [
+        next(row["loss"] for row in read_train_log(tmp_path / name) if row["kind"] == "train")
+        for name in ("own", "going")
+    ]
     assert first[0] == pytest.approx(first[1], rel=1e-5)
 
 
-T5 = T5Config(vocab_size=24, emb_dim=16, num_heads=2, num_encoder_layers=3, num_decoder_layers=2, head_dim=8, mlp_dim=32)
+T5 = T5Config(
+    vocab_size=24, emb_dim=16, num_heads=2, num_encoder_layers=3, num_decoder_layers=2, head_dim=8, mlp_dim=32
+)
 
 
-@pytest.mark.parametrize("model", [FusionConfig(T5, "joint", 2), PointerConfig(T5), DualEncoderConfig(T5),
-                                   ReaderConfig(T5, passages=2), SpanReaderConfig(T5, passages=2)],
-                         ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    "model",
+    [
+        FusionConfig(T5, "joint", 2),
+        PointerConfig(T5),
+        DualEncoderConfig(T5),
+        ReaderConfig(T5, passages=2),
+        SpanReaderConfig(T5, passages=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
 def test_models_built_on_a_t5_come_out_too(tmp_path, model):
     scanned = model.replaced(scan_layers=True)
     parameters, optimizer = initialize(scanned, 1), Adafactor()

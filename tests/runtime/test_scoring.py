@@ -13,8 +13,9 @@ from lisax.models.t5 import T5Config, Transformer, initialize
 from lisax.records import LisaxError
 from lisax.runtime.scoring import LabelScorer, softmax
 
-TINY = T5Config(vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
-                mlp_dim=32)
+TINY = T5Config(
+    vocab_size=96, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32
+)
 PIECES = [5, 9, 7]
 
 
@@ -29,8 +30,9 @@ def test_scores_are_those_of_each_input_alone_in_any_order():
     tokens, told = inputs(), []
     logits = scorer.logits(tokens, told.append)
     assert logits.shape == (23, 3) and sum(told) == 23
-    apply = jax.jit(lambda ids: Transformer(TINY).apply({"params": parameters}, ids, jnp.array(PIECES),
-                                                        method="first_step_logits"))
+    apply = jax.jit(
+        lambda ids: Transformer(TINY).apply({"params": parameters}, ids, jnp.array(PIECES), method="first_step_logits")
+    )
     alone = [apply(np.array([ids + [0] * (32 - len(ids))]))[0] for ids in tokens]
     np.testing.assert_allclose(logits, np.stack(alone), atol=2e-5)
     np.testing.assert_allclose(scorer.logits(tokens[::-1])[::-1], logits, atol=2e-5)
@@ -57,8 +59,11 @@ np.save(__import__("sys").argv[1], LabelScorer(TINY, initialize(TINY), PIECES, m
     import tempfile
 
     with tempfile.NamedTemporaryFile(suffix=".npy") as file:
-        subprocess.run([sys.executable, "-c", program, file.name], check=True,
-                       env=os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": "."})
+        subprocess.run(
+            [sys.executable, "-c", program, file.name],
+            check=True,
+            env=os.environ | {"JAX_NUM_CPU_DEVICES": "8", "PYTHONPATH": "."},
+        )
         several = np.load(file.name)
     one = LabelScorer(TINY, initialize(TINY), PIECES, max_tokens=32).logits(inputs())
     np.testing.assert_allclose(several, one, atol=2e-5)

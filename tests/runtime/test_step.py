@@ -6,13 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from memory_task import MODEL, batch_of
 
 from lisax.models.t5 import initialize
 from lisax.records import LisaxError
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.step import Loss, TrainState, make_train_step
-from memory_task import MODEL, batch_of
 
 
 def _log_softmax(logits):
@@ -28,7 +28,7 @@ def test_loss_by_its_definition(smoothing):
     np.put_along_axis(spread, targets[..., None], 1 - smoothing, axis=-1)
     entropy = -(spread * np.log(np.maximum(spread, 1e-30))).sum(-1)
     log_z = np.log(np.exp(logits).sum(-1))
-    expected = -(spread * _log_softmax(logits)).sum(-1) - entropy + 1e-2 * log_z ** 2
+    expected = -(spread * _log_softmax(logits)).sum(-1) - entropy + 1e-2 * log_z**2
     loss = Loss(z_loss=1e-2, label_smoothing=smoothing).per_token(jnp.asarray(logits), jnp.asarray(targets))
     np.testing.assert_allclose(loss, expected, rtol=1e-4, atol=1e-5)
 
@@ -50,9 +50,16 @@ def test_microbatches_equal_the_full_batch():
         # AdamW, because Adafactor hides a gradient that is wrong by a factor.
         optimizer = AdamW(epsilon=1.0, global_norm_clip_threshold=None)
         parameters = initialize(model)
-        step = make_train_step(model, Loss(), optimizer, lambda _: jnp.float32(1.0), seed=0,
-                               microbatches=microbatches, slots_first_step=0,
-                               partitioner=Partitioner.over_all_devices())
+        step = make_train_step(
+            model,
+            Loss(),
+            optimizer,
+            lambda _: jnp.float32(1.0),
+            seed=0,
+            microbatches=microbatches,
+            slots_first_step=0,
+            partitioner=Partitioner.over_all_devices(),
+        )
         batch = batch_of(3, rows=8)
         batch["decoder_loss_weights"][:4, 2:] = 0  # microbatches of unequal weight
         results.append(step(TrainState(jnp.int32(0), parameters, optimizer.init(parameters)), batch))
@@ -72,14 +79,22 @@ def test_microbatches_normalized_each_are_t5x_s():
 
     def gradients(batch, **options):
         """Adam's first moment after a step is a tenth of the gradient."""
-        step = make_train_step(model, Loss(), optimizer, lambda _: jnp.float32(1.0), seed=0, slots_first_step=0,
-                               partitioner=Partitioner.over_all_devices(), **options)
+        step = make_train_step(
+            model,
+            Loss(),
+            optimizer,
+            lambda _: jnp.float32(1.0),
+            seed=0,
+            slots_first_step=0,
+            partitioner=Partitioner.over_all_devices(),
+            **options,
+        )
         state = TrainState(jnp.int32(0), jax.tree.map(jnp.copy, parameters), optimizer.init(parameters))
         return [slot["mu"] for slot in jax.tree.leaves(step(state, batch)[0].slots, is_leaf=lambda x: "mu" in x)]
 
     found = gradients(batch, microbatches=parts, normalize_each=True)
     size = rows // parts
-    slices = [{name: array[i:i + size] for name, array in batch.items()} for i in range(0, rows, size)]
+    slices = [{name: array[i : i + size] for name, array in batch.items()} for i in range(0, rows, size)]
     expected = [sum(leaves) for leaves in zip(*(gradients(part, microbatches=1) for part in slices))]
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7)

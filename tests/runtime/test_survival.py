@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from memory_task import config, source
 
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import complete_steps
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.train import train
-from memory_task import config, source
 
 HERE = Path(__file__).parent
 
@@ -61,8 +61,13 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path):
         pytest.skip("mounting a small disk is not allowed here")
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(here=str(HERE), disk=str(disk)))
-    ended = subprocess.run(["unshare", "-rm", "sh", "-c", FULL_DISK.format(disk=disk, python=sys.executable, script=script)],
-                           capture_output=True, text=True, timeout=240, env=os.environ | {"JAX_PLATFORMS": "cpu"})
+    ended = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", FULL_DISK.format(disk=disk, python=sys.executable, script=script)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=os.environ | {"JAX_PLATFORMS": "cpu"},
+    )
     assert ended.returncode == 0, ended.stderr
     told = [line for line in ended.stderr.splitlines() if line.startswith("lisax: ")]
     assert len(told) == 1 and "checkpoint_" in told[0] and "No space left on device. Check that" in told[0]
@@ -73,6 +78,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path):
 
 def test_a_model_dir_removed_during_training(tmp_path, monkeypatch):
     """Somebody deletes MODEL_DIR after step 5: what is saved from then on is whole, and the run ends well."""
+
     def vandal(skip):
         for number, batch in enumerate(source(skip)):
             if number == 5:
@@ -86,12 +92,20 @@ def test_a_model_dir_removed_during_training(tmp_path, monkeypatch):
 
 def test_two_trainings_in_one_model_dir_are_refused(tmp_path):
     """By a process of its own, as a lock is a process's; and it is free again when that one is killed."""
-    other = subprocess.Popen([sys.executable, "-c", f"""if True:
+    other = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"""if True:
         import time
         from lisax.runtime.run_lock import alone_in
         with alone_in({str(tmp_path / "m")!r}):
             print("in", flush=True)
-            time.sleep(600)"""], stdout=subprocess.PIPE, text=True)
+            time.sleep(600)""",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert other.stdout.readline() == "in\n"
         with pytest.raises(LisaxError, match="another process is at work in this folder"):
@@ -105,17 +119,37 @@ def test_two_trainings_in_one_model_dir_are_refused(tmp_path):
 
 def _limited(limit: int, code: str) -> subprocess.CompletedProcess:
     """Python in which no file may grow beyond `limit` bytes, which is told as a full disk is."""
-    return subprocess.run([sys.executable, "-c", f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, "
-                           f"{limit})); {code}"], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); {code}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
-@pytest.mark.parametrize(("code", "named"), [
-    ("from lisax.records import write_json_lines; write_json_lines('{0}/x.jsonl', [{{'a': 'b' * 5000}}])", "x.jsonl"),
-    ("from lisax.runtime.resumable import resumable_lines; from pathlib import Path; "
-     "resumable_lines(Path('{0}/x.jsonl'), range(50), lambda n: ['b' * 100])", "x.jsonl.partial"),
-    ("import numpy\nfrom lisax.retrieval.folder import writing\nwith writing('{0}/index') as index:\n"
-     "  numpy.zeros(10_000).tofile(index.new_part('p') / 'x')", "index"),
-])
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        (
+            "from lisax.records import write_json_lines; write_json_lines('{0}/x.jsonl', [{{'a': 'b' * 5000}}])",
+            "x.jsonl",
+        ),
+        (
+            "from lisax.runtime.resumable import resumable_lines; from pathlib import Path; "
+            "resumable_lines(Path('{0}/x.jsonl'), range(50), lambda n: ['b' * 100])",
+            "x.jsonl.partial",
+        ),
+        (
+            "import numpy\nfrom lisax.retrieval.folder import writing\nwith writing('{0}/index') as index:\n"
+            "  numpy.zeros(10_000).tofile(index.new_part('p') / 'x')",
+            "index",
+        ),
+    ],
+)
 def test_a_full_disk_is_told_with_the_file(tmp_path, code, named):
     ended = _limited(3000, f"exec({code.format(tmp_path)!r})")
     last = ended.stderr.strip().splitlines()[-1]

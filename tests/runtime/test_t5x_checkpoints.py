@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax.serialization import msgpack_restore
+from memory_task import config
 
 from lisax.models.t5 import T5Config
 from lisax.runtime.checkpoints import CheckpointConfig, RestoreCheckpointConfig, flatten
 from lisax.runtime.interop.convert import export_checkpoint
 from lisax.runtime.interop.kinds import Kind
-from lisax.runtime.restore import load_parameters
 from lisax.runtime.objectives import Loss, apply_model
+from lisax.runtime.restore import load_parameters
 from lisax.runtime.train import train
-from memory_task import config
 
 T5X = Path(__file__).parents[2].parent / "shared" / "data" / "t5x"
 pytestmark = pytest.mark.skipif(not T5X.is_dir(), reason="no ../shared/data/t5x")

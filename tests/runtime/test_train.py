@@ -11,16 +11,24 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from memory_task import MODEL, config, source
 
 from lisax.records import LisaxError
-from lisax.runtime.checkpoints import (CheckpointConfig, RestoreCheckpointConfig, SaveCheckpointConfig,
-                                       best_checkpoint, complete_steps, flatten, read_metrics, read_model_json)
+from lisax.runtime.checkpoints import (
+    CheckpointConfig,
+    RestoreCheckpointConfig,
+    SaveCheckpointConfig,
+    best_checkpoint,
+    complete_steps,
+    flatten,
+    read_metrics,
+    read_model_json,
+)
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.schedules import Schedule
 from lisax.runtime.train import Trainer, train
 from lisax.runtime.train_log import read_train_log
-from memory_task import MODEL, config, source
 
 HERE = Path(__file__).parent
 
@@ -75,8 +83,16 @@ def test_saved_parameters_are_those_of_the_run(whole):
 def test_best_checkpoint_stays(tmp_path):
     figures = {2: 0.1, 4: 0.9, 6: 0.5, 8: 0.9}
     saved = SaveCheckpointConfig(period=100, keep=1, best_metric="figure")
-    result = train(config(tmp_path, 8, save=saved, eval_period=2, dev_data=None,
-                          evaluate=lambda parameters, step: {"figure": figures[step]}))
+    result = train(
+        config(
+            tmp_path,
+            8,
+            save=saved,
+            eval_period=2,
+            dev_data=None,
+            evaluate=lambda parameters, step: {"figure": figures[step]},
+        )
+    )
     assert complete_steps(tmp_path) == [4, 8]
     assert result.best == best_checkpoint(tmp_path) == tmp_path / "checkpoint_4"
     assert read_metrics(result.best)["best"] == {"metric": "figure", "mode": "max", "value": 0.9}
@@ -132,11 +148,14 @@ def test_initial_checkpoint_as_step_zero(whole, tmp_path):
     assert read_model_json(tmp_path)["training"]["slots_first_step"] == 0
 
 
-@pytest.mark.parametrize(("changed", "message"), [
-    ({"mlp_dim": 64}, r"of another shape: decoder/layers_0/mlp/wi_0/kernel is \[16, 32\], expected \[16, 64\]"),
-    ({"num_encoder_layers": 2}, "missing encoder/layers_1/attention/key/kernel"),
-    ({"logits_via_embedding": True}, "extra decoder/logits_dense/kernel"),
-])
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"mlp_dim": 64}, r"of another shape: decoder/layers_0/mlp/wi_0/kernel is \[16, 32\], expected \[16, 64\]"),
+        ({"num_encoder_layers": 2}, "missing encoder/layers_1/attention/key/kernel"),
+        ({"logits_via_embedding": True}, "extra decoder/logits_dense/kernel"),
+    ],
+)
 def test_another_architecture_is_named(whole, tmp_path, changed, message):
     model = dataclasses.replace(MODEL, **changed)
     with pytest.raises(LisaxError, match=message):
@@ -155,17 +174,20 @@ def test_not_a_number(tmp_path):
     assert complete_steps(tmp_path) == []
 
 
-@pytest.mark.parametrize(("fields", "message"), [
-    ({"total_steps": None}, "TRAIN_STEPS or TRAIN_STEPS_RELATIVE must be given"),
-    ({"relative_steps": 3}, "give either"),
-    ({"eval_period": 0}, "eval_period must be at least 1"),
-    ({"trainer": Trainer(num_microbatches=0)}, "num_microbatches must be at least 1"),
-    ({"trainer": Trainer(num_microbatches=3)}, "BATCH_SIZE is 8, which 1 devices times 3 microbatches"),
-    ({"checkpoint": CheckpointConfig(SaveCheckpointConfig(best_metric="f1"))}, "chosen by 'f1', which nothing"),
-    ({"checkpoint": _restoring("/nowhere")}, "no checkpoint at /nowhere: no such folder"),
-    ({"train_data": lambda skip: iter(list(zip(range(2), source(skip)))[1][1:])}, "ended after 1 batches"),
-    ({"model": dataclasses.replace(MODEL, vocab_size=40)}, "but the model's vocabulary has 40 entries"),
-])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"total_steps": None}, "TRAIN_STEPS or TRAIN_STEPS_RELATIVE must be given"),
+        ({"relative_steps": 3}, "give either"),
+        ({"eval_period": 0}, "eval_period must be at least 1"),
+        ({"trainer": Trainer(num_microbatches=0)}, "num_microbatches must be at least 1"),
+        ({"trainer": Trainer(num_microbatches=3)}, "BATCH_SIZE is 8, which 1 devices times 3 microbatches"),
+        ({"checkpoint": CheckpointConfig(SaveCheckpointConfig(best_metric="f1"))}, "chosen by 'f1', which nothing"),
+        ({"checkpoint": _restoring("/nowhere")}, "no checkpoint at /nowhere: no such folder"),
+        ({"train_data": lambda skip: iter(list(zip(range(2), source(skip)))[1][1:])}, "ended after 1 batches"),
+        ({"model": dataclasses.replace(MODEL, vocab_size=40)}, "but the model's vocabulary has 40 entries"),
+    ],
+)
 def test_mistakes_are_sentences(tmp_path, fields, message):
     with pytest.raises(LisaxError, match=message):
         train(dataclasses.replace(config(tmp_path, 5), **fields))
@@ -195,8 +217,12 @@ train(config({folder!r}, {steps}))
 def _child(folder, steps, environment=None):
     cache = jax.config.jax_compilation_cache_dir
     code = CHILD.format(here=str(HERE), cache=cache, folder=str(folder), steps=steps)
-    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True,
-                            env={**os.environ, "JAX_PLATFORMS": "cpu", **(environment or {})})
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "JAX_PLATFORMS": "cpu", **(environment or {})},
+    )
 
 
 def _wait_for_step(child, folder, step):
@@ -219,8 +245,9 @@ def test_eight_devices_give_the_losses_of_one(whole, tmp_path):
         assert eight == pytest.approx(one, rel=1e-5)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT),
-                                              (signal.SIGKILL, -signal.SIGKILL)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)]
+)
 def test_signals(tmp_path, number, code):
     child = _child(tmp_path, 100_000)
     _wait_for_step(child, tmp_path, 7)

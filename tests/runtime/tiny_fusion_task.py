@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import seqio
 import tensorflow as tf
-
 from fusion_task import batch_of
 
 SIZES = {"train": 50, "dev": 11}
@@ -13,8 +12,9 @@ SIZES = {"train": 50, "dev": 11}
 
 def _rows(split, shuffle_files=False, seed=None):
     batch = batch_of(len(split), SIZES[split])
-    return tf.data.Dataset.from_tensor_slices({"inputs": batch["encoder_input_tokens"],
-                                               "targets": batch["decoder_target_tokens"]})
+    return tf.data.Dataset.from_tensor_slices(
+        {"inputs": batch["encoder_input_tokens"], "targets": batch["decoder_target_tokens"]}
+    )
 
 
 def shares(targets, predictions):
@@ -23,7 +23,12 @@ def shares(targets, predictions):
 
 if "tiny_fusion" not in seqio.TaskRegistry.names():
     seqio.TaskRegistry.add(
-        "tiny_fusion", source=seqio.FunctionDataSource(_rows, splits=tuple(SIZES), num_input_examples=SIZES),
-        preprocessors=[], metric_fns=[shares],
-        output_features={"inputs": seqio.Feature(seqio.ByteVocabulary(), add_eos=False),
-                         "targets": seqio.Feature(seqio.PassThroughVocabulary(4), add_eos=False)})
+        "tiny_fusion",
+        source=seqio.FunctionDataSource(_rows, splits=tuple(SIZES), num_input_examples=SIZES),
+        preprocessors=[],
+        metric_fns=[shares],
+        output_features={
+            "inputs": seqio.Feature(seqio.ByteVocabulary(), add_eos=False),
+            "targets": seqio.Feature(seqio.PassThroughVocabulary(4), add_eos=False),
+        },
+    )

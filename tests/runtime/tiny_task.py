@@ -14,7 +14,8 @@ def _rows(split, shuffle_files=False, seed=None):
     count = SIZES[split]
     words = [WORDS[i % 3] for i in range(count)]
     return tf.data.Dataset.from_tensor_slices(
-        {"inputs": [f"{word} {i}" for i, word in enumerate(words)], "targets": words})
+        {"inputs": [f"{word} {i}" for i, word in enumerate(words)], "targets": words}
+    )
 
 
 def exact(targets, predictions):
@@ -31,4 +32,5 @@ if "first_word" not in seqio.TaskRegistry.names():
         source=seqio.FunctionDataSource(_rows, splits=tuple(SIZES), num_input_examples=SIZES),
         preprocessors=[seqio.preprocessors.tokenize, seqio.preprocessors.append_eos],
         output_features={name: seqio.Feature(seqio.ByteVocabulary()) for name in ("inputs", "targets")},
-        metric_fns=[exact, mean_score])
+        metric_fns=[exact, mean_score],
+    )

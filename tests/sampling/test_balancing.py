@@ -13,20 +13,25 @@ from lisax.sampling.balancing import balanced
 from lisax.sampling.examples import lookup_in
 from lisax.sampling.negatives import Window
 
-PAGES = [Document(f"P{p}", f"Page {p}", tuple(Sentence(f"P{p}", n, f"text {p} {n}") for n in range(5))) for p in range(6)]
+PAGES = [
+    Document(f"P{p}", f"Page {p}", tuple(Sentence(f"P{p}", n, f"text {p} {n}") for n in range(5))) for p in range(6)
+]
 LOOKUP = lookup_in(PAGES)
 UNITS = [sentence.id for page in PAGES for sentence in page.sentences]
 
 
 def claims_of(sizes):
     """A claim for each (label, number of gold sentences, number of candidates)."""
-    claims = [Claim(str(i), f"claim {i}", label, (tuple(UNITS[:gold]),) if label is not Label.NOT_ENOUGH_INFO else ())
-              for i, (label, gold, _) in enumerate(sizes)]
+    claims = [
+        Claim(str(i), f"claim {i}", label, (tuple(UNITS[:gold]),) if label is not Label.NOT_ENOUGH_INFO else ())
+        for i, (label, gold, _) in enumerate(sizes)
+    ]
     return claims, {str(i): UNITS[:depth] for i, (_, _, depth) in enumerate(sizes)}
 
 
-@given(st.lists(st.tuples(st.sampled_from(LABELS), st.integers(1, 5), st.integers(0, 30)), max_size=12),
-       st.integers(0, 9))
+@given(
+    st.lists(st.tuples(st.sampled_from(LABELS), st.integers(1, 5), st.integers(0, 30)), max_size=12), st.integers(0, 9)
+)
 def test_as_many_of_each_label_that_occurs(sizes, seed):
     claims, ranked = claims_of(sizes)
     window = Window(3, 8)
@@ -35,7 +40,9 @@ def test_as_many_of_each_label_that_occurs(sizes, seed):
     for claim in claims:
         there[claim.label] += len(claim.gold_ids) or len(negatives.pool(ranked[claim.id], (), window, 1))
     fewest = min((count for count in there.values() if count), default=0)
-    assert Counter(example.label for example in found) == {label: fewest for label, count in there.items() if count and fewest}
+    assert Counter(example.label for example in found) == {
+        label: fewest for label, count in there.items() if count and fewest
+    }
     assert len({(example.claim_id, *example.unit_ids) for example in found}) == len(found)
     assert [int(example.claim_id) for example in found] == sorted(int(example.claim_id) for example in found)
     asked = {claim.id: claim for claim in claims}

@@ -10,9 +10,10 @@ from lisax.records import Claim, DataError, Document, Label, Sentence
 from lisax.sampling import examples, negatives
 from lisax.sampling.negatives import Window
 
-PAGES = [Document(f"P{p}", f"Page {p}",
-                  tuple(Sentence(f"P{p}", n, f"text {p} {n}" if n else "") for n in range(4)))
-         for p in range(20)]
+PAGES = [
+    Document(f"P{p}", f"Page {p}", tuple(Sentence(f"P{p}", n, f"text {p} {n}" if n else "") for n in range(4)))
+    for p in range(20)
+]
 LOOKUP = examples.lookup_in(PAGES)
 ALL = [f"P{p}_{n}" for p in range(20) for n in range(4)]
 READABLE = [unit for unit in ALL if not unit.endswith("_0")]
@@ -32,7 +33,11 @@ def ids(example):
 def test_ranking_is_one_to_one_with_the_titles_of_the_gold_pages():
     built = list(examples.ranking(CLAIMS, RUN, LOOKUP, window=WINDOW))
     assert Counter((e.claim_id, e.label) for e in built) == {
-        ("s", True): 3, ("s", False): 3, ("r", True): 1, ("r", False): 1}
+        ("s", True): 3,
+        ("s", False): 3,
+        ("r", True): 1,
+        ("r", False): 1,
+    }
     assert [ids(e) for e in built if e.label and e.claim_id == "s"] == [["P1_1"], ["P2_2"], ["P9_3"]]
     assert {e.entities for e in built if e.claim_id == "s"} == {("Page 1", "Page 2", "Page 9")}
     for example in built:
@@ -99,13 +104,16 @@ def test_gold_without_text_is_skipped_and_counted():
 def test_draws_of_a_claim_do_not_depend_on_the_others():
     def negatives_of(claims):
         return [ids(e) for e in examples.ranking(claims, RUN, LOOKUP, window=WINDOW) if e.claim_id == "r"]
+
     assert negatives_of(CLAIMS) == negatives_of([REFUTED])
 
 
 def test_scoring_inputs_keep_the_order_and_know_gold():
     built = list(examples.ranking_inputs(SUPPORTED, ["P0_0", "P9_3", "P4_1"], LOOKUP, ["Page 9"]))
     assert [(ids(e), e.label, e.entities) for e in built] == [
-        (["P9_3"], True, ("Page 9",)), (["P4_1"], False, ("Page 9",))]
+        (["P9_3"], True, ("Page 9",)),
+        (["P4_1"], False, ("Page 9",)),
+    ]
     unlabelled = Claim("u", "?")
     assert [e.label for e in examples.ranking_inputs(unlabelled, ["P9_3"], LOOKUP)] == [None]
     assert ids(examples.listwise_input(SUPPORTED, READABLE, LOOKUP)) == READABLE[:5]
@@ -115,23 +123,31 @@ def test_scoring_inputs_keep_the_order_and_know_gold():
 def test_msmarco_gives_two_examples_a_triple():
     built = list(examples.msmarco([("q", "yes", "no")]))
     assert [(e.claim, e.sentences[0].text, e.sentences[0].title, e.label) for e in built] == [
-        ("q", "yes", "", True), ("q", "no", "", False)]
+        ("q", "yes", "", True),
+        ("q", "no", "", False),
+    ]
 
 
 def test_examples_survive_their_file(tmp_path):
-    built = [*examples.ranking(CLAIMS, RUN, LOOKUP, window=WINDOW), *examples.claim_only(CLAIMS),
-             *examples.infused(CLAIMS, RUN, LOOKUP)]
+    built = [
+        *examples.ranking(CLAIMS, RUN, LOOKUP, window=WINDOW),
+        *examples.claim_only(CLAIMS),
+        *examples.infused(CLAIMS, RUN, LOOKUP),
+    ]
     assert examples.write(tmp_path / "e.jsonl", built) == len(built)
     assert list(examples.read(tmp_path / "e.jsonl")) == built
 
 
-@pytest.mark.parametrize("line, message", [
-    ('{"claim": "c", "label": true}', "e.jsonl:1: field 'claim_id': the field is missing"),
-    ('{"claim_id": "1", "claim": "c", "label": "MAYBE"}', "field 'label': expected true"),
-    ('{"claim_id": "1", "claim": "c", "sentences": [{"id": "a", "title": "b"}]}', "field 'text'"),
-    ('{"claim_id": "1", "claim": "c", "sentences": [3]}', "field 'sentences': expected objects"),
-    ('{"claim_id": "1", "claim": "c", "entities": [3]}', "field 'entities': expected a list of strings"),
-])
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ('{"claim": "c", "label": true}', "e.jsonl:1: field 'claim_id': the field is missing"),
+        ('{"claim_id": "1", "claim": "c", "label": "MAYBE"}', "field 'label': expected true"),
+        ('{"claim_id": "1", "claim": "c", "sentences": [{"id": "a", "title": "b"}]}', "field 'text'"),
+        ('{"claim_id": "1", "claim": "c", "sentences": [3]}', "field 'sentences': expected objects"),
+        ('{"claim_id": "1", "claim": "c", "entities": [3]}', "field 'entities': expected a list of strings"),
+    ],
+)
 def test_a_bad_line_is_named(tmp_path, line, message):
     (tmp_path / "e.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match=message):

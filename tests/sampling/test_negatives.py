@@ -44,7 +44,7 @@ def test_the_window_moves_up_by_halves_only_as_far_as_needed():
 def test_who_asks_is_told_when_the_window_was_left_and_only_then(length, count, gold):
     counts = Counter()
     drawn = negatives.sample(RANKED[:length], gold, RANKING, count, negatives.generator(2, "7", "test"), counts)
-    available = {first: {*RANKED[:length][first - 1:200]} - gold for first in (50, 25, 12, 6, 3, 1)}
+    available = {first: {*RANKED[:length][first - 1 : 200]} - gold for first in (50, 25, 12, 6, 3, 1)}
     first = next(first for first, found in available.items() if first == 1 or len(found) >= count)
     assert set(drawn) <= available[first] and len(drawn) == min(count, len(available[first]))
     assert counts == ({negatives.MOVED: 1} if available[first] != available[50] else {})

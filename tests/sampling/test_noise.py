@@ -30,7 +30,7 @@ def test_every_gold_sentence_is_there_and_only_noise_was_overwritten(selected, g
         # More gold than slots: all slots are gold, filled in the set's order.
         missing = [unit for unit in gold if unit not in selected]
         assert set(result) <= set(gold)
-        assert [unit for unit in missing if unit in result] == missing[:sum(u not in gold for u in selected)]
+        assert [unit for unit in missing if unit in result] == missing[: sum(u not in gold for u in selected)]
 
 
 @given(selections, golds, verdicts, seeds, st.sets(units))
@@ -53,6 +53,7 @@ def test_the_same_seed_gives_the_same_list(selected, gold, label, seed):
 
 
 def test_every_free_index_is_taken_sometimes():
-    results = {tuple(infuse(["a", "g", "b"], ["g", "h"], Label.REFUTES, generator(i, "7", "infusion")))
-               for i in range(40)}
+    results = {
+        tuple(infuse(["a", "g", "b"], ["g", "h"], Label.REFUTES, generator(i, "7", "infusion"))) for i in range(40)
+    }
     assert results == {("h", "g", "b"), ("a", "g", "h")}

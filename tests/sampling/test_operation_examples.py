@@ -14,13 +14,16 @@ TABLES = {name: Table(name, "", ("year", "club"), (("1921", "Tirol"),)) for name
 
 
 def test_one_of_each_question_whose_operation_and_table_are_known():
-    questions = [Question("a", "A?", evidence=("u#r0c0", "t#r0c0"), operation=Operation.MAX),
-                 Question("b", "B?", evidence=("page_3", "t"), operation=Operation.COUNT),
-                 Question("c", "C?", evidence=("t#r0c0",)),
-                 Question("d", "D?", evidence=("v",), operation=Operation.SUM)]
+    questions = [
+        Question("a", "A?", evidence=("u#r0c0", "t#r0c0"), operation=Operation.MAX),
+        Question("b", "B?", evidence=("page_3", "t"), operation=Operation.COUNT),
+        Question("c", "C?", evidence=("t#r0c0",)),
+        Question("d", "D?", evidence=("v",), operation=Operation.SUM),
+    ]
     assert list(operation_examples.examples(questions, TABLES.get)) == [
         OperationExample("a", "A?", "u", ("year", "club"), Operation.MAX),
-        OperationExample("b", "B?", "t", ("year", "club"), Operation.COUNT)]
+        OperationExample("b", "B?", "t", ("year", "club"), Operation.COUNT),
+    ]
 
 
 def test_written_examples_read_back_equal(tmp_path):
@@ -31,13 +34,17 @@ def test_written_examples_read_back_equal(tmp_path):
     assert examples[0].unit_ids == ["t"]
 
 
-@pytest.mark.parametrize("field, value, message", [
-    ("label", "mean", "field 'label': expected null or one of none, max"), ("label", True, "field 'label': expected"),
-    ("label", [], "field 'label': expected"),
-    ("header", ["a", 1], "field 'header': expected a list of strings"),
-    ("header", "a", "field 'header': expected list"),
-    ("claim", 7, "field 'claim': expected str"),
-])
+@pytest.mark.parametrize(
+    "field, value, message",
+    [
+        ("label", "mean", "field 'label': expected null or one of none, max"),
+        ("label", True, "field 'label': expected"),
+        ("label", [], "field 'label': expected"),
+        ("header", ["a", 1], "field 'header': expected a list of strings"),
+        ("header", "a", "field 'header': expected list"),
+        ("claim", 7, "field 'claim': expected str"),
+    ],
+)
 def test_a_wrong_field_is_named(tmp_path, field, value, message):
     row = OperationExample("q", "Q", "t", ("a",)).row()
     path = tmp_path / "x.jsonl"

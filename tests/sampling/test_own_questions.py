@@ -8,11 +8,19 @@ from lisax.sampling import own_questions as module
 from lisax.sampling.own_questions import own_questions
 
 CELLS = st.text("ab cd", max_size=12)
-TABLES = st.lists(st.tuples(st.lists(CELLS, min_size=1, max_size=4), st.integers(0, 4), st.randoms()), min_size=1,
-                  max_size=4).map(lambda made: [
-                      Table(f"t{i}", "", tuple(header), tuple(tuple(random.choice(["", " ", "x y", "1", "a b c d e f"])
-                                                                    for _ in header) for _ in range(rows)))
-                      for i, (header, rows, random) in enumerate(made)])
+TABLES = st.lists(
+    st.tuples(st.lists(CELLS, min_size=1, max_size=4), st.integers(0, 4), st.randoms()), min_size=1, max_size=4
+).map(
+    lambda made: [
+        Table(
+            f"t{i}",
+            "",
+            tuple(header),
+            tuple(tuple(random.choice(["", " ", "x y", "1", "a b c d e f"]) for _ in header) for _ in range(rows)),
+        )
+        for i, (header, rows, random) in enumerate(made)
+    ]
+)
 
 
 def words(text):

@@ -19,7 +19,11 @@ TABLE = Table("t", "Clubs", ("year", "club", "note"), (("1921", "Tirol", ""), ("
 def test_all_rows_then_all_columns_but_for_empty_ones():
     parts = list(parts_of("q", "Who?", TABLE, ["t#r2c1", "other#r0c0"]))
     assert [(part.unit_id, part.label) for part in parts] == [
-        ("t#r0", False), ("t#r2", True), ("t#c0", False), ("t#c1", True)]
+        ("t#r0", False),
+        ("t#r2", True),
+        ("t#c0", False),
+        ("t#c1", True),
+    ]
     assert parts[1] == PartExample("q", "Who?", "t#r2", PartKind.ROW, TABLE.header, ("1923", "Varn", ""), True)
     assert parts[3] == PartExample("q", "Who?", "t#c1", PartKind.COLUMN, ("club",), ("Tirol", " ", "Varn"), True)
     assert parts[3].unit_ids == ["t#c1"]
@@ -38,7 +42,8 @@ def test_a_part_is_true_exactly_where_a_cell_lies_in_it(places):
     parts = {part.unit_id: part.label for part in parts_of("q", "Q", table, [cell_id("a#r1c1", *p) for p in places])}
     assert len(parts) == 10
     assert {unit for unit, label in parts.items() if label} == {
-        f"a#r1c1#{part}" for i, j in places for part in (f"r{i}", f"c{j}")}
+        f"a#r1c1#{part}" for i, j in places for part in (f"r{i}", f"c{j}")
+    }
 
 
 def test_written_examples_read_back_equal(tmp_path):
@@ -49,14 +54,17 @@ def test_written_examples_read_back_equal(tmp_path):
     assert list(part_examples.read(path)) == examples
 
 
-@pytest.mark.parametrize("field, value, message", [
-    ("kind", "cell", "field 'kind': expected one of row, column"),
-    ("label", "true", "field 'label': expected true, false or null"),
-    ("label", 1, "field 'label': expected true, false or null"),
-    ("header", ["a", "b"], "field 'header': expected 3 names, found 2"),
-    ("cells", ["a", 1, "c"], "field 'cells': expected a list of strings"),
-    ("claim", 7, "field 'claim': expected str"),
-])
+@pytest.mark.parametrize(
+    "field, value, message",
+    [
+        ("kind", "cell", "field 'kind': expected one of row, column"),
+        ("label", "true", "field 'label': expected true, false or null"),
+        ("label", 1, "field 'label': expected true, false or null"),
+        ("header", ["a", "b"], "field 'header': expected 3 names, found 2"),
+        ("cells", ["a", 1, "c"], "field 'cells': expected a list of strings"),
+        ("claim", 7, "field 'claim': expected str"),
+    ],
+)
 def test_a_wrong_field_is_named(tmp_path, field, value, message):
     row = next(parts_of("q", "Who?", TABLE)).row()
     path = tmp_path / "x.jsonl"

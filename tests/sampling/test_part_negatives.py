@@ -30,7 +30,9 @@ def test_more_gold_tables_and_negative_ones():
 
 def test_tables_far_down_are_no_negatives():
     far = [f"none{i}" for i in range(WINDOW)] + ["t3"]
-    assert {e.unit_id[:2] for e in examples([(QUESTION, far)], PartKind.ROW, TABLES.get, negative_tables=WINDOW + 1)} == {"t1"}
+    assert {
+        e.unit_id[:2] for e in examples([(QUESTION, far)], PartKind.ROW, TABLES.get, negative_tables=WINDOW + 1)
+    } == {"t1"}
 
 
 @given(st.integers(0, 8), st.integers(0, 5))
@@ -45,5 +47,7 @@ def test_thinning_keeps_what_is_true_and_draws_the_same_again(negatives, seed):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_questions_are_drawn_for_apart(seed):
     other = Question("other", "which?", (), ("t2#r0c0",))
-    together = list(examples([(other, RETRIEVED), (QUESTION, RETRIEVED)], PartKind.ROW, TABLES.get, negative_parts=2, seed=seed))
-    assert together[-len(made(negative_parts=2, seed=seed)):] == made(negative_parts=2, seed=seed)
+    together = list(
+        examples([(other, RETRIEVED), (QUESTION, RETRIEVED)], PartKind.ROW, TABLES.get, negative_parts=2, seed=seed)
+    )
+    assert together[-len(made(negative_parts=2, seed=seed)) :] == made(negative_parts=2, seed=seed)

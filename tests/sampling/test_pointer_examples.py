@@ -34,8 +34,9 @@ def test_as_used_is_what_was_ranked_and_sets_are_whole():
 
 def test_in_training_a_whole_set_is_there():
     run, skipped = {claim.id: [RANKED[0], RANKED[0], "X_3", *RANKED[1:]] for claim in CLAIMS}, Counter()
-    examples = {e.claim_id: e for e in built.training(CLAIMS, run, UNITS.get, built.sentence_sets, 4, steps=5,
-                                                      skipped=skipped)}
+    examples = {
+        e.claim_id: e for e in built.training(CLAIMS, run, UNITS.get, built.sentence_sets, 4, steps=5, skipped=skipped)
+    }
     assert examples.keys() == {"one", "far", "weak"} and skipped == {built.NO_EVIDENCE: 1}
     assert examples["one"].unit_ids == ["A_0", "A_1", "A_2", "C_2"] and examples["one"].sets == ((3,),)
     assert examples["far"].unit_ids == ["A_0", "A_1", "C_1", "C_2"] and examples["far"].pointers == (2, 3)
@@ -57,21 +58,30 @@ def test_pages_of_evidence():
 
 def test_targets_are_what_the_model_reads():
     assert pointing.pointer_targets(3, Label.REFUTES, (2, 0), ((2,), (0, 2))) == [
-        [3, 2, 0, 1, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0], [3, 1, 1, 1, 0, 0, 0, 0]]
+        [3, 2, 0, 1, 0, 0, 0, 0],
+        [3, 0, 0, 0, 0, 0, 0, 0],
+        [3, 1, 1, 1, 0, 0, 0, 0],
+    ]
     assert pointing.pointer_targets(1, None, (), ()) == [[1, 0, 0, 0, 0, 0, 0, 0]]
 
 
 EXAMPLE = PointerExample("1", "c", (Passage("a", "A", "text"), Passage("b", "B", "")), Label.SUPPORTS, ((1,), (0, 1)))
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"candidates": 3}, "e.jsonl:2: field 'candidates': expected list"),
-    ({"candidates": [{"id": "a"}], "sets": []}, r"field 'candidates\[0\]': expected an object with id, title and text"),
-    ({"sets": [[2]]}, r"field 'sets\[0\]': expected places from 0 to 1, found \[2\]"),
-    ({"sets": [[]]}, r"field 'sets\[0\]'"),
-    ({"label": True}, "field 'label': expected null or one of SUPPORTS"),
-    ({"claim": None}, "field 'claim': expected str"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"candidates": 3}, "e.jsonl:2: field 'candidates': expected list"),
+        (
+            {"candidates": [{"id": "a"}], "sets": []},
+            r"field 'candidates\[0\]': expected an object with id, title and text",
+        ),
+        ({"sets": [[2]]}, r"field 'sets\[0\]': expected places from 0 to 1, found \[2\]"),
+        ({"sets": [[]]}, r"field 'sets\[0\]'"),
+        ({"label": True}, "field 'label': expected null or one of SUPPORTS"),
+        ({"claim": None}, "field 'claim': expected str"),
+    ],
+)
 def test_lines_read_back_and_bad_ones_are_named(tmp_path, change, message):
     built.write(tmp_path / "e.jsonl", [EXAMPLE])
     assert list(built.read(tmp_path / "e.jsonl")) == [EXAMPLE]

@@ -11,9 +11,12 @@ from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
 from lisax.sampling import question_examples as sampling
 
-PAGES = [Document("Tarn", "Tarn", (
-    Sentence("Tarn", 0, "Tarn has 18 inns."), Sentence("Tarn", 1, "Its club won 18 points."))),
-         Document("Orm", "Orm", (Sentence("Orm", 0, "Orm has inns and a club."),))]
+PAGES = [
+    Document(
+        "Tarn", "Tarn", (Sentence("Tarn", 0, "Tarn has 18 inns."), Sentence("Tarn", 1, "Its club won 18 points."))
+    ),
+    Document("Orm", "Orm", (Sentence("Orm", 0, "Orm has inns and a club."),)),
+]
 TABLE = Table("Tarn:seasons", "Tarn", ("year", "points"), (("1971", "18"), ("1972", "20"), ("18", "1")))
 GRAPH = Graph("Tarn:graph", "Tarn", (("inns", "18"), ("mayor", "Orm")))
 CELL = Question("q1", "How many points did the club of Tarn win in 1971?", ("18",), ("Tarn:seasons#r0c1", "Tarn_1"))
@@ -23,29 +26,35 @@ LOST = Question("q3", "Who?", ("nobody",), ("Nowhere_0",))
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    return mixed.build_index({
-        Source.TEXT: (made for page in PAGES for made in passages.of_document(page)),
-        Source.TABLE: passages.of_table(TABLE), Source.GRAPH: passages.of_graph(GRAPH)},
-        tmp_path_factory.mktemp("examples") / "index")
+    return mixed.build_index(
+        {
+            Source.TEXT: (made for page in PAGES for made in passages.of_document(page)),
+            Source.TABLE: passages.of_table(TABLE),
+            Source.GRAPH: passages.of_graph(GRAPH),
+        },
+        tmp_path_factory.mktemp("examples") / "index",
+    )
 
 
 def test_gold_are_passages_whose_named_unit_holds_the_answer(index):
     graph = Question("q4", "Inns?", ("18",), ("Tarn:graph",))
     assert sampling.gold_passages(index, [CELL, FREE, LOST, graph]) == {
-        "q1": ["text:Tarn:0", "table:Tarn:seasons:0"], "q4": ["graph:Tarn:graph:0"]}
+        "q1": ["text:Tarn:0", "table:Tarn:seasons:0"],
+        "q4": ["graph:Tarn:graph:0"],
+    }
     view = sampling.Evidence(CELL).view(index.passage("table:Tarn:seasons:0"))
     # The 18 of the last row is no season's points.
     assert [view.text[begin:end] for begin, end in view.spans] == ["18"] and view.spans[0][0] < view.text.index("1972")
     view = sampling.Evidence(CELL).view(index.passage("text:Tarn:0"))
-    assert view.text[:view.spans[0][0]].endswith("Its club won ")
+    assert view.text[: view.spans[0][0]].endswith("Its club won ")
 
 
 def test_a_question_that_names_a_table_finds_its_answer_in_any_row(index):
     question = Question("q5", "How many points were won in 1972?", ("20",), ("Tarn:seasons",))
     gold = sampling.gold_passages(index, [question])
     assert gold == {"q5": ["table:Tarn:seasons:0"]}
-    example, = sampling.for_reader(index, [question], gold, passages=1, gold=gold)
-    view, = example.passages
+    (example,) = sampling.for_reader(index, [question], gold, passages=1, gold=gold)
+    (view,) = example.passages
     assert [view.text[begin:end] for begin, end in view.spans] == ["20"]
     evidence = sampling.Evidence(question)
     assert evidence.names("Tarn:seasons#r1") and not evidence.names("Tarn:other#r1") and not evidence.names("Tarn_1")
@@ -57,7 +66,10 @@ def test_a_retriever_learns_gold_passages_against_ranked_ones_without_an_answer(
     gold = sampling.gold_passages(index, [CELL, FREE, LOST])
     found = list(sampling.for_retriever(index, [CELL, FREE, LOST], ranked, gold, negatives=2, skipped=skipped))
     assert [[view.id for view in example.passages] for example in found] == [
-        ["text:Tarn:0", "text:Orm:0"], ["table:Tarn:seasons:0", "text:Orm:0"], ["text:Tarn:0", "text:Orm:0"]]
+        ["text:Tarn:0", "text:Orm:0"],
+        ["table:Tarn:seasons:0", "text:Orm:0"],
+        ["text:Tarn:0", "text:Orm:0"],
+    ]
     assert skipped == {"questions without a gold passage in the index": 1}
 
 

@@ -11,8 +11,16 @@ from lisax.records import Claim, DataError, Label, LisaxError, Table
 from lisax.sampling import table_examples as built
 from lisax.sampling.table_examples import TableExample, TableView
 
-TABLES = {f"t{i}": Table(f"t{i}", f"Title {i}", ("a", "b", "c"), ((f"{i}0", f"{i}1", f"{i}2"),) * 2,
-                         caption="" if i % 2 else f"Caption {i}") for i in range(8)}
+TABLES = {
+    f"t{i}": Table(
+        f"t{i}",
+        f"Title {i}",
+        ("a", "b", "c"),
+        ((f"{i}0", f"{i}1", f"{i}2"),) * 2,
+        caption="" if i % 2 else f"Caption {i}",
+    )
+    for i in range(8)
+}
 ALL = list(TABLES)
 
 FIRST = Claim("first", "gold is first", Label.SUPPORTS, (("t0",),))
@@ -47,8 +55,13 @@ def test_retrieved_is_what_a_model_meets_in_use():
     run = RUN | {"last": ["t1", "gone", "t7"], "orphan": [], "neutral": ["t6", "t1", "t2", "t3"]}
     examples = {e.claim_id: e for e in built.retrieved(CLAIMS, run, TABLES.get, columns, 3, skipped=skipped)}
     assert {i: e.unit_ids for i, e in examples.items()} == {
-        "first": ALL[:3], "last": ["t1", "t7"], "neutral": ["t6", "t1", "t2"], "nothing": ALL[:3], "orphan": [],
-        "absent": ALL[:3]}
+        "first": ALL[:3],
+        "last": ["t1", "t7"],
+        "neutral": ["t6", "t1", "t2"],
+        "nothing": ALL[:3],
+        "orphan": [],
+        "absent": ALL[:3],
+    }
     assert examples["last"].gold == (False, True) and examples["neutral"].gold == (True, False, False)
     assert dict(skipped) == {built.NOT_RETRIEVED: 1, built.NOT_IN_COLLECTION: 1}
     none = Counter()
@@ -59,8 +72,12 @@ def test_retrieved_is_what_a_model_meets_in_use():
 def test_in_training_gold_takes_the_last_place_where_it_is_missing():
     skipped = Counter()
     examples = list(built.training(CLAIMS, RUN, TABLES.get, columns, 3, skipped=skipped))
-    assert ids(examples) == {"first": ALL[:3], "last": ["t0", "t1", "t7"], "neutral": ["t0", "t1", "t6"],
-                             "nothing": ALL[:3]}
+    assert ids(examples) == {
+        "first": ALL[:3],
+        "last": ["t0", "t1", "t7"],
+        "neutral": ["t0", "t1", "t6"],
+        "nothing": ALL[:3],
+    }
     assert all(sum(e.gold) == 1 for e in examples if e.claim_id != "nothing")
     assert skipped == {built.NO_GOLD: 2, built.NOT_IN_COLLECTION: 1}
     assert ids(built.training([LAST], RUN, TABLES.get, columns, 1)) == {"last": ["t7"]}
@@ -86,31 +103,38 @@ def test_k_is_at_least_one():
 
 
 def test_files_of_all_depths_read_back_equal(tmp_path):
-    counts = built.write_all(tmp_path, "train", [*CLAIMS, Claim("u", "?")], RUN, TABLES.get, columns, in_training=True,
-                             depths=(1, 3))
+    counts = built.write_all(
+        tmp_path, "train", [*CLAIMS, Claim("u", "?")], RUN, TABLES.get, columns, in_training=True, depths=(1, 3)
+    )
     assert counts == {"tables_closed": 3, "tables_one": 4, "tables_top3": 4}
     assert list(built.read(tmp_path / "tables_top3.train.jsonl")) == list(
-        built.training(CLAIMS, RUN, TABLES.get, columns, 3))
-    assert built.write_all(tmp_path, "dev", CLAIMS, RUN, TABLES.get, columns, in_training=False,
-                           depths=(3,)) == {"tables_closed": 3, "tables_top3": 6}
+        built.training(CLAIMS, RUN, TABLES.get, columns, 3)
+    )
+    assert built.write_all(tmp_path, "dev", CLAIMS, RUN, TABLES.get, columns, in_training=False, depths=(3,)) == {
+        "tables_closed": 3,
+        "tables_top3": 6,
+    }
 
 
 TABLE = {"id": "t", "caption": "", "header": ["a"], "rows": [["1"]]}
 ROW = {"claim_id": "1", "claim": "c", "tables": [TABLE], "label": None, "gold": [True]}
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"tables": 3}, "e.jsonl:2: field 'tables': expected list"),
-    ({"tables": [3]}, r"e.jsonl:2: field 'tables\[0\]': expected an object, found 3"),
-    ({"tables": [TABLE | {"id": 3}]}, r"field 'tables\[0\].id': expected str, found 3"),
-    ({"tables": [TABLE | {"rows": [["1"], "x"]}]}, r"field 'tables\[0\].rows\[1\]': expected a list of strings"),
-    ({"tables": [TABLE | {"rows": [["1", "2"]]}]}, r"tables\[0\].rows\[0\]': expected 1 cells .* header, found 2"),
-    ({"tables": [TABLE | {"header": [1]}]}, r"field 'tables\[0\].header': expected a list of strings"),
-    ({"gold": []}, "field 'gold': expected 1 times true or false"),
-    ({"gold": [1]}, "field 'gold': expected 1 times true or false"),
-    ({"label": True}, "field 'label': expected null or one of SUPPORTS"),
-    ({"claim": None}, "field 'claim': expected str"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"tables": 3}, "e.jsonl:2: field 'tables': expected list"),
+        ({"tables": [3]}, r"e.jsonl:2: field 'tables\[0\]': expected an object, found 3"),
+        ({"tables": [TABLE | {"id": 3}]}, r"field 'tables\[0\].id': expected str, found 3"),
+        ({"tables": [TABLE | {"rows": [["1"], "x"]}]}, r"field 'tables\[0\].rows\[1\]': expected a list of strings"),
+        ({"tables": [TABLE | {"rows": [["1", "2"]]}]}, r"tables\[0\].rows\[0\]': expected 1 cells .* header, found 2"),
+        ({"tables": [TABLE | {"header": [1]}]}, r"field 'tables\[0\].header': expected a list of strings"),
+        ({"gold": []}, "field 'gold': expected 1 times true or false"),
+        ({"gold": [1]}, "field 'gold': expected 1 times true or false"),
+        ({"label": True}, "field 'label': expected null or one of SUPPORTS"),
+        ({"claim": None}, "field 'claim': expected str"),
+    ],
+)
 def test_a_bad_line_is_named(tmp_path, change, message):
     (tmp_path / "e.jsonl").write_text(json.dumps(ROW) + "\n" + json.dumps(ROW | change) + "\n")
     with pytest.raises(DataError, match=message):

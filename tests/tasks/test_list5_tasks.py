@@ -21,29 +21,37 @@ from tasks import families, locations
 from tasks.vocabularies import ByteVocabulary, SentencePieces, digest_of
 
 LENGTHS = {"inputs": 64, "targets": 4}
-PASSAGES = [Passage(f"P_{i}", f"Page {i}", f"the sentence number {i} says something about harbours .")
-            for i in range(5)]
-RANK = [Example(str(i // 2), f"claim {i // 2}", (PASSAGES[i % 5],), ("Page 1", "Page 2"), i % 2 == 0)
-        for i in range(40)]
-LISTS = [Example(str(i), f"claim {i}", tuple(PASSAGES), (), label) for i, label in
-         enumerate([Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO] * 4)]
+PASSAGES = [
+    Passage(f"P_{i}", f"Page {i}", f"the sentence number {i} says something about harbours .") for i in range(5)
+]
+RANK = [
+    Example(str(i // 2), f"claim {i // 2}", (PASSAGES[i % 5],), ("Page 1", "Page 2"), i % 2 == 0) for i in range(40)
+]
+LISTS = [
+    Example(str(i), f"claim {i}", tuple(PASSAGES), (), label)
+    for i, label in enumerate([Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO] * 4)
+]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    train_vocabulary([f"{p.title} {p.text} claim query sentence relevant" for p in PASSAGES] * 20,
-                     folder / "spiece.model", 120)
+    train_vocabulary(
+        [f"{p.title} {p.text} claim query sentence relevant" for p in PASSAGES] * 20, folder / "spiece.model", 120
+    )
     examples.write(folder / "examples/rank.train.jsonl", RANK)
     for variant in ("label_pointwise", "label_listwise", "label_listwise_infused", "claim_only"):
-        rows = LISTS if "listwise" in variant else [
-            Example(e.claim_id, e.claim, e.sentences[:1], (), e.label) for e in LISTS]
+        rows = (
+            LISTS
+            if "listwise" in variant
+            else [Example(e.claim_id, e.claim, e.sentences[:1], (), e.label) for e in LISTS]
+        )
         examples.write(folder / f"examples/{variant}.train.jsonl", rows)
     (folder / "msmarco").mkdir()
-    (folder / "msmarco/triples.train.tsv").write_text(
-        "query one\tgood passage\tbad passage\nquery two\tgood\tbad\n")
+    (folder / "msmarco/triples.train.tsv").write_text("query one\tgood passage\tbad passage\nquery two\tgood\tbad\n")
     (folder / "examples/text.train.jsonl").write_text(
-        "".join(json.dumps({"text": p.text}) + "\n" for p in PASSAGES * 20))
+        "".join(json.dumps({"text": p.text}) + "\n" for p in PASSAGES * 20)
+    )
     return folder
 
 
@@ -58,8 +66,15 @@ def read(name, lengths=LENGTHS, **options):
     return list(seqio.get_mixture_or_task(name).get_dataset(lengths, **options).as_numpy_iterator())
 
 
-NAMES = ["list5_rank", "list5_rank_entities", "list5_label_pointwise", "list5_label_listwise",
-         "list5_label_listwise_infused", "list5_claim_only", "msmarco_rank"]
+NAMES = [
+    "list5_rank",
+    "list5_rank_entities",
+    "list5_label_pointwise",
+    "list5_label_listwise",
+    "list5_label_listwise_infused",
+    "list5_claim_only",
+    "msmarco_rank",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,7 +94,8 @@ def test_ranking_texts_and_ids():
     first = read("list5_rank_entities", None)[0]
     assert first["inputs_pretokenized"].decode() == (
         "Query: claim 0 Document: Page 0 . the sentence number 0 says something about harbours . "
-        "Entity1: Page 1 Entity2: Page 2 Relevant:")
+        "Entity1: Page 1 Entity2: Page 2 Relevant:"
+    )
     assert first["claim_id"] == b"0" and first["sentence_ids"] == b"P_0" and bool(first["relevant"])
     assert b"Entity" not in read("list5_rank", None)[0]["inputs_pretokenized"]
     second = read("msmarco_rank", None)[1]["inputs_pretokenized"]
@@ -88,6 +104,7 @@ def test_ranking_texts_and_ids():
 
 def test_the_preset_of_gin_is_obeyed():
     import gin
+
     with gin.unlock_config():
         gin.parse_config("lisax_format.preset = 'released'")
     try:
@@ -99,6 +116,7 @@ def test_the_preset_of_gin_is_obeyed():
 def test_order_depends_on_the_seed_alone():
     def claims(seed):
         return [row["sentence_ids"] + row["claim_id"] for row in read("list5_rank", shuffle=True, seed=seed)]
+
     assert claims(1) == claims(1) != claims(2)
     assert sorted(claims(1)) == sorted(claims(2))
 
@@ -108,8 +126,16 @@ MIXTURES = ["list5_span_corruption_rank", "list5_label_infused_pointwise", "msma
 
 @pytest.mark.parametrize("name", MIXTURES)
 def test_mixtures_give_batches_of_a_model(name):
-    dataset = seqio.get_dataset(name, {"inputs": 64, "targets": 32}, seqio.EncDecFeatureConverter(pack=True),
-                                dataset_split="train", shuffle=True, seed=1, num_epochs=None, verbose=False)
+    dataset = seqio.get_dataset(
+        name,
+        {"inputs": 64, "targets": 32},
+        seqio.EncDecFeatureConverter(pack=True),
+        dataset_split="train",
+        shuffle=True,
+        seed=1,
+        num_epochs=None,
+        verbose=False,
+    )
     batch = next(dataset.take(6).batch(6).as_numpy_iterator())
     assert batch["encoder_input_tokens"].shape == (6, 64) and batch["decoder_target_tokens"].shape == (6, 32)
 
@@ -117,8 +143,7 @@ def test_mixtures_give_batches_of_a_model(name):
 def test_metrics_get_the_words_and_the_claims():
     task = seqio.get_mixture_or_task("list5_rank")
     rows = read("list5_rank")
-    targets = [task.postprocess_fn("true" if row["relevant"] else "false", example=row, is_target=True)
-               for row in rows]
+    targets = [task.postprocess_fn("true" if row["relevant"] else "false", example=row, is_target=True) for row in rows]
     predictions = [task.postprocess_fn("true", example=row, is_target=False) for row in rows]
     assert task.predict_metric_fns[0](targets, predictions) == {"accuracy": 0.5}
     scores = [-0.1] * len(rows)
@@ -137,15 +162,22 @@ def test_every_task_can_be_cached_before_lengths_are_known():
 def cache(task, folder):
     """The task's training split in seqio's cache layout, written without Beam."""
     import tensorflow as tf
+
     out = folder / task.name
     out.mkdir(parents=True)
     rows = list(task.preprocess_precache(task.source.get_dataset("train", shuffle=False, seed=1)))
     with tf.io.TFRecordWriter(str(out / "train.tfrecord-00000-of-00001")) as writer:
         for row in rows:
             writer.write(seqio.dict_to_tfexample({k: v.numpy() for k, v in row.items()}).SerializeToString())
-    (out / "info.train.json").write_text(json.dumps(
-        {"num_shards": 1, "features": {"line": {"shape": [], "dtype": "string"}},
-         "seqio_version": seqio.__version__}))
+    (out / "info.train.json").write_text(
+        json.dumps(
+            {
+                "num_shards": 1,
+                "features": {"line": {"shape": [], "dtype": "string"}},
+                "seqio_version": seqio.__version__,
+            }
+        )
+    )
     (out / "stats.train.json").write_text(json.dumps({"examples": len(rows)}))
     (out / "COMPLETED").touch()
 
@@ -169,13 +201,25 @@ def test_seqios_own_command_caches_a_task(tmp_path, folder, monkeypatch):
     pytest.importorskip("apache_beam")
     examples.write(tmp_path / "data/examples/rank.train.jsonl", RANK)
     examples.write(tmp_path / "data/examples/rank.dev.jsonl", RANK[:4])
-    environment = os.environ | {"LISAX_DATA": str(tmp_path / "data"),
-                                "LISAX_VOCABULARY": str(folder / "spiece.model")}
+    environment = os.environ | {"LISAX_DATA": str(tmp_path / "data"), "LISAX_VOCABULARY": str(folder / "spiece.model")}
     # Beam's DirectRunner may look for a binary on the network; this runner is what it falls back to.
-    subprocess.run([sys.executable, "-m", "seqio.scripts.cache_tasks_main", "--module_import=tasks",
-                    "--tasks=list5_rank", f"--output_cache_dir={tmp_path / 'cache'}", "--min_shards=2",
-                    "--pipeline_options=--runner=FnApiRunner"],
-                   cwd=Path(__file__).parents[2], env=environment, check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "seqio.scripts.cache_tasks_main",
+            "--module_import=tasks",
+            "--tasks=list5_rank",
+            f"--output_cache_dir={tmp_path / 'cache'}",
+            "--min_shards=2",
+            "--pipeline_options=--runner=FnApiRunner",
+        ],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
     expected = sorted(row["inputs_pretokenized"] for row in read("list5_rank"))
     use_cache(monkeypatch, tmp_path / "cache")
     assert sorted(row["inputs_pretokenized"] for row in read("list5_rank", use_cached=True)) == expected
@@ -200,6 +244,7 @@ def test_missing_places_and_files_are_told(folder, monkeypatch, tmp_path):
 def test_vocabularies_compare_and_pickle(folder):
     import copy
     import pickle
+
     given = SentencePieces(folder / "spiece.model")
     default = tasks.vocabularies.default_vocabulary()
     assert given == default == copy.deepcopy(default) == pickle.loads(pickle.dumps(given))
@@ -219,8 +264,13 @@ def test_the_default_vocabulary_follows_the_locations(folder, tmp_path, monkeypa
 
 def test_a_byte_task_writes_initials(folder):
     name = "test_byte_rank"
-    families.add(name, families.Family.RANK, locations.in_data_folder("examples/rank.{split}.jsonl"),
-                 splits=("train",), vocabulary=ByteVocabulary())
+    families.add(
+        name,
+        families.Family.RANK,
+        locations.in_data_folder("examples/rank.{split}.jsonl"),
+        splits=("train",),
+        vocabulary=ByteVocabulary(),
+    )
     try:
         rows = read(name, {"inputs": 90, "targets": 2})
         assert {row["targets_pretokenized"] for row in rows} == {b"t", b"f"}

@@ -14,20 +14,27 @@ from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabular
 from lisax.records import LisaxError, Operation, Question, Table
 from lisax.sampling import operation_examples, part_examples
 
-TABLES = [Table(f"t{i}", "", ("year", "club"), tuple((str(1900 + r), f"Club {i} {r}") for r in range(4)))
-          for i in range(3)]
+TABLES = [
+    Table(f"t{i}", "", ("year", "club"), tuple((str(1900 + r), f"Club {i} {r}") for r in range(4))) for i in range(3)
+]
 LENGTHS = {"inputs": 48, "targets": 2}
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    train_vocabulary(["query row column year club Club relevant"] * 20, tmp_path / "spiece.model", 110,
-                     [*REQUIRED_WORDS, *Operation])
-    examples = [example for i, table in enumerate(TABLES)
-                for example in part_examples.parts_of(f"q{i}", f"Which club in {1900 + i}?", table, [f"t{i}#r{i}c1"])]
+    train_vocabulary(
+        ["query row column year club Club relevant"] * 20, tmp_path / "spiece.model", 110, [*REQUIRED_WORDS, *Operation]
+    )
+    examples = [
+        example
+        for i, table in enumerate(TABLES)
+        for example in part_examples.parts_of(f"q{i}", f"Which club in {1900 + i}?", table, [f"t{i}#r{i}c1"])
+    ]
     for kind in PartKind:
-        part_examples.write(tmp_path / "examples" / part_examples.file_name(kind, "train"),
-                            (example for example in examples if example.kind is kind))
+        part_examples.write(
+            tmp_path / "examples" / part_examples.file_name(kind, "train"),
+            (example for example in examples if example.kind is kind),
+        )
     monkeypatch.setenv("LISAX_DATA", str(tmp_path))
     monkeypatch.delenv("LISAX_VOCABULARY", raising=False)
     return tmp_path
@@ -52,25 +59,39 @@ def test_tasks_encode_what_they_print(folder, name, relevant):
 
 
 def test_the_mixture_has_as_many_of_both(folder):
-    kinds = collections.Counter("#r" in row["sentence_ids"].decode()
-                                for row in itertools.islice(seqio.get_mixture_or_task("cltr_parts").get_dataset(
-                                    LENGTHS, split="train", shuffle=False, seed=0, num_epochs=None,
-                                    passthrough_features=["sentence_ids"]).as_numpy_iterator(), 400))
+    kinds = collections.Counter(
+        "#r" in row["sentence_ids"].decode()
+        for row in itertools.islice(
+            seqio.get_mixture_or_task("cltr_parts")
+            .get_dataset(
+                LENGTHS, split="train", shuffle=False, seed=0, num_epochs=None, passthrough_features=["sentence_ids"]
+            )
+            .as_numpy_iterator(),
+            400,
+        )
+    )
     assert 120 < kinds[True] < 280
     card = seqio.get_mixture_or_task("cltr_rows").model_card(LENGTHS)
     assert card["text"]["family"] == "table_parts" and card["text"]["max_tokens"] == 48
 
 
 def test_headers_are_answered_by_the_word_of_an_operation(folder):
-    questions = [Question(f"q{i}", "How many?", evidence=(f"t{i}",), operation=operation)
-                 for i, operation in enumerate((Operation.COUNT, None, Operation.NONE))]
+    questions = [
+        Question(f"q{i}", "How many?", evidence=(f"t{i}",), operation=operation)
+        for i, operation in enumerate((Operation.COUNT, None, Operation.NONE))
+    ]
     path = folder / "examples" / operation_examples.file_name("train")
-    assert operation_examples.write(path, operation_examples.examples(
-        questions, {table.id: table for table in TABLES}.get)) == 2
+    assert (
+        operation_examples.write(
+            path, operation_examples.examples(questions, {table.id: table for table in TABLES}.get)
+        )
+        == 2
+    )
     vocabulary = Vocabulary(folder / "spiece.model")
     rows = list(read("cltr_aggregation"))
     assert [(row["inputs_pretokenized"].decode(), row["sentence_ids"].decode()) for row in rows] == [
-        ("query: How many? header: year | club relevant:", table) for table in ("t0", "t2")]
+        ("query: How many? header: year | club relevant:", table) for table in ("t0", "t2")
+    ]
     assert [row["targets"].tolist() for row in rows] == [[vocabulary.piece_id(word), 1] for word in ("count", "none")]
     card = seqio.get_mixture_or_task("cltr_aggregation").model_card(LENGTHS)["text"]
     assert card["family"] == "table_operation" and card["words"] == "none max min count sum average".split()

@@ -18,21 +18,30 @@ from lisax.sampling.pointer_examples import PointerExample
 
 PAGES = tuple(Passage(name, f"Page {name}", "") for name in "abc")
 SENTENCES = tuple(Passage(f"{name}_0", f"Page {name}", f"sentence {name}") for name in "abc")
-EXAMPLES = {"pointer_documents": [PointerExample("1", "a claim", PAGES, Label.SUPPORTS, ((2,), (0, 1)))],
-            "pointer_sentences": [PointerExample("1", "a claim", SENTENCES, Label.REFUTES, ((0, 2),)),
-                                  PointerExample("2", "another", SENTENCES[:1], Label.NOT_ENOUGH_INFO)]}
+EXAMPLES = {
+    "pointer_documents": [PointerExample("1", "a claim", PAGES, Label.SUPPORTS, ((2,), (0, 1)))],
+    "pointer_sentences": [
+        PointerExample("1", "a claim", SENTENCES, Label.REFUTES, ((0, 2),)),
+        PointerExample("2", "another", SENTENCES[:1], Label.NOT_ENOUGH_INFO),
+    ],
+}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    train_vocabulary(["a claim another Query: Document: Page sentence Relevant: query: relevant:"] * 20,
-                     folder / "spiece.model", 90)
+    train_vocabulary(
+        ["a claim another Query: Document: Page sentence Relevant: query: relevant:"] * 20, folder / "spiece.model", 90
+    )
     for name, examples in EXAMPLES.items():
         pointer_examples.write(folder / f"examples/{name}.train.jsonl", examples)
-    pairs.write(folder / "examples/pointer_titles.train.jsonl",
-                [Example("1", "a claim", (Passage("a", "", "Page a"),), label=True)])
-    pairs.write(folder / "examples/pointer_labels.train.jsonl", [Example("1", "a claim", SENTENCES[:1], label=Label.REFUTES)])
+    pairs.write(
+        folder / "examples/pointer_titles.train.jsonl",
+        [Example("1", "a claim", (Passage("a", "", "Page a"),), label=True)],
+    )
+    pairs.write(
+        folder / "examples/pointer_labels.train.jsonl", [Example("1", "a claim", SENTENCES[:1], label=Label.REFUTES)]
+    )
     return folder
 
 
@@ -50,9 +59,13 @@ def read(name, lengths):
 def test_texts_are_those_of_the_pairs_that_come_first():
     count = {"count_tokens": len}
     (document,), (sentence, _) = EXAMPLES.values()
-    assert encode_each_candidate(document, Family.POINT_DOCUMENTS, **count)[0] == "Query: a claim Document: Page a Relevant:"
+    assert (
+        encode_each_candidate(document, Family.POINT_DOCUMENTS, **count)[0]
+        == "Query: a claim Document: Page a Relevant:"
+    )
     assert encode_each_candidate(sentence, Family.POINT_SENTENCES, **count)[0] == (
-        "query: a claim sentence: Page a . sentence a relevant:")
+        "query: a claim sentence: Page a . sentence a relevant:"
+    )
     for name, of_pair in (("pointer_titles", "pointer_documents"), ("pointer_labels", "pointer_sentences")):
         (pair,), (example, *_) = read(name, {"inputs": 64, "targets": 2}), EXAMPLES[of_pair]
         family = tasks.pointer.POINTER_TASKS[of_pair]
@@ -66,20 +79,27 @@ def test_features(name, folder):
     vocabulary, k, length = Vocabulary(folder / "spiece.model"), 4, 60
     rows = read(name, {"inputs": k * length, "targets": k * COLUMNS})
     for row, example in zip(rows, EXAMPLES[name], strict=True):
-        texts = encode_each_candidate(example, tasks.pointer.POINTER_TASKS[name], max_tokens=length,
-                                      count_tokens=vocabulary.count)
+        texts = encode_each_candidate(
+            example, tasks.pointer.POINTER_TASKS[name], max_tokens=length, count_tokens=vocabulary.count
+        )
         expected = np.zeros((k, length), np.int32)
         for i, text in enumerate(texts):
             ids = [*vocabulary.encode(text), 1]
-            expected[i, :len(ids)] = ids
+            expected[i, : len(ids)] = ids
         assert (row["inputs"].reshape(k, length) == expected).all() and row["inputs"].dtype == np.int32
         targets = row["targets"].reshape(k, COLUMNS)
-        assert (targets[len(texts):] == 0).all() and (targets[:len(texts), 0] > 1).all()
-        assert [int(np.argmax(targets[:, 1] == step)) for step in range(1, len(example.pointers) + 1)] == list(example.pointers)
+        assert (targets[len(texts) :] == 0).all() and (targets[: len(texts), 0] > 1).all()
+        assert [int(np.argmax(targets[:, 1] == step)) for step in range(1, len(example.pointers) + 1)] == list(
+            example.pointers
+        )
         assert row["targets_pretokenized"].decode().split() == list(map(str, example.pointers))
     card = seqio.get_mixture_or_task(name).model_card({"inputs": k * length, "targets": k * COLUMNS})
-    assert card["text"] == {"family": str(tasks.pointer.POINTER_TASKS[name]), "preset": "paper", "max_tokens": length,
-                            "candidates": k}
+    assert card["text"] == {
+        "family": str(tasks.pointer.POINTER_TASKS[name]),
+        "preset": "paper",
+        "max_tokens": length,
+        "candidates": k,
+    }
 
 
 def test_recall_of_pointers():

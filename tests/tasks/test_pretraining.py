@@ -19,6 +19,7 @@ FIRST = 1099  # 1,000 pieces and 100 sentinels
 
 def merged(inputs, targets, first=FIRST, sentinels=100):
     """The text again: each sentinel of the inputs replaced by what follows it in the targets."""
+
     def is_sentinel(token):
         return first - sentinels < token <= first
 

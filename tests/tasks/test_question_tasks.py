@@ -23,22 +23,32 @@ from tasks.vocabularies import SentencePieces
 
 TEXT = "Tarn has 18 inns and 5,000 dwellers, of whom 18 are smiths."
 SPANS = ((9, 11), (45, 47))
-EXAMPLES = [QuestionExample(f"q{i}", "How many inns has Tarn?", ("18", "eighteen"), (
-    PassageView("text:Tarn:0", "Tarn", TEXT, SPANS), PassageView("text:Orm:0", "Orm", "Orm is a town.")))
-            for i in range(3)]
+EXAMPLES = [
+    QuestionExample(
+        f"q{i}",
+        "How many inns has Tarn?",
+        ("18", "eighteen"),
+        (PassageView("text:Tarn:0", "Tarn", TEXT, SPANS), PassageView("text:Orm:0", "Orm", "Orm is a town.")),
+    )
+    for i in range(3)
+]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("questions")
-    train_vocabulary([f"question: How many inns has Tarn? title: Tarn context: {TEXT} Orm is a town"] * 20,
-                     folder / "spiece.model", 150)
+    train_vocabulary(
+        [f"question: How many inns has Tarn? title: Tarn context: {TEXT} Orm is a town"] * 20,
+        folder / "spiece.model",
+        150,
+    )
     sampling.write(folder / "examples.jsonl", EXAMPLES)
     vocabulary = SentencePieces(folder / "spiece.model")
     for name, kind, encode, k in (
-            ("made_retrieve", Reads.RETRIEVE, tasks.questions.retriever_batch, 0),
-            ("made_point_top2", Reads.POINT, _row(Reads.POINT), 2),
-            ("made_read_top2", Reads.READ, _row(Reads.READ), 2)):
+        ("made_retrieve", Reads.RETRIEVE, tasks.questions.retriever_batch, 0),
+        ("made_point_top2", Reads.POINT, _row(Reads.POINT), 2),
+        ("made_read_top2", Reads.READ, _row(Reads.READ), 2),
+    ):
         tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, vocabulary=vocabulary)
     yield folder
     for name in ("made_retrieve", "made_point_top2", "made_read_top2"):
@@ -69,11 +79,13 @@ def test_a_retrievers_row_is_a_question_and_its_passages(folder):
 
 def test_a_reader_of_another_number_of_passages_is_told(folder, tmp_path):
     def check_model(passages):
-        t5 = T5Config(vocab_size=512, emb_dim=8, num_heads=1, num_encoder_layers=1, num_decoder_layers=1, head_dim=8,
-                      mlp_dim=8)
+        t5 = T5Config(
+            vocab_size=512, emb_dim=8, num_heads=1, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=8
+        )
         dataset = DatasetConfig("made_point_top2", {"inputs": 96, "targets": 4}, "train", 8)
-        config = TrainConfig(SpanReaderConfig(t5, passages), str(tmp_path), dataset, total_steps=1,
-                             loss=Loss(z_loss=0.0))
+        config = TrainConfig(
+            SpanReaderConfig(t5, passages), str(tmp_path), dataset, total_steps=1, loss=Loss(z_loss=0.0)
+        )
         check(config, Partitioner.over_all_devices())
 
     check_model(2)
@@ -87,7 +99,7 @@ def test_a_pointing_readers_targets_are_the_places_of_the_answers(folder):
     inputs, targets = found["encoder_input_tokens"][0], found["decoder_target_tokens"][0]
     assert vocabulary.decode(inputs[:room]) == f"question: How many inns has Tarn? title: Tarn context: {TEXT}"
     spans = targets.reshape(-1, 2)
-    assert [vocabulary.decode(inputs[begin:end + 1]) for begin, end in spans[:2]] == ["18", "18"]
+    assert [vocabulary.decode(inputs[begin : end + 1]) for begin, end in spans[:2]] == ["18", "18"]
     assert spans[2].tolist() == [0, 0] and spans[0, 0] < spans[1, 0]
     # Where the text is cut, an answer after the cut is none.
     short = next(n for n in range(20, 90) if batch_room(n, vocabulary) == 1)
@@ -96,8 +108,9 @@ def test_a_pointing_readers_targets_are_the_places_of_the_answers(folder):
 
 
 def batch_room(room, vocabulary):
-    _, targets = tasks.questions.reader_row(EXAMPLES[0], vocabulary, {"inputs": 2 * room, "targets": 6},
-                                            kind=Reads.POINT, k=2)
+    _, targets = tasks.questions.reader_row(
+        EXAMPLES[0], vocabulary, {"inputs": 2 * room, "targets": 6}, kind=Reads.POINT, k=2
+    )
     return int((targets.reshape(-1, 2)[:, 0] > 0).sum())
 
 
@@ -115,5 +128,5 @@ def test_places_of_pieces_are_those_of_the_text(folder):
     ids, places = vocabulary.encode_with_places(text)
     assert ids == vocabulary.encode(text) and places.ends[-1] == len(text)
     first, last = places.tokens_of(10, 15)
-    assert text[places.begins[first]:places.ends[last]].strip() == "5,000"
+    assert text[places.begins[first] : places.ends[last]].strip() == "5,000"
     assert places.tokens_of(16, 99) is None and vocabulary.encode_with_places("")[0] == []

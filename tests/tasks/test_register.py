@@ -25,11 +25,23 @@ from tasks.register import register, register_file
 
 pytestmark = pytest.mark.usefixtures("forget")
 
-PAGES = [{"id": f"P_{i}", "title": f"Town {i}", "sentences": [f"Town {i} has {n} harbours of kind {'abcdef'[n]} ."
-                                                               for n in range(6)]} for i in range(12)]
-CLAIMS = [{"id": i, "claim": f"Town {i} has {i % 6} harbours.", "label": label,
-           "evidence": [] if label == "NOT ENOUGH INFO" else [[f"P_{i}_{i % 6}"]]}
-          for i, label in enumerate(["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] * 4)]
+PAGES = [
+    {
+        "id": f"P_{i}",
+        "title": f"Town {i}",
+        "sentences": [f"Town {i} has {n} harbours of kind {'abcdef'[n]} ." for n in range(6)],
+    }
+    for i in range(12)
+]
+CLAIMS = [
+    {
+        "id": i,
+        "claim": f"Town {i} has {i % 6} harbours.",
+        "label": label,
+        "evidence": [] if label == "NOT ENOUGH INFO" else [[f"P_{i}_{i % 6}"]],
+    }
+    for i, label in enumerate(["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] * 4)
+]
 
 
 @pytest.fixture
@@ -51,13 +63,21 @@ def read(name, split="train"):
 
 def test_a_folder_gives_every_task(folder, tmp_path):
     mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
-    assert sorted(mine.tasks.values()) == ["mine_claim_only", "mine_label_listwise", "mine_label_listwise_infused",
-                                           "mine_label_pointwise", "mine_rank", "mine_rank_entities"]
+    assert sorted(mine.tasks.values()) == [
+        "mine_claim_only",
+        "mine_label_listwise",
+        "mine_label_listwise_infused",
+        "mine_label_pointwise",
+        "mine_rank",
+        "mine_rank_entities",
+    ]
     assert len(read("mine_rank")) == 12 and len(read("mine_label_listwise_infused")) == 9
     assert len(read("mine_claim_only", "dev")) == 3
     assert {len(row["targets"]) for row in read("mine_span_corruption")} == {4}
-    texts = [[json.loads(line)["text"] for line in (folder / "mine_tasks" / f"text.{split}.jsonl").open()]
-             for split in ("dev", "train")]
+    texts = [
+        [json.loads(line)["text"] for line in (folder / "mine_tasks" / f"text.{split}.jsonl").open()]
+        for split in ("dev", "train")
+    ]
     assert sorted(sum(texts, [])) == sorted(f"{p['title']} . {' '.join(p['sentences'])}" for p in PAGES) and all(texts)
     entities = read("mine_rank_entities")[0]["inputs_pretokenized"].decode()
     assert entities.startswith("Query: Town 0 has 0 harbours. Document: Town 0 . Town 0 has 0 harbours")
@@ -72,8 +92,18 @@ def test_a_folder_gives_every_task(folder, tmp_path):
 def test_a_model_trained_on_a_registered_dataset_answers_from_its_bundle(folder, tmp_path, variant):
     mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
-    run_gin([tmp_path / "mine.gin"], bindings_of({"MODEL_DIR": str(tmp_path / "model"), "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1, "BATCH_SIZE": 8,
-                                                  "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 2}}))
+    run_gin(
+        [tmp_path / "mine.gin"],
+        bindings_of(
+            {
+                "MODEL_DIR": str(tmp_path / "model"),
+                "INITIAL_CHECKPOINT_PATH": None,
+                "TRAIN_STEPS": 1,
+                "BATCH_SIZE": 8,
+                "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 2},
+            }
+        ),
+    )
     model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
     assert model.max_tokens == 64
     if variant == "rank":
@@ -99,13 +129,23 @@ def test_the_files_are_written_once_and_again_when_the_data_change(folder, monke
 
 
 def test_a_json_file_with_claims_corpus_run_and_a_trained_vocabulary(folder, tmp_path):
-    run = [Hit(str(c["id"]), f"P_{i}_{n}", 1 + i * 6 + n, -i * 6 - n)
-           for c in CLAIMS for i in range(12) for n in range(6)]
+    run = [
+        Hit(str(c["id"]), f"P_{i}_{n}", 1 + i * 6 + n, -i * 6 - n) for c in CLAIMS for i in range(12) for n in range(6)
+    ]
     runs.write_run(tmp_path / "run.trec", run, "test")
-    (tmp_path / "task.json").write_text(json.dumps({
-        "name": "theirs", "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
-        "corpus": "mine/pages.jsonl", "run": "run.trec", "vocabulary": "train", "preset": "released",
-        "out": "built"}))
+    (tmp_path / "task.json").write_text(
+        json.dumps(
+            {
+                "name": "theirs",
+                "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
+                "corpus": "mine/pages.jsonl",
+                "run": "run.trec",
+                "vocabulary": "train",
+                "preset": "released",
+                "out": "built",
+            }
+        )
+    )
     register_file(tmp_path / "task.json")
     assert (tmp_path / "built/spiece.model").is_file() and not (tmp_path / "built/sentences.bm25").exists()
     negatives = [row["sentence_ids"].decode() for row in read("theirs_rank") if not row["relevant"]]
@@ -126,6 +166,7 @@ def test_claims_with_their_own_candidates_need_no_retrieval(folder):
 
 def test_the_gin_file_is_ready(folder, tmp_path):
     from lisax.runtime import gin_files
+
     mine = register("mine", folder=folder, vocabulary=tmp_path / "spiece.model")
     mine.write_gin(tmp_path / "mine.gin", "rank", model="t5_1_1_tiny")
     text = (tmp_path / "mine.gin").read_text()
@@ -135,20 +176,27 @@ def test_the_gin_file_is_ready(folder, tmp_path):
     assert register_file(tmp_path / "mine.json").counts == mine.counts
     bindings = ["MODEL_DIR = 'out'", "INITIAL_CHECKPOINT_PATH = None", "TRAIN_STEPS = 2"]
     with gin_files.configured("train", [tmp_path / "mine.gin"], bindings) as config:
-        assert config.train_data.mixture_or_task_name == "mine_rank" and config.train_data.module == str(tmp_path / "mine.json")
+        assert config.train_data.mixture_or_task_name == "mine_rank" and config.train_data.module == str(
+            tmp_path / "mine.json"
+        )
     with pytest.raises(LisaxError, match="no task 'label'"):
         mine.write_gin(tmp_path / "other.gin", "label")
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"label": "MAYBE"}, r"claims.train.jsonl:2: field 'label'"),
-    ({"label": None}, r"claims.train.jsonl:2: field 'label': claim '1' has no label"),
-    ({"evidence": []}, r"claims.train.jsonl:2: field 'evidence': claim '1' is REFUTES but has no evidence"),
-    ({"evidence": [["P_99_0"]]},
-     r"claims.train.jsonl:2: field 'evidence': 'P_99_0' of claim '1' is not a sentence"),
-    ({"claim": 3}, r"claims.train.jsonl:2: field 'claim'"),
-    ({"id": 0}, r"claims.train.jsonl:2: field 'id'"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"label": "MAYBE"}, r"claims.train.jsonl:2: field 'label'"),
+        ({"label": None}, r"claims.train.jsonl:2: field 'label': claim '1' has no label"),
+        ({"evidence": []}, r"claims.train.jsonl:2: field 'evidence': claim '1' is REFUTES but has no evidence"),
+        (
+            {"evidence": [["P_99_0"]]},
+            r"claims.train.jsonl:2: field 'evidence': 'P_99_0' of claim '1' is not a sentence",
+        ),
+        ({"claim": 3}, r"claims.train.jsonl:2: field 'claim'"),
+        ({"id": 0}, r"claims.train.jsonl:2: field 'id'"),
+    ],
+)
 def test_bad_data_are_named_and_nothing_is_registered(folder, change, message):
     write_json_lines(folder / "claims.train.jsonl", [CLAIMS[0], CLAIMS[1] | change])
     with pytest.raises(DataError, match=message):
@@ -162,8 +210,11 @@ def test_other_names_of_labels_are_mapped_or_left_out(folder, tmp_path, caplog):
     write_json_lines(folder / "claims.train.jsonl", rows[:9])
     write_json_lines(folder / "claims.dev.jsonl", rows[9:])
     labels = {"yes": "SUPPORTS", "no": "REFUTES", "DISPUTED": None}
-    with pytest.raises(DataError, match=r"claims.train.jsonl:3: field 'label': unknown label 'DISPUTED'; expected .*"
-                                        r"labels=\{'DISPUTED': 'REFUTES'\}, or None to leave such claims out"):
+    with pytest.raises(
+        DataError,
+        match=r"claims.train.jsonl:3: field 'label': unknown label 'DISPUTED'; expected .*"
+        r"labels=\{'DISPUTED': 'REFUTES'\}, or None to leave such claims out",
+    ):
         register("mine", folder=folder, vocabulary="bytes", labels={"yes": "SUPPORTS", "no": "REFUTES"})
     mine = register("mine", folder=folder, vocabulary="bytes", labels=labels)
     assert mine.counts["label_listwise"] == {"train": 6, "dev": 2}
@@ -219,8 +270,12 @@ def test_bad_calls_say_what_is_wrong(folder, tmp_path):
         register_file(tmp_path / "bad.json")
     with pytest.raises(DataError, match="no such file"):
         register_file(tmp_path / "absent.json")
-    for fields in ({"folder": 5}, {"claims": 5, "corpus": "p"}, {"claims": {"train": 7}, "corpus": "p"},
-                   {"claims": ["c"], "corpus": "p"}):
+    for fields in (
+        {"folder": 5},
+        {"claims": 5, "corpus": "p"},
+        {"claims": {"train": 7}, "corpus": "p"},
+        {"claims": ["c"], "corpus": "p"},
+    ):
         (tmp_path / "bad.json").write_text(json.dumps({"name": "yours"} | fields))
         with pytest.raises(LisaxError, match="must be a path"):
             register_file(tmp_path / "bad.json")
@@ -242,25 +297,43 @@ def test_a_new_process_registers_the_files_of_LISAX_TASKS(folder, tmp_path):
     (tmp_path / "task.json").write_text(json.dumps({"name": "mine", "folder": "mine", "vocabulary": "bytes"}))
     environment = {k: v for k, v in os.environ.items() if k not in ("LISAX_DATA", "LISAX_VOCABULARY")}
     code = "import tasks, seqio; print([n for n in seqio.TaskRegistry.names() if n.startswith(('mine', 'list5'))])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
-                          cwd=os.path.dirname(module.__file__) + "/..",
-                          env=environment | {"LISAX_TASKS": str(tmp_path / "task.json")})
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=os.path.dirname(module.__file__) + "/..",
+        env=environment | {"LISAX_TASKS": str(tmp_path / "task.json")},
+    )
     assert "'mine_rank'" in done.stdout and "'list5_rank'" in done.stdout, done.stderr[-2000:]
 
 
 def test_readmes_lines_train_in_a_new_process(folder, tmp_path, monkeypatch):
     readme = (Path(module.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    lines, command = re.search(r"```python\n(from tasks.register.*?)```\n\n```\n\.venv/bin/lisax (.*?)\n```", readme,
-                               re.DOTALL).groups()
+    lines, command = re.search(
+        r"```python\n(from tasks.register.*?)```\n\n```\n\.venv/bin/lisax (.*?)\n```", readme, re.DOTALL
+    ).groups()
     (tmp_path / "here/data").mkdir(parents=True)
     folder.rename(tmp_path / "here/data/mine")
     monkeypatch.chdir(tmp_path / "here")
     exec(lines, {})
     small = ["emb_dim=16", "num_heads=2", "head_dim=8", "mlp_dim=32", "num_encoder_layers=1", "num_decoder_layers=1"]
-    done = subprocess.run([sys.executable, "-m", "lisax.cli", *shlex.split(command), "--gin.TRAIN_STEPS=2",
-                           "--gin.BATCH_SIZE=4", "--gin.TASK_FEATURE_LENGTHS={'inputs': 256, 'targets': 2}",
-                           *(f"--gin.T5Config.{size}" for size in small)], capture_output=True, text=True, timeout=500,
-                          env={name: value for name, value in os.environ.items() if not name.startswith("LISAX_")})
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "lisax.cli",
+            *shlex.split(command),
+            "--gin.TRAIN_STEPS=2",
+            "--gin.BATCH_SIZE=4",
+            "--gin.TASK_FEATURE_LENGTHS={'inputs': 256, 'targets': 2}",
+            *(f"--gin.T5Config.{size}" for size in small),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env={name: value for name, value in os.environ.items() if not name.startswith("LISAX_")},
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "here/OUT/checkpoint_2").is_dir()
 
@@ -269,7 +342,9 @@ def test_a_dataset_that_is_registered_stays_so_and_another_of_its_name_is_refuse
     mine = register("mine", folder=folder, vocabulary="bytes")
     mine.write_gin(tmp_path / "mine.gin", "rank")
     assert register_file(tmp_path / "mine.json") is mine
-    (tmp_path / "other.json").write_text(json.dumps({"name": "mine", "folder": "mine", "vocabulary": "bytes", "seed": 1}))
+    (tmp_path / "other.json").write_text(
+        json.dumps({"name": "mine", "folder": "mine", "vocabulary": "bytes", "seed": 1})
+    )
     with pytest.raises(LisaxError, match="already a task"):
         register_file(tmp_path / "other.json")
 
@@ -278,4 +353,7 @@ def test_a_gin_file_whose_description_is_gone_says_so(folder, tmp_path):
     register("mine", folder=folder, vocabulary="bytes").write_gin(tmp_path / "mine.gin", "rank", model="t5_1_1_tiny")
     (tmp_path / "mine.json").unlink()
     with pytest.raises(DataError, match=r"mine\.json: no such file"):
-        run_gin([tmp_path / "mine.gin"], bindings_of({"MODEL_DIR": "out", "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1}))
+        run_gin(
+            [tmp_path / "mine.gin"],
+            bindings_of({"MODEL_DIR": "out", "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1}),
+        )

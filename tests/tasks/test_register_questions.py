@@ -19,11 +19,24 @@ from tasks.register import register, register_file
 pytestmark = pytest.mark.usefixtures("forget")
 
 CLUBS = ["Tirol", "Varn", "Keld", "Ostra", "Mirra", "Lund"]
-TABLES = [{"id": f"T{i}", "title": club, "header": ["year", "coach", "goals"],
-           "rows": [[str(1900 + i + r), f"{club} Coach {r}", str(40 + i + r)] for r in range(3)]}
-          for i, club in enumerate(CLUBS)]
-QUESTIONS = [{"id": i, "question": f"Who was {club}'s coach in {1901 + i}?", "answers": [f"{club} coach 1"],
-              "evidence": [f"T{i}#r1c1"] if i % 2 else [f"T{i}"]} for i, club in enumerate(CLUBS)]
+TABLES = [
+    {
+        "id": f"T{i}",
+        "title": club,
+        "header": ["year", "coach", "goals"],
+        "rows": [[str(1900 + i + r), f"{club} Coach {r}", str(40 + i + r)] for r in range(3)],
+    }
+    for i, club in enumerate(CLUBS)
+]
+QUESTIONS = [
+    {
+        "id": i,
+        "question": f"Who was {club}'s coach in {1901 + i}?",
+        "answers": [f"{club} coach 1"],
+        "evidence": [f"T{i}#r1c1"] if i % 2 else [f"T{i}"],
+    }
+    for i, club in enumerate(CLUBS)
+]
 
 
 @pytest.fixture
@@ -37,8 +50,9 @@ def folder(tmp_path):
 
 
 def read(name, split="train"):
-    dataset = seqio.get_mixture_or_task(name).get_dataset({"inputs": 128, "targets": 2}, split=split, shuffle=False,
-                                                          seed=0)
+    dataset = seqio.get_mixture_or_task(name).get_dataset(
+        {"inputs": 128, "targets": 2}, split=split, shuffle=False, seed=0
+    )
     return list(dataset.as_numpy_iterator())
 
 
@@ -50,9 +64,11 @@ def test_a_folder_of_questions_gives_rows_columns_and_both(folder):
     assert [row["sentence_ids"].decode() for row in rows if row["relevant"]] == [f"T{i}#r1" for i in range(4)]
     assert [row["sentence_ids"].decode() for row in columns if row["relevant"]] == ["T4#c1", "T5#c1"]
     assert rows[1]["inputs_pretokenized"].decode() == (
-        "query: Who was Tirol's coach in 1901? row: year : 1901 | coach : Tirol Coach 1 | goals : 41 relevant:")
+        "query: Who was Tirol's coach in 1901? row: year : 1901 | coach : Tirol Coach 1 | goals : 41 relevant:"
+    )
     assert columns[1]["inputs_pretokenized"].decode() == (
-        "query: Who was Mirra's coach in 1905? column: coach | Mirra Coach 0 | Mirra Coach 1 | Mirra Coach 2 relevant:")
+        "query: Who was Mirra's coach in 1905? column: coach | Mirra Coach 0 | Mirra Coach 1 | Mirra Coach 2 relevant:"
+    )
     assert {row["targets_pretokenized"] for row in rows} == {b"true", b"false"}
     task = seqio.get_mixture_or_task("mine_rows")
     targets = [{"claim_id": "a", "relevant": True}, {"claim_id": "a", "relevant": False}]
@@ -64,9 +80,18 @@ def test_a_model_trained_on_them_scores_parts_from_its_bundle(folder, tmp_path):
     mine.write_gin(tmp_path / "mine.gin", model="t5_1_1_micro")
     text = (tmp_path / "mine.gin").read_text()
     assert "MIXTURE_OR_TASK_NAME = 'mine_parts'" in text and "24 training examples" in text
-    run_gin([tmp_path / "mine.gin"], bindings_of({
-        "MODEL_DIR": str(tmp_path / "model"), "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1, "BATCH_SIZE": 8,
-        "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 2}}))
+    run_gin(
+        [tmp_path / "mine.gin"],
+        bindings_of(
+            {
+                "MODEL_DIR": str(tmp_path / "model"),
+                "INITIAL_CHECKPOINT_PATH": None,
+                "TRAIN_STEPS": 1,
+                "BATCH_SIZE": 8,
+                "TASK_FEATURE_LENGTHS": {"inputs": 64, "targets": 2},
+            }
+        ),
+    )
     model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
     assert (model.family, model.max_tokens) == ("table_parts", 64)
     table = Table("T", "Tirol", ("year", "coach"), (("1901", "Anna"), ("1902", "")))
@@ -77,9 +102,17 @@ def test_a_model_trained_on_them_scores_parts_from_its_bundle(folder, tmp_path):
 
 
 def test_files_from_json_and_again(folder, tmp_path):
-    (tmp_path / "task.json").write_text(json.dumps({
-        "name": "theirs", "questions": {"train": "mine/questions.train.jsonl", "dev": "mine/questions.dev.jsonl"},
-        "tables": "mine/tables.jsonl", "vocabulary": "bytes", "out": "built"}))
+    (tmp_path / "task.json").write_text(
+        json.dumps(
+            {
+                "name": "theirs",
+                "questions": {"train": "mine/questions.train.jsonl", "dev": "mine/questions.dev.jsonl"},
+                "tables": "mine/tables.jsonl",
+                "vocabulary": "bytes",
+                "out": "built",
+            }
+        )
+    )
     theirs = register_file(tmp_path / "task.json")
     examples = list(part_examples.read(tmp_path / "built" / part_examples.file_name(PartKind.COLUMN, "dev")))
     assert len(examples) == 6 and {example.kind for example in examples} == {PartKind.COLUMN}
@@ -97,8 +130,10 @@ def test_files_from_json_and_again(folder, tmp_path):
 
 
 def test_questions_that_no_cell_answers_are_left_out_and_counted(folder, caplog):
-    write_json_lines(folder / "questions.train.jsonl", [*QUESTIONS[:2], QUESTIONS[2] | {"answers": ["Nobody"]},
-                                             QUESTIONS[4] | {"answers": ["44", "45"]}])
+    write_json_lines(
+        folder / "questions.train.jsonl",
+        [*QUESTIONS[:2], QUESTIONS[2] | {"answers": ["Nobody"]}, QUESTIONS[4] | {"answers": ["44", "45"]}],
+    )
     mine = register("mine", folder=folder, vocabulary="bytes")
     assert mine.counts["rows"] == {"train": 9, "dev": 6}
     assert f"{part_examples.NO_CELL}: 1" in caplog.text
@@ -111,12 +146,18 @@ def test_a_folder_with_pages_too_is_told_by_evidence(folder):
     assert register("mine", folder=folder, vocabulary="bytes", evidence="cells").counts["rows"]["train"] == 3
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"evidence": []}, "field 'evidence': question '1' has no evidence: give the cells that answer it, or its table"),
-    ({"evidence": ["T9"]}, "field 'evidence': 'T9' of question '1' is not a table of the collection"),
-    ({"evidence": ["T1#r3c0"]}, "field 'evidence': 'T1#r3c0' of question '1' is beyond the table's 3 rows"),
-    ({"question": ""}, "field 'question': the text is empty"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            {"evidence": []},
+            "field 'evidence': question '1' has no evidence: give the cells that answer it, or its table",
+        ),
+        ({"evidence": ["T9"]}, "field 'evidence': 'T9' of question '1' is not a table of the collection"),
+        ({"evidence": ["T1#r3c0"]}, "field 'evidence': 'T1#r3c0' of question '1' is beyond the table's 3 rows"),
+        ({"question": ""}, "field 'question': the text is empty"),
+    ],
+)
 def test_bad_questions_are_named_and_nothing_is_registered(folder, change, message):
     write_json_lines(folder / "questions.train.jsonl", [QUESTIONS[0], QUESTIONS[1] | change])
     with pytest.raises(DataError, match=f"questions.train.jsonl:2: {message}"):
@@ -132,7 +173,9 @@ def test_bad_calls_say_what_is_wrong(folder, tmp_path):
         register("mine", folder=folder, run="run.trec")
     with pytest.raises(LisaxError, match="`questions` must be a path, found 7"):
         register("mine", questions={"train": 7}, tables="t")
-    write_json_lines(tmp_path / "claims.train.jsonl", [{"id": "1", "claim": "c", "label": "SUPPORTS", "evidence": [["T1"]]}])
+    write_json_lines(
+        tmp_path / "claims.train.jsonl", [{"id": "1", "claim": "c", "label": "SUPPORTS", "evidence": [["T1"]]}]
+    )
     write_json_lines(tmp_path / "tables.jsonl", TABLES)
     with pytest.raises(DataError, match="the folder has no questions"):
         register("mine", folder=tmp_path, evidence="cells")

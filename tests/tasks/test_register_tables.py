@@ -19,12 +19,24 @@ from tasks.register import TABLE_TASKS, register, register_file
 pytestmark = pytest.mark.usefixtures("forget")
 
 CLUBS = ["Tirol", "Varn", "Keld", "Ostra", "Mirra", "Lund", "Pell", "Quay", "Rask", "Sorn", "Ulme", "Vetra"]
-TABLES = [{"id": f"T{i}", "title": f"Seasons of {club} United", "header": ["year", "place", "coach", "goals"],
-           "rows": [[str(1900 + i + r), str(r + 1), f"{club} Coach {r}", str(40 + i)] for r in range(3)]}
-          for i, club in enumerate(CLUBS)]
-CLAIMS = [{"id": i, "claim": f"{club} United scored {40 + i} goals under {club} Coach 1 .", "label": label,
-           "evidence": [[f"T{i}"]]}
-          for i, (club, label) in enumerate(zip(CLUBS, ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] * 4))]
+TABLES = [
+    {
+        "id": f"T{i}",
+        "title": f"Seasons of {club} United",
+        "header": ["year", "place", "coach", "goals"],
+        "rows": [[str(1900 + i + r), str(r + 1), f"{club} Coach {r}", str(40 + i)] for r in range(3)],
+    }
+    for i, club in enumerate(CLUBS)
+]
+CLAIMS = [
+    {
+        "id": i,
+        "claim": f"{club} United scored {40 + i} goals under {club} Coach 1 .",
+        "label": label,
+        "evidence": [[f"T{i}"]],
+    }
+    for i, (club, label) in enumerate(zip(CLUBS, ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] * 4))
+]
 
 
 @pytest.fixture
@@ -61,28 +73,54 @@ def test_a_folder_gives_every_task_over_tables(folder):
     assert claim_only[0]["inputs_pretokenized"].decode() == f"query: {CLAIMS[0]['claim']} relevant:"
 
 
-@pytest.mark.parametrize("variant, lengths", [
-    pytest.param("tables_one", {"inputs": 96, "targets": 2}, marks=pytest.mark.slow, id="text"),
-    pytest.param("tables_fusion_top3", {"inputs": 288, "targets": 3}, id="fusion")])
+@pytest.mark.parametrize(
+    "variant, lengths",
+    [
+        pytest.param("tables_one", {"inputs": 96, "targets": 2}, marks=pytest.mark.slow, id="text"),
+        pytest.param("tables_fusion_top3", {"inputs": 288, "targets": 3}, id="fusion"),
+    ],
+)
 def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tmp_path, variant, lengths):
     mine = register("mine", folder=folder, vocabulary="train")
     mine.write_gin(tmp_path / "mine.gin", variant, model="t5_1_1_micro")
-    run_gin([tmp_path / "mine.gin"], bindings_of({"MODEL_DIR": str(tmp_path / "model"), "INITIAL_CHECKPOINT_PATH": None, "TRAIN_STEPS": 1, "BATCH_SIZE": 8,
-                                                  "TASK_FEATURE_LENGTHS": lengths}))
+    run_gin(
+        [tmp_path / "mine.gin"],
+        bindings_of(
+            {
+                "MODEL_DIR": str(tmp_path / "model"),
+                "INITIAL_CHECKPOINT_PATH": None,
+                "TRAIN_STEPS": 1,
+                "BATCH_SIZE": 8,
+                "TASK_FEATURE_LENGTHS": lengths,
+            }
+        ),
+    )
     model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
     assert model.max_tokens == 96 and model.tables == (1 if variant == "tables_one" else 3)
     view = table_examples.TableView("T1", "Seasons of Varn United", ("year", "goals"), (("1901", "41"),))
-    shares = model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))]) if variant == "tables_one" \
+    shares = (
+        model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))])
+        if variant == "tables_one"
         else model.scores([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))]).probabilities
+    )
     assert np.isfinite(shares).all()
 
 
 def test_files_with_a_run_from_json(folder, tmp_path):
     run = [Hit(str(c["id"]), f"T{(c['id'] + r) % 12}", r, -r) for c in CLAIMS for r in range(1, 11)]
     runs.write_run(tmp_path / "run.trec", run, "test")
-    (tmp_path / "task.json").write_text(json.dumps({
-        "name": "theirs", "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
-        "tables": "mine/tables.jsonl", "run": "run.trec", "vocabulary": "bytes", "out": "built"}))
+    (tmp_path / "task.json").write_text(
+        json.dumps(
+            {
+                "name": "theirs",
+                "claims": {"train": "mine/claims.train.jsonl", "dev": "mine/claims.dev.jsonl"},
+                "tables": "mine/tables.jsonl",
+                "run": "run.trec",
+                "vocabulary": "bytes",
+                "out": "built",
+            }
+        )
+    )
     theirs = register_file(tmp_path / "task.json")
     (first, *_) = table_examples.read(tmp_path / "built/tables_top3.train.jsonl")
     assert first.unit_ids == ["T1", "T2", "T0"] and first.gold == (False, False, True)
@@ -104,8 +142,10 @@ def test_tables_may_be_a_folder_of_csv_files(tmp_path):
     (tmp_path / "csv").mkdir()
     for name in ("a", "b"):
         (tmp_path / f"csv/{name}.csv").write_text(f"year,coach\n1921,Coach {name}\n1922,Anna Voss\n")
-    write_json_lines(tmp_path / "claims.jsonl", [{"id": "1", "claim": "Coach b came in 1921 .", "label": "SUPPORTS",
-                                       "evidence": [["b.csv"]]}])
+    write_json_lines(
+        tmp_path / "claims.jsonl",
+        [{"id": "1", "claim": "Coach b came in 1921 .", "label": "SUPPORTS", "evidence": [["b.csv"]]}],
+    )
     mine = register("mine", claims=tmp_path / "claims.jsonl", tables=tmp_path / "csv", vocabulary="bytes")
     assert mine.counts["tables_one"] == {"train": 1}
     (example,) = table_examples.read(tmp_path / "mine_tasks/tables_one.train.jsonl")
@@ -116,17 +156,22 @@ def test_a_folder_of_both_kinds_is_told_by_evidence(folder):
     write_json_lines(folder / "pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])
     for split in ("train", "dev"):
         (folder / f"claims.{split}.jsonl").rename(folder / f"table_claims.{split}.jsonl")
-    write_json_lines(folder / "claims.train.jsonl", [{"id": "s", "claim": "c", "label": "SUPPORTS", "evidence": [["P_0"]]}])
+    write_json_lines(
+        folder / "claims.train.jsonl", [{"id": "s", "claim": "c", "label": "SUPPORTS", "evidence": [["P_0"]]}]
+    )
     assert "label_listwise" in register("mine", folder=folder, vocabulary="bytes").tasks
     both = register("tables", folder=folder, vocabulary="bytes", evidence="tables")
     assert both.counts["tables_one"] == {"train": 9, "dev": 3}
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"label": "MAYBE"}, r"claims.train.jsonl:2: field 'label'"),
-    ({"evidence": []}, r"claims.train.jsonl:2: field 'evidence': claim '1' is REFUTES but has no evidence"),
-    ({"evidence": [["T99"]]}, r"claims.train.jsonl:2: field 'evidence': 'T99' of claim '1' is not a table"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"label": "MAYBE"}, r"claims.train.jsonl:2: field 'label'"),
+        ({"evidence": []}, r"claims.train.jsonl:2: field 'evidence': claim '1' is REFUTES but has no evidence"),
+        ({"evidence": [["T99"]]}, r"claims.train.jsonl:2: field 'evidence': 'T99' of claim '1' is not a table"),
+    ],
+)
 def test_bad_claims_are_named(folder, change, message):
     write_json_lines(folder / "claims.train.jsonl", [CLAIMS[0], CLAIMS[1] | change])
     with pytest.raises(DataError, match=message):
@@ -144,7 +189,9 @@ def test_bad_tables_and_calls_are_named(folder, tmp_path):
     claims = folder / "claims.train.jsonl"
     with pytest.raises(LisaxError, match="`claims` and `corpus`, or `claims` and `tables`"):
         register("mine", claims=claims, tables="t", corpus="p")
-    with pytest.raises(LisaxError, match="`evidence` is sentences, tables or cells and told of a folder only, found 'x'"):
+    with pytest.raises(
+        LisaxError, match="`evidence` is sentences, tables or cells and told of a folder only, found 'x'"
+    ):
         register("mine", folder=folder, evidence="x")
     (tmp_path / "pages").mkdir()
     write_json_lines(tmp_path / "pages/pages.jsonl", [{"id": "P", "title": "P", "sentences": ["one"]}])

@@ -16,25 +16,38 @@ from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches
 from lisax.sampling import table_examples
 from lisax.sampling.table_examples import TableExample, TableView
 
-VIEWS = [TableView(f"t{i}", f"Table {i}", ("year", "goals"), tuple((str(1900 + r), str(r)) for r in range(3 * i)))
-         for i in range(4)]
+VIEWS = [
+    TableView(f"t{i}", f"Table {i}", ("year", "goals"), tuple((str(1900 + r), str(r)) for r in range(3 * i)))
+    for i in range(4)
+]
 LABELS = [Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO, None]
 # Three tables a claim, but for the last claims, which have two and none.
-EXAMPLES = [TableExample(str(i), f"claim {i}", tuple(VIEWS[:3]), label, (False, True, False))
-            for i, label in enumerate(LABELS)]
-EXAMPLES += [TableExample("few", "claim", tuple(VIEWS[2:]), Label.SUPPORTS, (True, False)),
-             TableExample("none", "claim", (), Label.REFUTES, ())]
+EXAMPLES = [
+    TableExample(str(i), f"claim {i}", tuple(VIEWS[:3]), label, (False, True, False)) for i, label in enumerate(LABELS)
+]
+EXAMPLES += [
+    TableExample("few", "claim", tuple(VIEWS[2:]), Label.SUPPORTS, (True, False)),
+    TableExample("none", "claim", (), Label.REFUTES, ()),
+]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     train_vocabulary(["claim query table row is year goals relevant Table"] * 20, folder / "spiece.model", 90)
-    for stem, examples in (("tables_closed", [TableExample(e.claim_id, e.claim, VIEWS[1:2], e.label, (True,))
-                                              for e in EXAMPLES if e.label]),
-                           ("tables_one", [TableExample(e.claim_id, e.claim, e.tables[:1], e.label, e.gold[:1])
-                                           for e in EXAMPLES if e.label]),
-                           ("tables_top3", EXAMPLES), ("tables_top5", EXAMPLES), ("tables_top10", EXAMPLES)):
+    for stem, examples in (
+        (
+            "tables_closed",
+            [TableExample(e.claim_id, e.claim, VIEWS[1:2], e.label, (True,)) for e in EXAMPLES if e.label],
+        ),
+        (
+            "tables_one",
+            [TableExample(e.claim_id, e.claim, e.tables[:1], e.label, e.gold[:1]) for e in EXAMPLES if e.label],
+        ),
+        ("tables_top3", EXAMPLES),
+        ("tables_top5", EXAMPLES),
+        ("tables_top10", EXAMPLES),
+    ):
         table_examples.write(folder / f"examples/{stem}.train.jsonl", examples)
     return folder
 
@@ -71,8 +84,9 @@ def test_dropped_rows_are_counted_and_told():
         rows = read(name, {"inputs": length, "targets": 2})
         texts = [row["inputs_pretokenized"].decode() for row in rows]
         there = sum(text.count("row ") for text in texts)
-        targets = [task.postprocess_fn(row["targets_pretokenized"].decode(), example=row, is_target=True)
-                   for row in rows]
+        targets = [
+            task.postprocess_fn(row["targets_pretokenized"].decode(), example=row, is_target=True) for row in rows
+        ]
         figures = {k: v for function in task.predict_metric_fns for k, v in function(targets, ["true"] * 6).items()}
         assert figures["dropped_rows"] == 4 * (0 + 3 + 6) + (6 + 9) - there and (there == 51) == (length == 1000)
         assert figures["label_accuracy"] == 2 / 6
@@ -82,16 +96,24 @@ def test_fusion_features(folder):
     vocabulary = Vocabulary(folder / "spiece.model")
     k, length = 3, 70
     rows = read("tables_fusion_top3", {"inputs": k * length, "targets": k})
-    assert [row["targets"].tolist() for row in rows] == [[1, 2, 1], [1, 3, 1], [1, 1, 1], [0, 0, 0], [2, 1, 0],
-                                                         [0, 0, 0]]
+    assert [row["targets"].tolist() for row in rows] == [
+        [1, 2, 1],
+        [1, 3, 1],
+        [1, 1, 1],
+        [0, 0, 0],
+        [2, 1, 0],
+        [0, 0, 0],
+    ]
     for row, example in zip(rows, EXAMPLES, strict=True):
         assert row["inputs"].dtype == row["targets"].dtype == np.int32 and row["inputs"].shape == (k * length,)
-        texts = [encode_table(example.claim, table, max_tokens=length, count_tokens=vocabulary.count)
-                 for table in example.tables]
+        texts = [
+            encode_table(example.claim, table, max_tokens=length, count_tokens=vocabulary.count)
+            for table in example.tables
+        ]
         expected = np.zeros((k, length), np.int32)
         for i, text in enumerate(texts):
             ids = [*vocabulary.encode(text.inputs), 1]
-            expected[i, :len(ids)] = ids
+            expected[i, : len(ids)] = ids
         assert (row["inputs"].reshape(k, length) == expected).all()
         assert row["inputs_pretokenized"].decode().split("\n") == ([text.inputs for text in texts] or [""])
         assert row["dropped_rows"] == sum(sum(text.dropped) for text in texts)
@@ -122,14 +144,14 @@ def test_fusion_figures():
     rows = read("tables_fusion_top3", {"inputs": 210, "targets": 3})
     targets = [task.postprocess_fn("", example=row, is_target=True) for row in rows]
     assert targets[4]["gold"] == [True, False] and targets[4]["tables"] == ["t2", "t3"]
-    joint = np.array([[.1, .1], [.5, .1], [.1, .1]])  # the second table, true
-    ternary = np.array([[.8, .1, .1], [.4, .1, .5], [.9, .1, 0.]])  # the second table, false
-    first = np.array([[.6, .4], [0, 0], [0, 0]])
+    joint = np.array([[0.1, 0.1], [0.5, 0.1], [0.1, 0.1]])  # the second table, true
+    ternary = np.array([[0.8, 0.1, 0.1], [0.4, 0.1, 0.5], [0.9, 0.1, 0.0]])  # the second table, false
+    first = np.array([[0.6, 0.4], [0, 0], [0, 0]])
     predictions = [joint, ternary, joint, joint, first, np.zeros((3, 2))]
     figures = {k: v for function in task.predict_metric_fns for k, v in function(targets, predictions).items()}
     # Of the four claims that are true or false, the last has no table.
     assert figures["label_accuracy"] == 1 and figures["table_accuracy"] == 1
-    predictions[0], predictions[4] = ternary, np.array([[0, 0], [.9, .1], [0, 0]])
+    predictions[0], predictions[4] = ternary, np.array([[0, 0], [0.9, 0.1], [0, 0]])
     figures = task.predict_metric_fns[0](targets, predictions)
     assert figures == {"label_accuracy": 0.75, "table_accuracy": pytest.approx(2 / 3)}
 

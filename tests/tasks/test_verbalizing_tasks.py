@@ -13,9 +13,16 @@ from lisax.formats.vocabulary import EOS_ID, train_vocabulary
 from tasks import verbalizing
 from tasks.vocabularies import SentencePieces
 
-ROWS = [{"id": "a", "title": "Ana María", "pairs": [["born", "1815"]], "text": "Ana María was born in 1815.",
-         "texts": ["Ana María was born in 1815.", "She was born in 1815."]},
-        {"id": "b", "title": "Ana", "pairs": [["born", "1815 " * 30]], "text": "Ana."}]
+ROWS = [
+    {
+        "id": "a",
+        "title": "Ana María",
+        "pairs": [["born", "1815"]],
+        "text": "Ana María was born in 1815.",
+        "texts": ["Ana María was born in 1815.", "She was born in 1815."],
+    },
+    {"id": "b", "title": "Ana", "pairs": [["born", "1815 " * 30]], "text": "Ana."},
+]
 
 
 @pytest.fixture
@@ -57,8 +64,9 @@ def test_the_card_says_lengths_and_markers(task):
 
 def test_a_wrong_line_is_told(tmp_path):
     (tmp_path / "dev.jsonl").write_text('{"id": "a", "title": "t", "pairs": [["x"]], "text": "t"}\n')
-    task = verbalizing.add("verbalize_wrong", lambda split: tmp_path / "dev.jsonl", splits=("dev",),
-                           vocabulary=seqio.ByteVocabulary())
+    task = verbalizing.add(
+        "verbalize_wrong", lambda split: tmp_path / "dev.jsonl", splits=("dev",), vocabulary=seqio.ByteVocabulary()
+    )
     try:
         with pytest.raises(Exception, match="a line is not an example of it"):
             list(task.get_dataset(None, "dev", shuffle=False).as_numpy_iterator())

@@ -20,45 +20,90 @@ def edge(title: str, name: str, value: str, raw: bool = False) -> Passage:
     return Passage(f"{title}:graph#e0", title, raw_text(pair) if raw else render(pair))
 
 
-@pytest.mark.parametrize(("name", "kind"), [
-    ("birth year", Kind.BIRTH), ("born", Kind.BIRTH), ("date of birth", Kind.BIRTH), ("birth date", Kind.BIRTH),
-    ("year of death", Kind.DEATH), ("released", Kind.RELEASE), ("publication date", Kind.RELEASE),
-    ("inception", Kind.FOUNDING), ("Formed", Kind.FOUNDING), ("first ascent", Kind.ASCENT), ("dissolved", Kind.END)])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("birth year", Kind.BIRTH),
+        ("born", Kind.BIRTH),
+        ("date of birth", Kind.BIRTH),
+        ("birth date", Kind.BIRTH),
+        ("year of death", Kind.DEATH),
+        ("released", Kind.RELEASE),
+        ("publication date", Kind.RELEASE),
+        ("inception", Kind.FOUNDING),
+        ("Formed", Kind.FOUNDING),
+        ("first ascent", Kind.ASCENT),
+        ("dissolved", Kind.END),
+    ],
+)
 @pytest.mark.parametrize("value", ["1884", "3 May 1884", "1884-05-03", "May 1884"])
 def test_attributes_that_date_an_event(name, kind, value):
-    for text in (edge("Ada Brook", name, value).text, edge("Ada Brook", name, value, raw=True).text,
-                 without_title(edge("Ada Brook", name, value).text, "Ada Brook")):
+    for text in (
+        edge("Ada Brook", name, value).text,
+        edge("Ada Brook", name, value, raw=True).text,
+        without_title(edge("Ada Brook", name, value).text, "Ada Brook"),
+    ):
         found = stated(text)
-        assert found.kind is kind and text[found.date.start:found.date.end] == value
+        assert found.kind is kind and text[found.date.start : found.date.end] == value
 
 
-@pytest.mark.parametrize("text", [
-    "Ada Brook: the birthplace is 1884 Street.", "birth year, unknown", "Ada Brook: the birth year is before 1884.",
-    "year, 1884", "Ada Brook: the prize year is 1884.", "Tarn: the pupil is Ida Moe; the birth year is 1884.",
-    "name, born | Ida Moe, 1884", "Her teacher's birth year is 1884.", "birth year of her teacher, 1884",
-    "Ada Brook: the birth year is 1884 or 1885.", "", "born", "birth year, 1884 | death year, 1950"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada Brook: the birthplace is 1884 Street.",
+        "birth year, unknown",
+        "Ada Brook: the birth year is before 1884.",
+        "year, 1884",
+        "Ada Brook: the prize year is 1884.",
+        "Tarn: the pupil is Ida Moe; the birth year is 1884.",
+        "name, born | Ida Moe, 1884",
+        "Her teacher's birth year is 1884.",
+        "birth year of her teacher, 1884",
+        "Ada Brook: the birth year is 1884 or 1885.",
+        "",
+        "born",
+        "birth year, 1884 | death year, 1950",
+    ],
+)
 def test_attributes_that_say_no_one_date(text):
     assert stated(text) is None
 
 
 @pytest.mark.parametrize("raw", [False, True])
-@pytest.mark.parametrize(("claim", "label"), [
-    ("Ada Brook was born in 1884.", S), ("Ada Brook was born in 1890.", R), ("Ada Brook was born before 1900.", S),
-    ("Ada Brook was born after Ida Moe.", R), ("Ada Brook is older than Ida Moe.", S),
-    ("Ada Brook was founded in 1890.", None), ("Ida Moe's sister was born in 1890.", None),
-    ("Ada Brook taught Ida Moe in 1890.", None), ("The film Harbour came out in 1965.", S), ("Harbour came out in 1970.", R)])
+@pytest.mark.parametrize(
+    ("claim", "label"),
+    [
+        ("Ada Brook was born in 1884.", S),
+        ("Ada Brook was born in 1890.", R),
+        ("Ada Brook was born before 1900.", S),
+        ("Ada Brook was born after Ida Moe.", R),
+        ("Ada Brook is older than Ida Moe.", S),
+        ("Ada Brook was founded in 1890.", None),
+        ("Ida Moe's sister was born in 1890.", None),
+        ("Ada Brook taught Ida Moe in 1890.", None),
+        ("The film Harbour came out in 1965.", S),
+        ("Harbour came out in 1970.", R),
+    ],
+)
 def test_edges_decide_as_sentences_do(claim, label, raw):
-    evidence = [edge("Ada Brook", "birth year", "1884", raw), edge("Harbour (film)", "released", "1965", raw),
-                Passage("Ida_Moe_0", "Ida Moe", "Ida Moe was a painter who was born in 1890.")]
+    evidence = [
+        edge("Ada Brook", "birth year", "1884", raw),
+        edge("Harbour (film)", "released", "1965", raw),
+        Passage("Ida_Moe_0", "Ida Moe", "Ida Moe was a painter who was born in 1890."),
+    ]
     ruling = judge(claim, evidence)
     assert (ruling and ruling.label) == label
 
 
 def test_the_reason_names_both_dates():
-    said = judge("Ada Brook was born after Ida Moe.", [edge("Ada Brook", "birth year", "1884"),
-                                                       edge("Ida Moe", "birth year", "1890", raw=True)]).reason
-    assert said == ("the evidence's 'birth … 1884' (1884) and 'birth … 1890' (1890) contradict the claim's "
-                    "'born … after Ida Moe' (1 January 1891 or later)")
+    said = judge(
+        "Ada Brook was born after Ida Moe.",
+        [edge("Ada Brook", "birth year", "1884"), edge("Ida Moe", "birth year", "1890", raw=True)],
+    ).reason
+    assert said == (
+        "the evidence's 'birth … 1884' (1884) and 'birth … 1890' (1890) contradict the claim's "
+        "'born … after Ida Moe' (1 January 1891 or later)"
+    )
 
 
 def test_an_edge_and_a_sentence_that_disagree_decide_nothing():
@@ -76,4 +121,4 @@ def test_the_year_alone_decides(name, year, claimed):
 @given(st.text(max_size=40))
 def test_any_text_is_read(text):
     found = stated(text)
-    assert found is None or text[found.date.start:found.date.end].strip()
+    assert found is None or text[found.date.start : found.date.end].strip()

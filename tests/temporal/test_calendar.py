@@ -5,8 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.records import LisaxError
-from lisax.temporal.calendar import (EARLIEST, LATEST, Interval, Length, add_years, civil, day_interval, day_number,
-                                     month_interval, year_interval)
+from lisax.temporal.calendar import (
+    EARLIEST,
+    LATEST,
+    Interval,
+    Length,
+    add_years,
+    civil,
+    day_interval,
+    day_number,
+    month_interval,
+    year_interval,
+)
 
 YEARS = st.integers(-3000, 3000).filter(bool)
 DAYS = st.integers(day_number(-3000), day_number(3000))

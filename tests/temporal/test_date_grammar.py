@@ -75,10 +75,25 @@ ROUGH = [
     ("nearly a decade before 2000", "1990-01-01", "1990-12-31", "1985-01-01", "1995-12-31"),
     ("in the summer of 1990", None, None, "1990-01-01", "1990-12-31"),
 ]
-NO_DATES = ["Baja 1000", "the Billboard 200", "in 1500 people", "he ran 1500 metres", "2,000 people", "last year",
-            "in the past century", "on 6/1/2007", "on February 30, 2001", "between 1995 and 1990 people",
-            "in 2005 votes", "may", "on June", "the second half of the past century", "U2 played", "Blade Runner 2049 was shown",
-            "an 1100"]
+NO_DATES = [
+    "Baja 1000",
+    "the Billboard 200",
+    "in 1500 people",
+    "he ran 1500 metres",
+    "2,000 people",
+    "last year",
+    "in the past century",
+    "on 6/1/2007",
+    "on February 30, 2001",
+    "between 1995 and 1990 people",
+    "in 2005 votes",
+    "may",
+    "on June",
+    "the second half of the past century",
+    "U2 played",
+    "Blade Runner 2049 was shown",
+    "an 1100",
+]
 
 
 def only(text):
@@ -118,7 +133,7 @@ def test_lengths_ages_and_what_they_lean_on():
 
 def test_years_alone_are_read_where_they_can_be_nothing_else():
     def words(text):
-        return [text[found.start:found.end] for found in parse(text)]
+        return [text[found.start : found.end] for found in parse(text)]
 
     assert words("a 1983 novel (1990) by the 2001 winner, born 1960") == ["1983", "1990", "2001", "1960"]
     assert words("won before 2020 and after 2010") == ["before 2020", "after 2010"]
@@ -126,9 +141,15 @@ def test_years_alone_are_read_where_they_can_be_nothing_else():
 
 
 def test_a_part_has_the_word_of_what_it_is():
-    readings = {"in 2005": Reading.YEAR, "in June 2005": Reading.MONTH, "in the 1990s": Reading.DECADE,
-                "in the 3rd century": Reading.CENTURY, "in early 1990": Reading.PART,
-                "from 1990 to 1992": Reading.RANGE, "3 days after 1 May 1990": Reading.OFFSET}
+    readings = {
+        "in 2005": Reading.YEAR,
+        "in June 2005": Reading.MONTH,
+        "in the 1990s": Reading.DECADE,
+        "in the 3rd century": Reading.CENTURY,
+        "in early 1990": Reading.PART,
+        "from 1990 to 1992": Reading.RANGE,
+        "3 days after 1 May 1990": Reading.OFFSET,
+    }
     assert {text: only(text).reading for text in readings} == readings
 
 
@@ -136,7 +157,8 @@ def intervals():
     years = st.tuples(YEARS, YEARS).map(sorted).map(lambda pair: year_interval(*pair))
     months = st.builds(month_interval, YEARS, st.integers(1, 12))
     days = st.dates(datetime.date(1, 1, 1), datetime.date(2199, 12, 31)).map(
-        lambda date: day_interval(date.year, date.month, date.day))
+        lambda date: day_interval(date.year, date.month, date.day)
+    )
     return st.one_of(years, months, days)
 
 
@@ -151,8 +173,13 @@ def test_an_interval_written_out_is_read_back(interval, preposition):
     assert found.relation == (preposition.strip() or "in")
 
 
-@given(st.integers(1, 99), st.sampled_from([("year", 1), ("decade", 10)]), st.integers(1200, 1900), st.booleans(),
-       st.booleans())
+@given(
+    st.integers(1, 99),
+    st.sampled_from([("year", 1), ("decade", 10)]),
+    st.integers(1200, 1900),
+    st.booleans(),
+    st.booleans(),
+)
 def test_arithmetic_in_words_is_read_back(count, unit, year, before, spelt):
     number = number_words(count) if spelt else count
     text = f"{number} {unit[0]}{'s' if count > 1 else ''} {'before' if before else 'after'} {year}"

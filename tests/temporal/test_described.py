@@ -14,20 +14,37 @@ from lisax.temporal.described import described
 NOUNS = """film movie album song novel book series show game band group company firm label town city village country
 singer actor painter footballer director river bridge university magazine ship manga opera airline""".split()
 # How a sentence after the first may speak of a noun and its date.
-SAYINGS = ["The {n} was released in 2015 .", "The {n} , which was released in 2015 , sold well .",
-           "In 2015 , the {n} was released .", "Released in 2015 , the {n} sold well .", "This {n} was released in 2015 .",
-           "This {n} won a prize and was released in 2015 .", "The {n} had its premiere in 2015 .",
-           "The {n} is a 2015 drama film .",
-           "The {n} sold well and was released in 2015 ."]
+SAYINGS = [
+    "The {n} was released in 2015 .",
+    "The {n} , which was released in 2015 , sold well .",
+    "In 2015 , the {n} was released .",
+    "Released in 2015 , the {n} sold well .",
+    "This {n} was released in 2015 .",
+    "This {n} won a prize and was released in 2015 .",
+    "The {n} had its premiere in 2015 .",
+    "The {n} is a 2015 drama film .",
+    "The {n} sold well and was released in 2015 .",
+]
 # The same of what is never the page's subject, whatever that is.
-OF_OTHERS = ["The {n}'s sequel was released in 2015 .", "The sequel of the {n} was released in 2015 .",
-             "The {n}s were released in 2015 .", "The other {n} was released in 2015 .",
-             "The second {n} was released in 2015 .", "The first {n} was released in 2015 .",
-             "The original {n} was released in 2015 .", "The 2010 {n} was released in 2015 .",
-             "The {n} that was released in 2015 sold well .", "The {n} version was released in 2015 .", "A {n} was released in 2015 .",
-             "There was a {n} released in 2015 .", "Another {n} was released in 2015 .",
-             "The director of the {n} was released in 2015 .", "These {n}s were released in 2015 .",
-             "The {n} based on the story was released in 2015 .", "Its {n} was released in 2015 ."]
+OF_OTHERS = [
+    "The {n}'s sequel was released in 2015 .",
+    "The sequel of the {n} was released in 2015 .",
+    "The {n}s were released in 2015 .",
+    "The other {n} was released in 2015 .",
+    "The second {n} was released in 2015 .",
+    "The first {n} was released in 2015 .",
+    "The original {n} was released in 2015 .",
+    "The 2010 {n} was released in 2015 .",
+    "The {n} that was released in 2015 sold well .",
+    "The {n} version was released in 2015 .",
+    "A {n} was released in 2015 .",
+    "There was a {n} released in 2015 .",
+    "Another {n} was released in 2015 .",
+    "The director of the {n} was released in 2015 .",
+    "These {n}s were released in 2015 .",
+    "The {n} based on the story was released in 2015 .",
+    "Its {n} was released in 2015 .",
+]
 SAME = [{"film", "movie"}, {"company", "firm"}]
 CLAIM = "Goosebumps was released in 1992."
 
@@ -51,7 +68,10 @@ def test_a_noun_with_an_article_is_the_subject_only_where_the_page_says_so(text)
     for noun, said in itertools.product(NOUNS, NOUNS):
         expected = Label.REFUTES if means(noun, said) and text in SAYINGS else None
         article = "an" if said[0] in "aeiou" else "a"
-        assert ruling(CLAIM, f"Goosebumps is {article} {said} by Ida Moe .", text.format(n=noun)) is expected, (said, noun)
+        assert ruling(CLAIM, f"Goosebumps is {article} {said} by Ida Moe .", text.format(n=noun)) is expected, (
+            said,
+            noun,
+        )
 
 
 @pytest.mark.parametrize("text", SAYINGS)
@@ -60,28 +80,38 @@ def test_nothing_is_decided_where_the_page_does_not_say_what_it_is(text):
         later = text.format(n=noun)
         assert judge(CLAIM, [Passage("Goosebumps_4", "Goosebumps", later)]) is None
         assert ruling(CLAIM, "Goosebumps sold well .", later) is None
-        assert ruling(CLAIM, f"Goosebumps is a series of {noun}s .", later) is (Label.REFUTES if noun == "series" else None)
+        assert ruling(CLAIM, f"Goosebumps is a series of {noun}s .", later) is (
+            Label.REFUTES if noun == "series" else None
+        )
         by_title = ruling(CLAIM, "", later, title=f"Goosebumps ({noun})")
         assert by_title is Label.REFUTES
 
 
-@pytest.mark.parametrize(("first", "text", "label"), [
-    ("Goosebumps is a 2015 American horror comedy film directed by X .", "The film was released in 2015 .", Label.REFUTES),
-    ("Goosebumps is a silent film .", "The silent film was released in 2015 .", Label.REFUTES),
-    ("Goosebumps is a film .", "The silent film was released in 2015 .", None),
-    ("Goosebumps is a film .", "The film Goosebumps was released in 2015 .", Label.REFUTES),
-    ("Goosebumps is a novel .", "The film Goosebumps was released in 2015 .", None),
-    ("Goosebumps is a novel .", "The Goosebumps film was released in 2015 .", None),
-    ("Goosebumps is a novel by Stine , and a film was made of it .", "The film was released in 2015 .", None),
-    ("Goosebumps is a novel , and a film was made of it .", "The film was released in 2015 .", None),
-    ("Goosebumps is a film company .", "The film was released in 2015 .", None),
-    ("Goosebumps is a film , theatre and music company .", "The film was released in 2015 .", None),
-    ("Goosebumps is the band's second album .", "The band was released in 2015 .", None),
-    ("Goosebumps is the band's second album .", "The album was released in 2015 .", Label.REFUTES),
-    ("Goosebumps is a song from the film X .", "The film was released in 2015 .", None),
-    ("Goosebumps , which is a film festival , is a novel .", "The film was released in 2015 .", None),
-    ("Goosebumps ( the film is a remake ) is a novel .", "The remake was released in 2015 .", None),
-    ("The sequel of Goosebumps's film is a novel .", "The novel was released in 2015 .", None)])
+@pytest.mark.parametrize(
+    ("first", "text", "label"),
+    [
+        (
+            "Goosebumps is a 2015 American horror comedy film directed by X .",
+            "The film was released in 2015 .",
+            Label.REFUTES,
+        ),
+        ("Goosebumps is a silent film .", "The silent film was released in 2015 .", Label.REFUTES),
+        ("Goosebumps is a film .", "The silent film was released in 2015 .", None),
+        ("Goosebumps is a film .", "The film Goosebumps was released in 2015 .", Label.REFUTES),
+        ("Goosebumps is a novel .", "The film Goosebumps was released in 2015 .", None),
+        ("Goosebumps is a novel .", "The Goosebumps film was released in 2015 .", None),
+        ("Goosebumps is a novel by Stine , and a film was made of it .", "The film was released in 2015 .", None),
+        ("Goosebumps is a novel , and a film was made of it .", "The film was released in 2015 .", None),
+        ("Goosebumps is a film company .", "The film was released in 2015 .", None),
+        ("Goosebumps is a film , theatre and music company .", "The film was released in 2015 .", None),
+        ("Goosebumps is the band's second album .", "The band was released in 2015 .", None),
+        ("Goosebumps is the band's second album .", "The album was released in 2015 .", Label.REFUTES),
+        ("Goosebumps is a song from the film X .", "The film was released in 2015 .", None),
+        ("Goosebumps , which is a film festival , is a novel .", "The film was released in 2015 .", None),
+        ("Goosebumps ( the film is a remake ) is a novel .", "The remake was released in 2015 .", None),
+        ("The sequel of Goosebumps's film is a novel .", "The novel was released in 2015 .", None),
+    ],
+)
 def test_first_sentences(first, text, label):
     assert ruling(CLAIM, first, text) is label
 
@@ -96,7 +126,9 @@ def test_a_claim_that_calls_it_something_else_is_not_decided_by_its_page(of):
 
 def test_a_noun_with_a_name_on_another_page_needs_the_page_of_that_name_or_the_claims_word():
     told = Passage("Jack_Black_3", "Jack Black", "The film Goosebumps was released in 2015 .")
-    film, novels = (Passage("Goosebumps_0", "Goosebumps", f"Goosebumps is a {what} .") for what in ("film", "series of novels"))
+    film, novels = (
+        Passage("Goosebumps_0", "Goosebumps", f"Goosebumps is a {what} .") for what in ("film", "series of novels")
+    )
     assert judge(CLAIM, [told]) is None and judge(CLAIM, [told, novels]) is None
     assert judge(CLAIM, [told, film]).label is Label.REFUTES
     assert judge("The film Goosebumps was released in 1992.", [told]).label is Label.REFUTES
@@ -118,6 +150,8 @@ def test_any_title_and_first_sentence_are_read(title, opening):
 
 def test_two_pages_of_a_name_leave_open_which_of_them_another_page_names():
     told = Passage("Jack_Black_3", "Jack Black", "The film Goosebumps was released in 2015 .")
-    pages = [Passage("Goosebumps_(film)_0", "Goosebumps (film)", "Goosebumps is a comedy film ."),
-             Passage("Goosebumps_0", "Goosebumps", "Goosebumps is a series of novels .")]
+    pages = [
+        Passage("Goosebumps_(film)_0", "Goosebumps (film)", "Goosebumps is a comedy film ."),
+        Passage("Goosebumps_0", "Goosebumps", "Goosebumps is a series of novels ."),
+    ]
     assert judge(CLAIM, [told, *pages]) is None and judge(CLAIM, [told, *reversed(pages)]) is None

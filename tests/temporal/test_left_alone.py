@@ -9,14 +9,30 @@ from lisax.temporal import judge
 
 LIFE = "Ann Lee ( 5 May 1955 -- 6 June 2005 ) was an American actress ."
 OF_OTHERS = [
-    "gave birth to a son in 1990", "was sentenced to death in 1990", "received death threats in 1990",
-    "was charged with causing the death of John Bar in 1990", "mourned the death of her mother in 1960",
-    "inherited the house after her father's death in 1990", "changed her birth name in 1990",
-    "had a son born in 1990", "is the mother of Tom, born in 1990", "starred with an actor born in 1940",
-    "played a man killed in 1990", "was married in 1990 to John Bar, born in 1950", "killed 3 people in 1990",
-    "killed over 30 people in 1990", "almost died in 1990", "died on stage in 1990", "died in the film Foo in 1990",
-    "drowned her husband in 1990", "was wrongly said to have died in 1990", "was not yet born in 1990",
-    "died in her nineties", "won at the age of 40", "was elected at the age of 40"]
+    "gave birth to a son in 1990",
+    "was sentenced to death in 1990",
+    "received death threats in 1990",
+    "was charged with causing the death of John Bar in 1990",
+    "mourned the death of her mother in 1960",
+    "inherited the house after her father's death in 1990",
+    "changed her birth name in 1990",
+    "had a son born in 1990",
+    "is the mother of Tom, born in 1990",
+    "starred with an actor born in 1940",
+    "played a man killed in 1990",
+    "was married in 1990 to John Bar, born in 1950",
+    "killed 3 people in 1990",
+    "killed over 30 people in 1990",
+    "almost died in 1990",
+    "died on stage in 1990",
+    "died in the film Foo in 1990",
+    "drowned her husband in 1990",
+    "was wrongly said to have died in 1990",
+    "was not yet born in 1990",
+    "died in her nineties",
+    "won at the age of 40",
+    "was elected at the age of 40",
+]
 # claim, title, text
 CASES = [
     ("John Foo died in 2000.", "John Foo", "After the death of his wife in 1950 , he moved to Rome ."),
@@ -74,7 +90,8 @@ CASES = [
     ("Foo premiered in 2010.", "Foo", "Foo was released in theaters in 2011 ."),
     ("Acme was founded in 1636.", "Acme", "Acme was established as a corporation in 1650 ."),
     # Another of the name.
-    ("Savages was released in 2012.", "Savages (2007 film)", "Savages is a 2007 American drama film .")]
+    ("Savages was released in 2012.", "Savages (2007 film)", "Savages is a 2007 American drama film ."),
+]
 
 
 @pytest.mark.parametrize("said", OF_OTHERS)
@@ -87,26 +104,49 @@ def test_what_decides_nothing(claim, title, text):
     assert judge(claim, [Passage(f"{title.replace(' ', '_')}_1", title, text)]) is None
 
 
-@pytest.mark.parametrize("claim", [
-    "Foo Bar is five years older than Ann Lee.", "Foo Bar was born less than ten years before Ann Lee.",
-    "Foo Bar was born more than ten years before Ann Lee.", "Foo Bar was born at least ten years before Ann Lee.",
-    "Foo Bar was born the year before Ann Lee was born."])
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Foo Bar is five years older than Ann Lee.",
+        "Foo Bar was born less than ten years before Ann Lee.",
+        "Foo Bar was born more than ten years before Ann Lee.",
+        "Foo Bar was born at least ten years before Ann Lee.",
+        "Foo Bar was born the year before Ann Lee was born.",
+    ],
+)
 def test_lengths_that_are_compared_decide_nothing(claim):
-    assert judge(claim, [Passage("Foo_Bar_0", "Foo Bar", "Foo Bar was born in 1930 ."),
-                         Passage("Ann_Lee_0", "Ann Lee", "Ann Lee was born in 1953 .")]) is None
+    assert (
+        judge(
+            claim,
+            [
+                Passage("Foo_Bar_0", "Foo Bar", "Foo Bar was born in 1930 ."),
+                Passage("Ann_Lee_0", "Ann Lee", "Ann Lee was born in 1953 ."),
+            ],
+        )
+        is None
+    )
 
 
 def test_a_namesake_without_a_date_leaves_it_open_which_is_meant():
-    found = [Passage("John_Foo_(actor)_0", "John Foo (actor)", "John Foo is an actor ."),
-             Passage("John_Foo_(footballer)_0", "John Foo (footballer)", "John Foo was born in 1960 .")]
+    found = [
+        Passage("John_Foo_(actor)_0", "John Foo (actor)", "John Foo is an actor ."),
+        Passage("John_Foo_(footballer)_0", "John Foo (footballer)", "John Foo was born in 1960 ."),
+    ]
     assert judge("John Foo was born in 1950.", found) is None
     assert judge("The footballer John Foo was born in 1950.", found).label is Label.REFUTES
 
 
-@pytest.mark.parametrize(("claim", "label"), [
-    ("Ann Lee was born in 1950.", Label.REFUTES), ("Ann Lee died in Rome in 1990.", Label.REFUTES),
-    ("Ann Lee died of cancer in 2005.", None), ("Ann Lee was born in the 1950s.", Label.SUPPORTS),
-    ("Ann Lee's death was in 1990.", Label.REFUTES), ("Ann Lee died at home in 2001.", Label.REFUTES)])
+@pytest.mark.parametrize(
+    ("claim", "label"),
+    [
+        ("Ann Lee was born in 1950.", Label.REFUTES),
+        ("Ann Lee died in Rome in 1990.", Label.REFUTES),
+        ("Ann Lee died of cancer in 2005.", None),
+        ("Ann Lee was born in the 1950s.", Label.SUPPORTS),
+        ("Ann Lee's death was in 1990.", Label.REFUTES),
+        ("Ann Lee died at home in 2001.", Label.REFUTES),
+    ],
+)
 def test_what_is_hers_is_decided(claim, label):
     ruling = judge(claim, [Passage("Ann_Lee_0", "Ann Lee", LIFE)])
     assert (ruling and ruling.label) is label

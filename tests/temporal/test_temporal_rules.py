@@ -23,8 +23,9 @@ ADA = Passage("Ada_Brook_0", "Ada Brook", "Ada Jane Brook ( 5 February 1748 -- 2
 MILL = Passage("Red_Mill_3", "Red Mill", "The company was founded in Oslo on June 4 , 1992 by Ida Moe .")
 FILM = Passage("Harbour_(film)_0", "Harbour (film)", "Harbour is a 1965 Danish drama film starring Ida Moe .")
 BAND = Passage("The_Larks_1", "The Larks", "They formed in late 1990 and have been on the Dale list since 1995 .")
-IDA = Passage("Ida_Moe_0", "Ida Moe",
-              "Ida Moe ( born 3 May 1940 ) is a founder , and in 1952 , she won the Oak Prize .")
+IDA = Passage(
+    "Ida_Moe_0", "Ida Moe", "Ida Moe ( born 3 May 1940 ) is a founder , and in 1952 , she won the Oak Prize ."
+)
 FIRM = Passage("Red_Mill_0", "Red Mill", "Red Mill is a Danish shipping company .")  # so `the company` is it
 EVERYTHING = (ADA, FIRM, MILL, FILM, BAND, IDA)
 RULED = [
@@ -70,12 +71,25 @@ RULED = [
     ("Ada Brook died ten years before Ida Moe was born.", R, ("order", "before")),
 ]
 UNRULED = [
-    "Red Mill was not founded in 1980.", "Red Mill was allegedly founded in 1980.", "Red Mill was founded.",
-    "Red Mill was founded in June.", "Red Mill opened a shop in 1980.", "Red Mill's owner was born in 1980.",
-    "Ida Moe's father was born in 1900.", "The founder of Red Mill was born in 1900.", "Blue Mill was founded in 1980.",
-    "Harbour (novel) was released in 1980.", "The novel Harbour was released in 1980.", "Harbour was watched in 1980.",
-    "Red Mill was founded in 1992 in a barn.", "Harbour was released around 1963.", "Ada Brook met Ida Moe in 1950.",
-    "Harbour appeared in a list in 1980.", "The Larks formed in the summer of 1990.", "Ida Moe released an album in 1965.", "Ida Moe is older than Ada.",
+    "Red Mill was not founded in 1980.",
+    "Red Mill was allegedly founded in 1980.",
+    "Red Mill was founded.",
+    "Red Mill was founded in June.",
+    "Red Mill opened a shop in 1980.",
+    "Red Mill's owner was born in 1980.",
+    "Ida Moe's father was born in 1900.",
+    "The founder of Red Mill was born in 1900.",
+    "Blue Mill was founded in 1980.",
+    "Harbour (novel) was released in 1980.",
+    "The novel Harbour was released in 1980.",
+    "Harbour was watched in 1980.",
+    "Red Mill was founded in 1992 in a barn.",
+    "Harbour was released around 1963.",
+    "Ada Brook met Ida Moe in 1950.",
+    "Harbour appeared in a list in 1980.",
+    "The Larks formed in the summer of 1990.",
+    "Ida Moe released an album in 1965.",
+    "Ida Moe is older than Ada.",
 ]
 
 
@@ -100,10 +114,17 @@ def test_evidence_that_disagrees_or_doubts_decides_nothing(claim):
     assert judge(claim, []) is None
 
 
-@pytest.mark.parametrize(("text", "label"), [
-    ("Pier ( 1985 ) is the second film of the series .", R), ("Pier ( 1985 ) is a town .", None),
-    ("Pier is the 1985 winner of a prize .", None), ("Pier is a series that ran in the late 1960s and early 1970s .", None),
-    ("Its second series came out in 1985 .", None), ("Pier released its album in 1985 .", None)])
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Pier ( 1985 ) is the second film of the series .", R),
+        ("Pier ( 1985 ) is a town .", None),
+        ("Pier is the 1985 winner of a prize .", None),
+        ("Pier is a series that ran in the late 1960s and early 1970s .", None),
+        ("Its second series came out in 1985 .", None),
+        ("Pier released its album in 1985 .", None),
+    ],
+)
 def test_dates_of_works(text, label):
     ruling = judge("Pier was released in 1990.", [Passage("Pier_0", "Pier", text)])
     assert (ruling and ruling.label) == label
@@ -112,15 +133,23 @@ def test_dates_of_works(text, label):
 TOM = Passage("Tom_Reed_0", "Tom Reed", "Tom Reed ( born 3 May 1950 ) is a painter .")
 
 
-@pytest.mark.parametrize(("claim", "text", "label"), [
-    ("Ann Lee was born in 1940.", "She married Tom Reed , who was born in 1950 .", None),
-    ("Ann Lee was born in 1940.", "Ann Lee is an actress from Osk who was born in 1941 .", R),
-    ("Ann Lee, who was born in 1940, sang.", "Ann Lee ( born 1941 ) sang .", R),
-    ("Ann Lee was taught by Tom Reed, a painter who was born in 1950.", "Ann Lee ( born 1941 ) sang .", None),
-    ("Ann Lee married Tom Reed, who sang and was born in 1960.", "Ann Lee ( born 1960 ) sang .", R),  # of Tom Reed
-    ("Ann Lee is the home of a club that was founded in 1930.", "Ann Lee was founded in 1820 .", None),
-    ("Tom Reed's pupil Jo was born in 1960 and had Ann Lee as teacher.", "The teacher of Jo was born in 1941 .", None),
-    ("Jo was born in 1960 and had Ann Lee as teacher.", "The teacher of Jo was born in 1941 .", None)])
+@pytest.mark.parametrize(
+    ("claim", "text", "label"),
+    [
+        ("Ann Lee was born in 1940.", "She married Tom Reed , who was born in 1950 .", None),
+        ("Ann Lee was born in 1940.", "Ann Lee is an actress from Osk who was born in 1941 .", R),
+        ("Ann Lee, who was born in 1940, sang.", "Ann Lee ( born 1941 ) sang .", R),
+        ("Ann Lee was taught by Tom Reed, a painter who was born in 1950.", "Ann Lee ( born 1941 ) sang .", None),
+        ("Ann Lee married Tom Reed, who sang and was born in 1960.", "Ann Lee ( born 1960 ) sang .", R),  # of Tom Reed
+        ("Ann Lee is the home of a club that was founded in 1930.", "Ann Lee was founded in 1820 .", None),
+        (
+            "Tom Reed's pupil Jo was born in 1960 and had Ann Lee as teacher.",
+            "The teacher of Jo was born in 1941 .",
+            None,
+        ),
+        ("Jo was born in 1960 and had Ann Lee as teacher.", "The teacher of Jo was born in 1941 .", None),
+    ],
+)
 def test_dates_of_another_in_the_sentence_decide_nothing(claim, text, label):
     ruling = judge(claim, [Passage("Ann_Lee_2", "Ann Lee", text), TOM])
     assert (ruling and ruling.label) == label
@@ -136,13 +165,21 @@ def test_two_pages_of_one_name_decide_only_the_claim_that_says_which():
 def test_a_ruling_says_what_a_person_needs_to_check_it():
     row = judge("Red Mill was founded 4 years before 2005.", EVERYTHING).row()
     assert row == {
-        "label": "REFUTES", "rules": ["offset", "in"],
+        "label": "REFUTES",
+        "rules": ["offset", "in"],
         "reason": "the evidence's 'founded … on June 4 , 1992' (4 June 1992) contradicts the claim's "
-                  "'founded … 4 years before 2005' (2001)",
+        "'founded … 4 years before 2005' (2001)",
         "claim": {"predicate": "founded", "words": "4 years before 2005", "days": ["2001-01-01", "2001-12-31"]},
-        "evidence": [{"id": "Red_Mill_3", "predicate": "founded", "words": "on June 4 , 1992",
-                      "days": ["1992-06-04", "1992-06-04"]}],
-        "shared": ["mill", "red"]}
+        "evidence": [
+            {
+                "id": "Red_Mill_3",
+                "predicate": "founded",
+                "words": "on June 4 , 1992",
+                "days": ["1992-06-04", "1992-06-04"],
+            }
+        ],
+        "shared": ["mill", "red"],
+    }
     assert json.loads(json.dumps(row)) == row
 
 
@@ -151,7 +188,8 @@ def test_before_in_and_after_part_all_years(stated, claimed):
     evidence = [Passage("Red_Mill_3", "Red Mill", f"It was founded in {stated} .")]
     words = ("before", "in", "after")
     assert [word for word in words if judge(f"Red Mill was founded {word} {claimed}.", evidence).label is S] == [
-        "before" if stated < claimed else "in" if stated == claimed else "after"]
+        "before" if stated < claimed else "in" if stated == claimed else "after"
+    ]
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
@@ -165,8 +203,14 @@ def manipulated(year: int, holds: bool, rng: random.Random) -> list[str]:
     near, far, count = rng.randint(2, 9), rng.randint(2, 9), rng.randint(2, 9)
     ordinal = ordinal_words((year - 1) // 100 + (1 if holds else rng.choice((0, 2, 3))))
     ahead = near if holds else -near
-    ways = [f"in {said}", f"before {year + ahead}", f"after {year - ahead}", f"between {said - near} and {said + far}", f"{count} years before {said + count}",
-            f"{number_words(count)} years after {said - count}"]
+    ways = [
+        f"in {said}",
+        f"before {year + ahead}",
+        f"after {year - ahead}",
+        f"between {said - near} and {said + far}",
+        f"{count} years before {said + count}",
+        f"{number_words(count)} years after {said - count}",
+    ]
     # `the 1900s` may be a decade or a century, and 1900 lies in either century.
     ways += [f"in the {said // 10}0s"] if said % 100 >= 10 else []
     return ways + ([f"in the {ordinal} century"] if year % 100 else [])
@@ -176,7 +220,9 @@ def test_no_claim_of_a_world_is_ruled_on_wrongly(tmp_path):
     write(tmp_path, 960, seed=7)
     data = open_folder(tmp_path)
     documents = list(data.documents())
-    passages = {document.id: [Passage(s.id, document.title, s.text) for s in document.sentences] for document in documents}
+    passages = {
+        document.id: [Passage(s.id, document.title, s.text) for s in document.sentences] for document in documents
+    }
     undated, right, wrong = 0, Counter(), []
     for claim in data.claims("train"):
         # All that the pages say that have the evidence or that the claim names: more than a verifier would be given.
@@ -196,8 +242,9 @@ def test_a_worlds_dates_manipulated_are_judged_right():
     rng, judged, right, by_role, wrong = random.Random(0), 0, 0, 0, []
     for _, place, written in neighbourhoods(144, seed=5):
         evidence = Evidence(place, written)
-        passages = {s.id: Passage(s.id, page.entity.title, s.text)
-                    for page in written for s in page.document().sentences}
+        passages = {
+            s.id: Passage(s.id, page.entity.title, s.text) for page in written for s in page.document().sentences
+        }
         for facts in place.facts:
             for fact in facts.values():
                 units = evidence.ids(fact)

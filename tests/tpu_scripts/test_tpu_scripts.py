@@ -40,8 +40,13 @@ def tpu(tmp_path):
         """What the script did: the process, and the calls of gcloud that it made."""
         (tmp_path / "states").write_text("".join(f"{state}\n" for state in states))
         (tmp_path / "calls").write_text("")
-        base = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TPU_NAME": "mine", "ZONE": "europe-west4-a",
-                "POLL_SECONDS": "0", "TMPDIR": str(tmp_path)}
+        base = {
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "TPU_NAME": "mine",
+            "ZONE": "europe-west4-a",
+            "POLL_SECONDS": "0",
+            "TMPDIR": str(tmp_path),
+        }
         done = subprocess.run([SCRIPT, *arguments], env=base | environment, capture_output=True, text=True)
         return done, (tmp_path / "calls").read_text().splitlines()
 
@@ -53,8 +58,7 @@ def verbs(calls):
 
 
 def test_one_host(tpu):
-    assert tpu("create")[1] == [
-        f"{VM}create|mine|--version=tpu-ubuntu2204-base|{ZONE}--accelerator-type=v3-8|"]
+    assert tpu("create")[1] == [f"{VM}create|mine|--version=tpu-ubuntu2204-base|{ZONE}--accelerator-type=v3-8|"]
     assert tpu("watch")[1] == [f"{VM}ssh|mine|{ZONE}--worker=0|--command=tail -n 100 -F lisax/run.log|"]
     assert tpu("fetch", "lisax/out", "here")[1] == [f"{VM}scp|--recurse|mine:lisax/out|here|{ZONE}--worker=0|"]
     assert tpu("fetch", "gs://bucket/out", "here")[1] == ["storage|cp|--recursive|gs://bucket/out|here|"]
@@ -63,8 +67,10 @@ def test_one_host(tpu):
 
 def test_a_queued_spot_pod(tpu):
     asked = {"QUEUED": "1", "SPOT": "1", "TPU_TYPE": "v3-32"}
-    assert tpu("create", **asked)[1] == [f"{QUEUE}create|mine|--node-id=mine|--runtime-version=tpu-ubuntu2204-base|"
-                                         f"{ZONE}--accelerator-type=v3-32|--spot|"]
+    assert tpu("create", **asked)[1] == [
+        f"{QUEUE}create|mine|--node-id=mine|--runtime-version=tpu-ubuntu2204-base|"
+        f"{ZONE}--accelerator-type=v3-32|--spot|"
+    ]
     done, calls = tpu("wait", states=["WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE"], **asked)
     assert done.returncode == 0 and verbs(calls) == ["describe"] * 3
     assert calls[0] == f"{QUEUE}describe|mine|{ZONE}--format=value(state.state)|"
@@ -89,11 +95,14 @@ def test_setup_installs_the_pins_and_the_tpu_wheel_on_every_worker(tpu, tmp_path
     assert not list(tmp_path.glob("*.tar.gz"))
 
 
-@pytest.mark.parametrize(("states", "expected"), [
-    (["ACTIVE"], ["describe", "ssh"]),
-    (["PROVISIONING", "ACTIVE"], ["describe", "describe", "scp", "ssh", "ssh"]),
-    (["SUSPENDED", "ACTIVE"], ["describe", "delete", "create", "describe", "scp", "ssh", "ssh"]),
-])
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (["ACTIVE"], ["describe", "ssh"]),
+        (["PROVISIONING", "ACTIVE"], ["describe", "describe", "scp", "ssh", "ssh"]),
+        (["SUSPENDED", "ACTIVE"], ["describe", "delete", "create", "describe", "scp", "ssh", "ssh"]),
+    ],
+)
 def test_resume_does_what_the_state_asks_for(tpu, states, expected):
     done, calls = tpu("resume", "lisax", "train", states=states, QUEUED="1")
     assert done.returncode == 0 and verbs(calls) == expected
@@ -122,8 +131,9 @@ def test_run_starts_once_and_keeps_the_arguments(tpu, tmp_path):
     log = tmp_path / "lisax" / "run.log"
     program = "import sys, time; print(sys.argv[1:], flush=True); time.sleep(60)"
     printed, _ = tpu("--dry-run", "run", sys.executable, "-c", program, "a b", "$HOME")
-    last = subprocess.run(["bash", "-c", f'set -- {printed.stdout.strip()}; printf %s "${{!#}}"'], capture_output=True,
-                          text=True)
+    last = subprocess.run(
+        ["bash", "-c", f'set -- {printed.stdout.strip()}; printf %s "${{!#}}"'], capture_output=True, text=True
+    )
     command = last.stdout.removeprefix("--command=")
 
     def worker():
@@ -141,7 +151,6 @@ def test_run_starts_once_and_keeps_the_arguments(tpu, tmp_path):
         assert log.read_text() == "['a b', '$HOME']\n"
     finally:
         os.kill(int((tmp_path / "lisax" / "run.pid").read_text()), signal.SIGKILL)
-
 
 
 def test_wrong_use_says_so(tpu):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 import json
 import math
 import re
@@ -16,13 +17,20 @@ from lisax.corpora.check import check
 from lisax.records import Label
 
 NUMBER = r"([\d,]+)"
-LOOKUP = re.compile(r"(.+?) (reached place|won|scored|drew|had sales of|made a profit of|had|counted|gave) " + NUMBER +
-                    r"(?: (\w+))? in (\d{4})\.")
-COMPARE = re.compile(r"(.+?) (?:won|scored|drew|had|made|counted|gave) (more|fewer|less) (\w+) in (\d{4}) than in "
-                     r"(\d{4})\.")
+LOOKUP = re.compile(
+    r"(.+?) (reached place|won|scored|drew|had sales of|made a profit of|had|counted|gave) "
+    + NUMBER
+    + r"(?: (\w+))? in (\d{4})\."
+)
+COMPARE = re.compile(
+    r"(.+?) (?:won|scored|drew|had|made|counted|gave) (more|fewer|less) (\w+) in (\d{4}) than in "
+    r"(\d{4})\."
+)
 SUPERLATIVE = re.compile(r"(.+?) (?:won|scored|drew|had|made|counted|gave) the (most|fewest|least) (\w+) in (\d{4})\.")
-COUNT = re.compile(r"(.+?) (?:won|scored|drew|had|made|counted|gave) more than " + NUMBER + r" (\w+) in exactly "
-                   r"(\d+) of (\d+) years\.")
+COUNT = re.compile(
+    r"(.+?) (?:won|scored|drew|had|made|counted|gave) more than " + NUMBER + r" (\w+) in exactly "
+    r"(\d+) of (\d+) years\."
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +56,7 @@ def number(text: str) -> int:
 
 def series_truth(text: str, table) -> bool | None:
     """Whether a claim of a series holds in a table, told from its words; None for other wordings."""
+
     def value(year, column):
         row = next(row for row in table.rows if row[0] == year)
         return number(row[table.header.index(column)])
@@ -145,17 +154,24 @@ def test_labels_are_balanced_in_every_kind(claims):
 
 def test_words_do_not_tell_the_label(claims):
     """Naive Bayes over the words and pairs of words of the training claims is no better than chance."""
+
     def units(text):
         words = text.split()
-        return {*words, *zip(words, words[1:])}
+        return {*words, *itertools.pairwise(words)}
 
-    counts = {label: collections.Counter(unit for claim in claims["train"] if claim.label is label
-                                         for unit in units(claim.text)) for label in (Label.SUPPORTS, Label.REFUTES)}
+    counts = {
+        label: collections.Counter(
+            unit for claim in claims["train"] if claim.label is label for unit in units(claim.text)
+        )
+        for label in (Label.SUPPORTS, Label.REFUTES)
+    }
     held_out = claims["dev"] + claims["test"]
     right = 0
     for claim in held_out:
-        odds = sum(math.log((counts[Label.SUPPORTS][unit] + 1) / (counts[Label.REFUTES][unit] + 1))
-                   for unit in units(claim.text))
+        odds = sum(
+            math.log((counts[Label.SUPPORTS][unit] + 1) / (counts[Label.REFUTES][unit] + 1))
+            for unit in units(claim.text)
+        )
         right += (odds > 0) == (claim.label is Label.SUPPORTS)
     assert len(held_out) > 900 and abs(right / len(held_out) - 0.5) < 0.05
 

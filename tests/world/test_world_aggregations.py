@@ -11,7 +11,7 @@ import lisax.world
 from lisax.corpora import open_folder
 from lisax.corpora.answer_cells import value_of
 from lisax.corpora.check import check
-from lisax.pipelines.arithmetic import aggregate
+from lisax.predict.arithmetic import aggregate
 from lisax.records import LisaxError, Operation, split_cell_id
 
 SPLITS = ("train", "dev", "test")
@@ -34,8 +34,10 @@ def questions(folders):
 def test_other_questions_and_files_stay_as_they_are(folders):
     without, with_them = folders
     for split in SPLITS:
-        before, after = ({row["id"]: row for row in map(json.loads, (folder / f"questions.{split}.jsonl").open())}
-                         for folder in folders)
+        before, after = (
+            {row["id"]: row for row in map(json.loads, (folder / f"questions.{split}.jsonl").open())}
+            for folder in folders
+        )
         for name, row in before.items():
             same = dict(after.pop(name))
             assert same.pop("operation") in ("none", "max", "min") and same == row

@@ -24,10 +24,17 @@ def world():
     sentences, stated = {}, []
     for geography, place, pages in neighbourhoods(PAGES, seed=11):
         for page in pages:
-            for number, (text, facts) in enumerate(page.sentences):
+            for number, (_text, facts) in enumerate(page.sentences):
                 sentences[f"{page.entity.page}_{number}"] = [
-                    (fact.subject.title, fact.relation.name, fact.text, fact.number,
-                     None if fact.target is None else fact.target.title) for fact in facts]
+                    (
+                        fact.subject.title,
+                        fact.relation.name,
+                        fact.text,
+                        fact.number,
+                        None if fact.target is None else fact.target.title,
+                    )
+                    for fact in facts
+                ]
         writer = ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"))
         for page in pages:
             stated += writer.claims(page.entity, 6)
@@ -89,23 +96,34 @@ def test_edges_and_rows_stand_in_for_sentences_and_change_no_claim():
         known = collections.defaultdict(list)
         for facts in place.facts:
             for fact in facts.values():
-                stated = (fact.subject.title, fact.relation.name, fact.text, fact.number, fact.target and fact.target.title)
+                stated = (
+                    fact.subject.title,
+                    fact.relation.name,
+                    fact.text,
+                    fact.number,
+                    fact.target and fact.target.title,
+                )
                 for table in tables:
                     for cell in table.cells.get(id(fact), ()):
                         known[cell.rpartition("c")[0]].append(stated)
         for page in pages:
             for fact, edge in edges_of(place, page):
-                known[edge].append((fact.subject.title, fact.relation.name, fact.text, fact.number,
-                                    fact.target and fact.target.title))
-        writers = [ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"), tables=given)
-                   for given in (None, tables)]
+                known[edge].append(
+                    (fact.subject.title, fact.relation.name, fact.text, fact.number, fact.target and fact.target.title)
+                )
+        writers = [
+            ClaimWriter(geography, place, pages, geography.rng(place.number, "claims"), tables=given)
+            for given in (None, tables)
+        ]
         for page in pages:
             for plain, more in zip(*(writer.claims(page.entity, 6) for writer in writers), strict=True):
                 assert dataclasses.replace(more.claim, mixed_sets=()) == plain.claim
                 assert all(not known.keys().isdisjoint(s) for s in more.claim.mixed_sets)
                 of_structures = [s for s in more.claim.mixed_sets if known.keys() >= set(s)]
-                assert all(decide(more.form, [stated for unit in s for stated in known[unit]]) is more.claim.label
-                           for s in of_structures)
+                assert all(
+                    decide(more.form, [stated for unit in s for stated in known[unit]]) is more.claim.label
+                    for s in of_structures
+                )
                 assert bool(of_structures) == bool(more.claim.evidence_sets)
                 rows += sum("#r" in unit for s in of_structures for unit in s)
                 alone += len(of_structures)
@@ -126,8 +144,7 @@ def test_claims_are_short_and_differ(world):
 
 def test_labels_and_kinds_are_balanced(world):
     claims = [stated.claim for stated in world[1]]
-    for kind, low, high in ((ONE_HOP, 0.6, 0.8), (TWO_HOP, 0.06, 0.16), (JOINT, 0.06, 0.16),
-                            (COMPARE, 0.05, 0.15)):
+    for kind, low, high in ((ONE_HOP, 0.6, 0.8), (TWO_HOP, 0.06, 0.16), (JOINT, 0.06, 0.16), (COMPARE, 0.05, 0.15)):
         assert low < sum(claim.kind == kind for claim in claims) / len(claims) < high
     counts = collections.Counter(claim.label for claim in claims)
     assert all(0.32 < counts[label] / len(claims) < 0.35 for label in LABELS)

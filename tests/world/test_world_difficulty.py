@@ -38,6 +38,7 @@ def world():
 
 def test_claims_alone_are_near_chance(world):
     """Naive Bayes over words and word pairs, trained on train: a third is chance."""
+
     def features(claim):
         tokens = words(claim.text.lower())
         return {*tokens, *itertools.pairwise(tokens)}
@@ -48,9 +49,16 @@ def test_claims_alone_are_near_chance(world):
     vocabulary = len(set().union(*counts.values()))
     totals = {label: sum(count.values()) for label, count in counts.items()}
     held_out = world[1]["dev"] + world[1]["test"]
-    correct = sum(claim.label == max(LABELS, key=lambda label: sum(
-        math.log((counts[label][f] + 1) / (totals[label] + vocabulary)) for f in features(claim)))
-        for claim in held_out)
+    correct = sum(
+        claim.label
+        == max(
+            LABELS,
+            key=lambda label: sum(
+                math.log((counts[label][f] + 1) / (totals[label] + vocabulary)) for f in features(claim)
+            ),
+        )
+        for claim in held_out
+    )
     assert correct / len(held_out) < 0.40
 
 
@@ -91,9 +99,13 @@ def pair_features(claim, title, text, score):
     names, said = names_and_words(text)
     title_names = set(words(title))
     mentioned = len(claim_names & (names | title_names))
-    features = {"bias": 1.0, "score": score / 10, f"names {mentioned}": 1.0,
-                f"title {len(claim_names & title_names)} of {len(title_names)}": 1.0,
-                f"others {bool(names - title_names - claim_names)}": 1.0}
+    features = {
+        "bias": 1.0,
+        "score": score / 10,
+        f"names {mentioned}": 1.0,
+        f"title {len(claim_names & title_names)} of {len(title_names)}": 1.0,
+        f"others {bool(names - title_names - claim_names)}": 1.0,
+    }
     for pair in itertools.product(claim_words - STOP, said - STOP):
         features[pair] = 0.5
     return features
@@ -106,8 +118,7 @@ def test_a_trained_ranker_beats_bm25(world):
     weights = collections.defaultdict(float)
 
     def candidates(claim):
-        return [(unit, pair_features(claim.text, *units[unit], score))
-                for unit, score in bm25.search(claim.text, 40)]
+        return [(unit, pair_features(claim.text, *units[unit], score)) for unit, score in bm25.search(claim.text, 40)]
 
     def score(features):
         return sum(weights[f] * value for f, value in features.items())

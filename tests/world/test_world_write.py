@@ -36,8 +36,9 @@ def world(tmp_path_factory):
 
 def test_same_seed_gives_same_bytes(world, tmp_path):
     command = "import sys, lisax.world; lisax.world.write(sys.argv[1], 300, seed=3)"
-    subprocess.run([sys.executable, "-c", command, str(tmp_path / "again")], check=True,
-                   env={**os.environ, "PYTHONHASHSEED": "1"})
+    subprocess.run(
+        [sys.executable, "-c", command, str(tmp_path / "again")], check=True, env={**os.environ, "PYTHONHASHSEED": "1"}
+    )
     for path in sorted(world.iterdir()):
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
     lisax.world.write(tmp_path / "other", 300, seed=4)
@@ -58,8 +59,9 @@ def test_golden_bytes(world):
 
 def test_documents_are_the_written_pages(world):
     documents = list(lisax.world.iterate_documents(300, seed=3))
-    assert [(d.id, d.title, [s.text for s in d.sentences], list(d.redirects)) for d in documents] == \
-        [(p["id"], p["title"], p["sentences"], p["redirects"]) for p in rows(world / "pages.jsonl")]
+    assert [(d.id, d.title, [s.text for s in d.sentences], list(d.redirects)) for d in documents] == [
+        (p["id"], p["title"], p["sentences"], p["redirects"]) for p in rows(world / "pages.jsonl")
+    ]
 
 
 def test_summary_counts_lines(world):
@@ -72,9 +74,11 @@ def test_summary_counts_lines(world):
 
 
 def test_splits_are_disjoint_by_subject(world):
-    subjects = [{claim["id"].partition("c")[0] for claim in rows(world / f"claims.{split}.jsonl")} |
-                {question["id"].partition("q")[0] for question in rows(world / f"questions.{split}.jsonl")}
-                for split in SPLITS]
+    subjects = [
+        {claim["id"].partition("c")[0] for claim in rows(world / f"claims.{split}.jsonl")}
+        | {question["id"].partition("q")[0] for question in rows(world / f"questions.{split}.jsonl")}
+        for split in SPLITS
+    ]
     assert [len(s) for s in subjects] == [240, 30, 30]
     assert not any(a & b for a, b in itertools.combinations(subjects, 2))
     claims = [{claim["claim"] for claim in rows(world / f"claims.{split}.jsonl")} for split in SPLITS]
@@ -138,6 +142,7 @@ def test_names_collide_on_purpose_and_titles_do_not():
 def test_titles_stay_unique_at_any_size():
     """Neighbourhoods from all over a world of 5 M pages, and a dense stretch far from its start."""
     from lisax.world.facts import SIZE, Geography
+
     geography = Geography(5_000_000, 0)
     last = 5_000_000 // SIZE
     numbers = {*range(0, last, 251), *range(90_000, 90_150)}
@@ -175,6 +180,7 @@ def test_a_neighbourhood_does_not_need_the_others():
     """A neighbourhood made alone, in the middle of a large world, is the one that streaming comes to."""
     from lisax.world.facts import SIZE, Geography
     from lisax.world.pages import write_pages
+
     geography = Geography(50 * SIZE, 3)
     pages = write_pages(geography, geography.neighbourhood(40), geography.rng(40, "pages"))
     streamed = itertools.islice(lisax.world.iterate_documents(50 * SIZE, seed=3), 40 * SIZE, 41 * SIZE)

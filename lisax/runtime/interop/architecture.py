@@ -17,11 +17,14 @@ def infer(shapes: Mapping[str, Shape], folder: object) -> T5Config:
     """The architecture of parameters in the unrolled tree.
 
     Shapes do not tell activations: one matrix `wi` is taken as T5 1.0's ReLU, two as T5 1.1's gated GELU."""
+
     def shape(name: str, dimensions: int) -> Shape:
         found = shapes.get(name)
         if found is None or len(found) != dimensions:
-            raise LisaxError(f"{folder} is not a T5 that is known here: '{name}' is "
-                             + ("missing" if found is None else f"{list(found)}"))
+            raise LisaxError(
+                f"{folder} is not a T5 that is known here: '{name}' is "
+                + ("missing" if found is None else f"{list(found)}")
+            )
         return found
 
     vocab_size, emb_dim = shape("token_embedder/embedding", 2)
@@ -33,11 +36,17 @@ def infer(shapes: Mapping[str, Shape], folder: object) -> T5Config:
         raise LisaxError(f"{folder}: {heads} heads do not divide the width {width} of the encoder's queries")
     try:
         return T5Config(
-            vocab_size=vocab_size, emb_dim=emb_dim, num_heads=heads, head_dim=width // heads,
-            num_encoder_layers=_layers(shapes, "encoder"), num_decoder_layers=_layers(shapes, "decoder"),
+            vocab_size=vocab_size,
+            emb_dim=emb_dim,
+            num_heads=heads,
+            head_dim=width // heads,
+            num_encoder_layers=_layers(shapes, "encoder"),
+            num_decoder_layers=_layers(shapes, "decoder"),
             mlp_dim=shape("encoder/layers_0/mlp/wo/kernel", 2)[0],
             mlp_activations=("gelu", "linear") if gated else ("relu",),
-            logits_via_embedding="decoder/logits_dense/kernel" not in shapes, relative_bias_per_layer=per_layer)
+            logits_via_embedding="decoder/logits_dense/kernel" not in shapes,
+            relative_bias_per_layer=per_layer,
+        )
     except FieldError as error:
         raise LisaxError(f"{folder} is not a T5 that is known here, by the shapes of its arrays: {error}") from None
 
@@ -52,8 +61,9 @@ def parameter_shapes(config: Model) -> dict:
     if not config.t5.scan_layers:  # one of each is traced: layers of a stack are alike, and many take a minute
         config = config.replaced(**{f"num_{stack}_layers": min(1, count) for stack, count in layers.items()})
     # The key is made inside, so that no device is asked for.
-    shapes = jax.eval_shape(lambda *inputs: config.network().init(jax.random.key(0), *inputs),
-                            *config.example())["params"]
+    shapes = jax.eval_shape(lambda *inputs: config.network().init(jax.random.key(0), *inputs), *config.example())[
+        "params"
+    ]
     return _with_layers(shapes, layers)
 
 

@@ -32,8 +32,14 @@ from lisax.runtime.stacked_slots import stack_slots
 EXTRA_IDS = 100
 
 
-def import_checkpoint(source: str | os.PathLike, out: str | os.PathLike, *, vocabulary: str | os.PathLike | None = None,
-                      gin_files: Sequence[str] = (), bindings: Sequence[str] = ()) -> Path:
+def import_checkpoint(
+    source: str | os.PathLike,
+    out: str | os.PathLike,
+    *,
+    vocabulary: str | os.PathLike | None = None,
+    gin_files: Sequence[str] = (),
+    bindings: Sequence[str] = (),
+) -> Path:
     """Writes `out/checkpoint_{step}` in our Orbax layout with `model.json`; returns it.
 
     `gin_files` give the architecture where the source does not, or is not to be believed."""
@@ -44,8 +50,7 @@ def import_checkpoint(source: str | os.PathLike, out: str | os.PathLike, *, voca
     return _write_steps(out, checkpoint, card, write_orbax)
 
 
-def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: Kind,
-                      layers: str | None = None) -> Path:
+def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: Kind, layers: str | None = None) -> Path:
     """Writes the checkpoint as `kind`: T5X's layouts to `out/checkpoint_{step}`, Hugging Face's to `out` itself.
 
     `layers` of T5X's layouts: "separate", as `t5x.examples.t5` has them; "stacked", as `t5x.examples.scalable_t5` does
@@ -59,8 +64,10 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
     if stacks and kind is Kind.HUGGINGFACE:
         raise LisaxError("Hugging Face's layout has a name for each layer: leave out --layers stacked")
     if stacks and not architecture.t5.relative_bias_per_layer:
-        raise LisaxError(f"{checkpoint.folder} has one relative bias for all layers of a stack, and T5X has no model of "
-                         "stacked layers that share one: use --layers separate")
+        raise LisaxError(
+            f"{checkpoint.folder} has one relative bias for all layers of a stack, and T5X has no model of "
+            "stacked layers that share one: use --layers separate"
+        )
     if stacks:
         checkpoint, architecture = _stacked(checkpoint), architecture.replaced(scan_layers=True)
     card = card_of(checkpoint, architecture)
@@ -74,8 +81,9 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
     return _write_steps(out, checkpoint, card, write_orbax if kind is Kind.ORBAX else write_native)
 
 
-def opened(source: str | os.PathLike, gin_files: Sequence[str] = (),
-           bindings: Sequence[str] = ()) -> tuple[Checkpoint, Model]:
+def opened(
+    source: str | os.PathLike, gin_files: Sequence[str] = (), bindings: Sequence[str] = ()
+) -> tuple[Checkpoint, Model]:
     """The checkpoint with the architecture that gin files, the source itself, or its shapes give.
 
     Parameters that are not, name for name and shape for shape, those of that architecture are an error."""
@@ -99,7 +107,9 @@ def _stacked(checkpoint: Checkpoint) -> Checkpoint:
     slots = stack_slots(nested(dict(checkpoint.read(checkpoint.slots))), parameters) if checkpoint.slots else {}
 
     def pieces(tree: dict[str, Any]) -> tuple[Piece, ...]:
-        return tuple(whole(name, Stored(array.shape, lambda array=array: array)) for name, array in flatten(tree).items())
+        return tuple(
+            whole(name, Stored(array.shape, lambda array=array: array)) for name, array in flatten(tree).items()
+        )
 
     return dataclasses.replace(checkpoint, parameters=pieces(stack(parameters)), slots=pieces(slots))
 
@@ -107,10 +117,23 @@ def _stacked(checkpoint: Checkpoint) -> Checkpoint:
 def card_of(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any]:
     """The content of `model.json`: the source's own, completed."""
     step = checkpoint.step or 0
-    card = dict(checkpoint.card or {"format": 1, "training": {
-        "first_step": step, "slots_first_step": 0 if checkpoint.slots else step, "random_seed": None, "data": None}})
-    return card | {"architecture": describe(architecture), "step": step,
-                   "vocabulary": _describe(checkpoint, architecture) or card.get("vocabulary")}
+    card = dict(
+        checkpoint.card
+        or {
+            "format": 1,
+            "training": {
+                "first_step": step,
+                "slots_first_step": 0 if checkpoint.slots else step,
+                "random_seed": None,
+                "data": None,
+            },
+        }
+    )
+    return card | {
+        "architecture": describe(architecture),
+        "step": step,
+        "vocabulary": _describe(checkpoint, architecture) or card.get("vocabulary"),
+    }
 
 
 def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | None:
@@ -128,14 +151,22 @@ def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | N
         raise LisaxError(f"{path} is not a SentencePiece model") from None
     pieces = processor.GetPieceSize() + extra_ids
     if pieces > architecture.t5.vocab_size:
-        raise LisaxError(f"{path} has {pieces} pieces (with {extra_ids} sentinels), but the embedding of "
-                         f"{checkpoint.folder} has {architecture.t5.vocab_size} rows: it is another model's vocabulary")
-    return {"kind": "sentencepiece", "pieces": pieces, "extra_ids": extra_ids, "file": VOCABULARY_NAME,
-            "sha256": digest(path)}
+        raise LisaxError(
+            f"{path} has {pieces} pieces (with {extra_ids} sentinels), but the embedding of "
+            f"{checkpoint.folder} has {architecture.t5.vocab_size} rows: it is another model's vocabulary"
+        )
+    return {
+        "kind": "sentencepiece",
+        "pieces": pieces,
+        "extra_ids": extra_ids,
+        "file": VOCABULARY_NAME,
+        "sha256": digest(path),
+    }
 
 
-def _write_steps(out: str | os.PathLike, checkpoint: Checkpoint, card: dict[str, Any],
-                 write: Callable[[Path, Checkpoint], None]) -> Path:
+def _write_steps(
+    out: str | os.PathLike, checkpoint: Checkpoint, card: dict[str, Any], write: Callable[[Path, Checkpoint], None]
+) -> Path:
     name = f"checkpoint_{checkpoint.step or 0}"
     with new_folder(out) as folder:
         (folder / name).mkdir()

@@ -28,8 +28,12 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     folder = resolve_checkpoint(path)
     if is_remote(folder) and kind_of(folder) in (Kind.HUGGINGFACE, Kind.BUNDLE):
         folder = fetched(folder)  # safetensors are read where they lie in memory
-    readers = {Kind.ORBAX: open_orbax, Kind.NATIVE: open_native, Kind.HUGGINGFACE: open_huggingface,
-               Kind.BUNDLE: _open_bundle}
+    readers = {
+        Kind.ORBAX: open_orbax,
+        Kind.NATIVE: open_native,
+        Kind.HUGGINGFACE: open_huggingface,
+        Kind.BUNDLE: _open_bundle,
+    }
     checkpoint = readers[kind_of(folder)](folder)
     for pieces in (checkpoint.parameters, checkpoint.slots):
         _check_names(folder, [name for piece in pieces for name in piece.shapes])
@@ -59,8 +63,12 @@ def _check_names(folder: Path, names: list[str]) -> None:
     """Names are leaves of one tree: each once, and none inside another."""
     leaves = set(names)
     twice = next((name for name in leaves if names.count(name) > 1), None) if len(leaves) < len(names) else None
-    inner = next((name for name in names for parent in accumulate(name.split("/")[:-1], "{}/{}".format)
-                  if parent in leaves), None)
+    inner = next(
+        (name for name in names for parent in accumulate(name.split("/")[:-1], "{}/{}".format) if parent in leaves),
+        None,
+    )
     if twice or inner:
-        raise LisaxError(f"{folder} has '{twice or inner}' "
-                         + ("twice, by itself and among stacked layers" if twice else "inside another array"))
+        raise LisaxError(
+            f"{folder} has '{twice or inner}' "
+            + ("twice, by itself and among stacked layers" if twice else "inside another array")
+        )

@@ -71,16 +71,20 @@ class Checkpoint:
         for piece in sorted(pieces, key=lambda piece: math.prod(piece.stored.shape), reverse=True):
             try:
                 # Contiguous: a slice would keep the array that it is cut from in memory.
-                arrays = {name: np.ascontiguousarray(array, np.float32).reshape(array.shape)
-                          for name, array in piece.convert(piece.stored.read()).items()}
+                arrays = {
+                    name: np.ascontiguousarray(array, np.float32).reshape(array.shape)
+                    for name, array in piece.convert(piece.stored.read()).items()
+                }
             except LisaxError:
                 raise
             except Exception as error:  # whatever a damaged file makes tensorstore or safetensors raise
                 raise unreadable(self.folder, error, piece.stored_as) from error
             for name, array in arrays.items():
                 if array.shape != piece.shapes[name]:
-                    raise LisaxError(f"'{piece.stored_as}' of {self.folder} is {list(array.shape)} on disk, but its "
-                                     f"index says {list(piece.shapes[name])}: the checkpoint is damaged")
+                    raise LisaxError(
+                        f"'{piece.stored_as}' of {self.folder} is {list(array.shape)} on disk, but its "
+                        f"index says {list(piece.shapes[name])}: the checkpoint is damaged"
+                    )
                 yield name, array
 
 
@@ -102,16 +106,20 @@ def with_bias_of_each_layer(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 
     The model computes the same."""
     pieces = tuple(pieces)
-    layers = sorted({match[0] for name in shapes_of(pieces)
-                     if (match := re.match(r"(?:.+/)?(?:encoder|decoder)/layers_\d+", name))})
+    layers = sorted(
+        {match[0] for name in shapes_of(pieces) if (match := re.match(r"(?:.+/)?(?:encoder|decoder)/layers_\d+", name))}
+    )
 
     def of_each(piece: Piece) -> Piece:
         match = re.fullmatch(r"(.*(?:encoder|decoder)/)(relpos_bias/.+)", next(iter(piece.shapes)))
         if match is None:
             return piece
-        (name, shape), = piece.shapes.items()
+        ((name, shape),) = piece.shapes.items()
         names = [f"{layer}/{match[2]}" for layer in layers if layer.rpartition("layers_")[0] == match[1]]
-        return dataclasses.replace(piece, shapes=dict.fromkeys(names, shape),
-                                   convert=lambda array: dict.fromkeys(names, piece.convert(array)[name]))
+        return dataclasses.replace(
+            piece,
+            shapes=dict.fromkeys(names, shape),
+            convert=lambda array: dict.fromkeys(names, piece.convert(array)[name]),
+        )
 
     return tuple(map(of_each, pieces))

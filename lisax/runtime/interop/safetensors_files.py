@@ -53,8 +53,13 @@ def _of_file(path: Path) -> dict[str, Stored]:
     return {name: Stored(entry.shape, lambda n=name: read(n)) for name, entry in entries.items()}
 
 
-def write_arrays(folder: Path, shapes: Mapping[str, Shape], arrays: Iterable[tuple[str, np.ndarray]], *,
-                 shard_bytes: int | None = SHARD_BYTES) -> None:
+def write_arrays(
+    folder: Path,
+    shapes: Mapping[str, Shape],
+    arrays: Iterable[tuple[str, np.ndarray]],
+    *,
+    shard_bytes: int | None = SHARD_BYTES,
+) -> None:
     """Writes float32 arrays, which may come in any order, to `model.safetensors` or, of more than `shard_bytes`,
     to shards with their index."""
     shards: list[dict[str, Shape]] = [{}]
@@ -62,8 +67,11 @@ def write_arrays(folder: Path, shapes: Mapping[str, Shape], arrays: Iterable[tup
         if shard_bytes and shards[-1] and sum(map(_bytes, shards[-1].values())) + _bytes(shape) > shard_bytes:
             shards.append({})
         shards[-1][name] = shape
-    names = [SAFETENSORS] if len(shards) == 1 else [
-        f"model-{i:05d}-of-{len(shards):05d}.safetensors" for i in range(1, len(shards) + 1)]
+    names = (
+        [SAFETENSORS]
+        if len(shards) == 1
+        else [f"model-{i:05d}-of-{len(shards):05d}.safetensors" for i in range(1, len(shards) + 1)]
+    )
     place = {}
     for file, shard in zip(names, shards, strict=True):
         place |= {name: (file, offset) for name, offset in _reserve(folder / file, shard).items()}
@@ -78,8 +86,10 @@ def write_arrays(folder: Path, shapes: Mapping[str, Shape], arrays: Iterable[tup
         raise LisaxError(f"{folder}: '{next(iter(place))}' was not given")
     if len(names) > 1:
         files = {name: file for file, shard in zip(names, shards, strict=True) for name in shard}
-        write_json(folder / SAFETENSORS_INDEX, {"metadata": {"total_size": sum(map(_bytes, shapes.values()))},
-                                                "weight_map": files})
+        write_json(
+            folder / SAFETENSORS_INDEX,
+            {"metadata": {"total_size": sum(map(_bytes, shapes.values()))}, "weight_map": files},
+        )
 
 
 def _reserve(path: Path, shapes: Mapping[str, Shape]) -> dict[str, int]:

@@ -40,8 +40,7 @@ def unrolled(stored: Mapping[str, Stored], folder: object) -> tuple[tuple[Piece,
     return tuple(_piece(name, array, stacks, folder) for name, array in stored.items()), bool(stacks)
 
 
-def unrolled_slots(stored: Mapping[str, Stored], parameters: Mapping[str, Stored],
-                   folder: object) -> tuple[Piece, ...]:
+def unrolled_slots(stored: Mapping[str, Stored], parameters: Mapping[str, Stored], folder: object) -> tuple[Piece, ...]:
     """The pieces of all optimizer slots, given the parameters as stored: named `{parameter}/{kind}`.
 
     Adafactor's `v_row` and `v_col` of stacked matrices become those that T5X has of each layer's matrix, or its whole `v`
@@ -71,8 +70,9 @@ def _piece(name: str, stored: Stored, stacks: Mapping[str, _Stack], folder: obje
         return Piece(name, stored, {name: shape}, lambda array: {name: join(array)})
     stack = stacks[match[1] + match[2]]
     if len(stored.shape) <= stack.axis or stored.shape[stack.axis] != stack.layers:
-        raise LisaxError(f"'{name}' of {folder} is {list(stored.shape)}: expected the {stack.layers} layers along axis "
-                         f"{stack.axis}")
+        raise LisaxError(
+            f"'{name}' of {folder} is {list(stored.shape)}: expected the {stack.layers} layers along axis {stack.axis}"
+        )
     shape, join = _joined(match[3], tuple(np.delete(stored.shape, stack.axis).tolist()))
     return _split(name, stored, _names(match, stack), stack.axis, shape, join)
 
@@ -83,15 +83,26 @@ def _names(match: re.Match, stack: _Stack) -> list[str]:
     return [f"{prefix}{side}/layers_{i}/{_RENAMED.get(rest, rest)}" for i in range(stack.layers)]
 
 
-def _split(name: str, stored: Stored, targets: list[str], axis: int, shape: Shape,
-           convert: Callable[[np.ndarray], np.ndarray] = lambda layer: layer) -> Piece:
+def _split(
+    name: str,
+    stored: Stored,
+    targets: list[str],
+    axis: int,
+    shape: Shape,
+    convert: Callable[[np.ndarray], np.ndarray] = lambda layer: layer,
+) -> Piece:
     """The slices of an array along `axis`, each of `shape` once converted."""
-    return Piece(name, stored, dict.fromkeys(targets, shape),
-                 lambda array: {target: convert(layer) for target, layer in zip(targets, np.moveaxis(array, axis, 0))})
+    return Piece(
+        name,
+        stored,
+        dict.fromkeys(targets, shape),
+        lambda array: {target: convert(layer) for target, layer in zip(targets, np.moveaxis(array, axis, 0))},
+    )
 
 
-def _slots_of_layers(parameter: str, kinds: Mapping[str, Stored], shape: Shape, stack: _Stack,
-                     folder: object) -> list[Piece]:
+def _slots_of_layers(
+    parameter: str, kinds: Mapping[str, Stored], shape: Shape, stack: _Stack, folder: object
+) -> list[Piece]:
     targets = _names(_STACKED.fullmatch(parameter), stack)
     of_layer = tuple(np.delete(shape, stack.axis).tolist())
 
@@ -99,8 +110,12 @@ def _slots_of_layers(parameter: str, kinds: Mapping[str, Stored], shape: Shape, 
         return [f"{target}/{kind}" for target in targets]
 
     def unused(kind: str) -> Piece:
-        return Piece(f"{parameter}/{kind}", kinds[kind], dict.fromkeys(named(kind), (1,)),
-                     lambda array: dict.fromkeys(named(kind), array))
+        return Piece(
+            f"{parameter}/{kind}",
+            kinds[kind],
+            dict.fromkeys(named(kind), (1,)),
+            lambda array: dict.fromkeys(named(kind), array),
+        )
 
     pieces = []
     for kind, array in kinds.items():
@@ -128,22 +143,33 @@ def _slots_of_layers(parameter: str, kinds: Mapping[str, Stored], shape: Shape, 
         pieces = [piece for piece in pieces if piece.stored_as != f"{parameter}/v"]
         zeros = Stored((1,), lambda: np.zeros(1, np.float32))
         for kind in ("v_row", "v_col"):
-            pieces.append(Piece(f"{parameter}/v", zeros, dict.fromkeys(named(kind), (1,)),
-                                lambda array, kind=kind: dict.fromkeys(named(kind), array)))
+            pieces.append(
+                Piece(
+                    f"{parameter}/v",
+                    zeros,
+                    dict.fromkeys(named(kind), (1,)),
+                    lambda array, kind=kind: dict.fromkeys(named(kind), array),
+                )
+            )
         rows, columns = factors
 
         def products(array: np.ndarray) -> dict[str, np.ndarray]:
             layers = zip(np.moveaxis(array, layers_axes[0], 0), np.moveaxis(columns.read(), layers_axes[1], 0))
-            return {name: _product(row_means, column_means, row < column)
-                    for name, (row_means, column_means) in zip(named("v"), layers)}
+            return {
+                name: _product(row_means, column_means, row < column)
+                for name, (row_means, column_means) in zip(named("v"), layers)
+            }
 
         return [*pieces, Piece(f"{parameter}/v_row", rows, dict.fromkeys(named("v"), of_layer), products)]
     # T5X calls the smaller dimension of a matrix its row, the first of equals.
     order = (0, 1) if (shape[row], row) < (shape[column], column) else (1, 0)
     for kind, which in zip(("v_row", "v_col"), order):
         length = shape[(row, column)[which]]
-        pieces.append(_split(f"{parameter}/{('v_row', 'v_col')[which]}", factors[which], named(kind),
-                             layers_axes[which], (length,)))
+        pieces.append(
+            _split(
+                f"{parameter}/{('v_row', 'v_col')[which]}", factors[which], named(kind), layers_axes[which], (length,)
+            )
+        )
     return pieces
 
 
@@ -156,8 +182,10 @@ def _product(row_means: np.ndarray, column_means: np.ndarray, row_first: bool) -
 
 
 def _misshaped(parameter: str, kind: str, found: Shape, expected: Shape, folder: object) -> LisaxError:
-    return LisaxError(f"the optimizer slot '{parameter}/{kind}' of {folder} is {list(found)}, which is not T5X's of a "
-                      f"parameter of stacked layers: expected {list(expected)}")
+    return LisaxError(
+        f"the optimizer slot '{parameter}/{kind}' of {folder} is {list(found)}, which is not T5X's of a "
+        f"parameter of stacked layers: expected {list(expected)}"
+    )
 
 
 def _stacks(stored: Mapping[str, Stored], folder: object) -> dict[str, _Stack]:
@@ -172,15 +200,20 @@ def _stacks(stored: Mapping[str, Stored], folder: object) -> dict[str, _Stack]:
 
 def _layer_axis(stored: Mapping[str, Stored], prefix: str, stack: str, folder: object) -> _Stack:
     """Told from the scales, which are vectors but for the axis of layers."""
-    scales = [array.shape for name, array in stored.items() if (match := _STACKED.fullmatch(name))
-              and match.groups() == (prefix, stack, "pre_mlp_layer_norm/scale")]
+    scales = [
+        array.shape
+        for name, array in stored.items()
+        if (match := _STACKED.fullmatch(name)) and match.groups() == (prefix, stack, "pre_mlp_layer_norm/scale")
+    ]
     norm = stored.get(f"{prefix}{stack}/{stack}_norm/scale")
     if norm is not None and len(scales) == 1 and len(scales[0]) == 2:
         for axis in (1, 0):
-            if scales[0][1 - axis:][:1] == norm.shape and LAYERS.accepts(scales[0][axis]):
+            if scales[0][1 - axis :][:1] == norm.shape and LAYERS.accepts(scales[0][axis]):
                 return _Stack(axis, scales[0][axis])
-    raise LisaxError(f"the layers of {folder} are in one array (scanned), but which of its axes is that of layers "
-                     f"cannot be told from '{prefix}{stack}/{stack}_norm/scale' and 'pre_mlp_layer_norm/scale'")
+    raise LisaxError(
+        f"the layers of {folder} are in one array (scanned), but which of its axes is that of layers "
+        f"cannot be told from '{prefix}{stack}/{stack}_norm/scale' and 'pre_mlp_layer_norm/scale'"
+    )
 
 
 def _joined(name: str, shape: Shape) -> tuple[Shape, Callable[[np.ndarray], np.ndarray]]:

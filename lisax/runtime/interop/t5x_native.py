@@ -35,8 +35,10 @@ def open_native(folder: Path) -> Checkpoint:
         raise unreadable(folder, error, NATIVE_INDEX) from error
     version = index.get("version") if isinstance(index, dict) else None
     if not isinstance(version, int) or version not in READABLE_VERSIONS:
-        raise LisaxError(f"{path} is not an index of T5X's native layout, versions {READABLE_VERSIONS[0]} and "
-                         f"{READABLE_VERSIONS[1]}: found " + ("no version" if version is None else repr(version)))
+        raise LisaxError(
+            f"{path} is not an index of T5X's native layout, versions {READABLE_VERSIONS[0]} and "
+            f"{READABLE_VERSIONS[1]}: found " + ("no version" if version is None else repr(version))
+        )
     optimizer = index.get("optimizer")
     if not isinstance(optimizer, dict) or not isinstance(optimizer.get("target"), dict):
         raise LisaxError(f"{path} has no parameters ('optimizer/target')")
@@ -79,8 +81,10 @@ def _one(folder: Path, name: str, leaf: Any) -> Stored:
     kvstore, driver = leaf["kvstore"], leaf["driver"]
     if driver != "zarr" or not isinstance(kvstore, dict) or kvstore.get("driver") not in DRIVERS:
         found = kvstore.get("driver") if isinstance(kvstore, dict) else kvstore
-        raise LisaxError(f"'{name}' of {folder / NATIVE_INDEX} is to be read with driver '{driver}' from '{found}': "
-                         f"only zarr arrays in the checkpoint's own folder are read")
+        raise LisaxError(
+            f"'{name}' of {folder / NATIVE_INDEX} is to be read with driver '{driver}' from '{found}': "
+            f"only zarr arrays in the checkpoint's own folder are read"
+        )
     place = inside(folder, kvstore.get("path"))
     try:
         shape = tuple(int(size) for size in leaf["metadata"]["shape"])
@@ -96,8 +100,12 @@ def write_native(folder: Path, checkpoint: Checkpoint) -> None:
     from flax.serialization import msgpack_serialize
 
     def part(pieces: Any, prefix: str) -> dict[str, Any]:
-        return nested({name: _written(folder, f"{prefix}.{name.replace('/', '.')}", array)
-                       for name, array in checkpoint.read(pieces)})
+        return nested(
+            {
+                name: _written(folder, f"{prefix}.{name.replace('/', '.')}", array)
+                for name, array in checkpoint.read(pieces)
+            }
+        )
 
     state: dict[str, Any] = {"step": np.asarray(checkpoint.step or 0, np.int32)}
     if checkpoint.slots:
@@ -111,5 +119,9 @@ def _written(folder: Path, name: str, array: np.ndarray) -> Any:
     if array.size <= 1:
         return array
     metadata = write(folder / name, array)
-    return {"driver": "zarr", "dtype": array.dtype.name, "kvstore": {"driver": "file", "path": f"{name}/"},
-            "metadata": metadata}
+    return {
+        "driver": "zarr",
+        "dtype": array.dtype.name,
+        "kvstore": {"driver": "file", "path": f"{name}/"},
+        "metadata": metadata,
+    }

@@ -46,8 +46,10 @@ def open_orbax(folder: Path) -> Checkpoint:
         return file_store(inside(folder / STATE_NAME, name))
 
     def stored(part: Any, prefix: tuple[str, ...]) -> dict[str, Stored]:
-        return {"/".join(path): Stored(tuple(leaf.shape), lambda where=kvstore(prefix + path): read(where, driver))
-                for path, leaf in _leaves(part)}
+        return {
+            "/".join(path): Stored(tuple(leaf.shape), lambda where=kvstore(prefix + path): read(where, driver))
+            for path, leaf in _leaves(part)
+        }
 
     arrays = stored(tree["target"], ("target",))
     parameters, scanned = unrolled(arrays, folder)

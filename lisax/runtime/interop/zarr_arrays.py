@@ -20,8 +20,9 @@ def read(kvstore: dict[str, Any], driver: str = "zarr") -> np.ndarray:
     """The whole array; a missing chunk is an error, where zarr's own convention is to read it as zeros."""
     import tensorstore
 
-    opened = tensorstore.open({"driver": driver, "kvstore": kvstore, "fill_missing_data_reads": False},
-                              open=True, read=True)
+    opened = tensorstore.open(
+        {"driver": driver, "kvstore": kvstore, "fill_missing_data_reads": False}, open=True, read=True
+    )
     return opened.result().read().result()
 
 
@@ -38,8 +39,10 @@ def write(folder: Path, array: np.ndarray) -> dict[str, Any]:
 
     metadata = {"chunks": chunks_of(array.shape, array.itemsize), "compressor": GZIP, "shape": list(array.shape)}
     try:
-        opened = tensorstore.open({"driver": "zarr", "kvstore": file_store(folder), "dtype": array.dtype.name,
-                                   "metadata": metadata}, create=True).result()
+        opened = tensorstore.open(
+            {"driver": "zarr", "kvstore": file_store(folder), "dtype": array.dtype.name, "metadata": metadata},
+            create=True,
+        ).result()
         opened.write(array).result()
     except (ValueError, OSError) as error:
         raise save_error(folder, error) from error

@@ -47,17 +47,20 @@ def _reindex(folder, change):
     (folder / "checkpoint").write_bytes(msgpack_serialize(index))
 
 
-@pytest.mark.parametrize(("kvstore", "message"), [
-    ({"driver": "file", "path": f"../elsewhere/{EMBEDDING}/"}, "outside the checkpoint"),
-    ({"driver": "gcs", "bucket": "b", "path": f"../elsewhere/{EMBEDDING}/"}, "outside the checkpoint"),
-    ({"driver": "file", "path": "ABSOLUTE"}, "outside the checkpoint"),
-    ({"driver": "file", "path": "link"}, "outside the checkpoint"),
-    ({"driver": "file", "path": "."}, "outside the checkpoint"),
-    ({"driver": "file", "path": 3}, "outside the checkpoint"),
-    ({"driver": "http", "base_url": "http://127.0.0.1:9", "path": f"{EMBEDDING}/"}, "from 'http'"),
-    ({"driver": "s3", "bucket": "b", "path": f"{EMBEDDING}/"}, "from 's3'"),
-    ("file:///etc/", "from 'file:///etc/'"),
-])
+@pytest.mark.parametrize(
+    ("kvstore", "message"),
+    [
+        ({"driver": "file", "path": f"../elsewhere/{EMBEDDING}/"}, "outside the checkpoint"),
+        ({"driver": "gcs", "bucket": "b", "path": f"../elsewhere/{EMBEDDING}/"}, "outside the checkpoint"),
+        ({"driver": "file", "path": "ABSOLUTE"}, "outside the checkpoint"),
+        ({"driver": "file", "path": "link"}, "outside the checkpoint"),
+        ({"driver": "file", "path": "."}, "outside the checkpoint"),
+        ({"driver": "file", "path": 3}, "outside the checkpoint"),
+        ({"driver": "http", "base_url": "http://127.0.0.1:9", "path": f"{EMBEDDING}/"}, "from 'http'"),
+        ({"driver": "s3", "bucket": "b", "path": f"{EMBEDDING}/"}, "from 's3'"),
+        ("file:///etc/", "from 'file:///etc/'"),
+    ],
+)
 def test_arrays_elsewhere_are_not_read(tmp_path, native, kvstore, message):
     elsewhere = tmp_path / "elsewhere" / EMBEDDING
     shutil.copytree(native / EMBEDDING, elsewhere)
@@ -82,26 +85,36 @@ def test_other_drivers_are_not_opened(native):
 
 
 def test_a_copy_from_a_bucket_is_read_where_it_lies(native):
-    _reindex(native, lambda embedder: embedder["embedding"].update(
-        kvstore={"driver": "gcs", "bucket": "t5-data", "path": f"{EMBEDDING}/"}))
-    np.testing.assert_array_equal(load_parameters(native)["token_embedder"]["embedding"],
-                                  random_parameters(T5_1_1)["token_embedder/embedding"])
+    _reindex(
+        native,
+        lambda embedder: embedder["embedding"].update(
+            kvstore={"driver": "gcs", "bucket": "t5-data", "path": f"{EMBEDDING}/"}
+        ),
+    )
+    np.testing.assert_array_equal(
+        load_parameters(native)["token_embedder"]["embedding"], random_parameters(T5_1_1)["token_embedder/embedding"]
+    )
 
 
 def _truncate(path):
     path.write_bytes(path.read_bytes()[:-20])
 
 
-@pytest.mark.parametrize(("damage", "message"), [
-    (lambda f: _truncate(f / "checkpoint"), "'checkpoint' of the checkpoint .* cannot be read"),
-    (lambda f: _truncate(f / EMBEDDING / "0.0"), "'token_embedder/embedding' of the checkpoint .* cannot be read"),
-    (lambda f: (f / EMBEDDING / "0.0").unlink(), "'token_embedder/embedding' of the checkpoint .* cannot be read"),
-    (lambda f: shutil.rmtree(f / EMBEDDING), "has no array: the copy is not whole"),
-    (lambda f: (f / "checkpoint").write_bytes(b"model_checkpoint_path: 1"), "checkpoint"),
-    (lambda f: (f / "checkpoint").write_bytes(msgpack_serialize({"version": 1, "optimizer": {}})), "found 1"),
-    (lambda f: _reindex(f, lambda e: e["embedding"]["metadata"].update(shape=[90, 24])),
-     r"is \[96, 24\] on disk, but its index says \[90, 24\]"),
-])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f: _truncate(f / "checkpoint"), "'checkpoint' of the checkpoint .* cannot be read"),
+        (lambda f: _truncate(f / EMBEDDING / "0.0"), "'token_embedder/embedding' of the checkpoint .* cannot be read"),
+        (lambda f: (f / EMBEDDING / "0.0").unlink(), "'token_embedder/embedding' of the checkpoint .* cannot be read"),
+        (lambda f: shutil.rmtree(f / EMBEDDING), "has no array: the copy is not whole"),
+        (lambda f: (f / "checkpoint").write_bytes(b"model_checkpoint_path: 1"), "checkpoint"),
+        (lambda f: (f / "checkpoint").write_bytes(msgpack_serialize({"version": 1, "optimizer": {}})), "found 1"),
+        (
+            lambda f: _reindex(f, lambda e: e["embedding"]["metadata"].update(shape=[90, 24])),
+            r"is \[96, 24\] on disk, but its index says \[90, 24\]",
+        ),
+    ],
+)
 def test_damage_is_named(native, tmp_path, damage, message, capsys):
     damage(native)
     with pytest.raises(LisaxError, match=message):
@@ -114,15 +127,22 @@ def test_damage_is_named(native, tmp_path, damage, message, capsys):
 # --- Other models -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda p: p.pop("decoder/layers_1/mlp/wo/kernel"), "missing decoder/layers_1/mlp/wo/kernel"),
-    (lambda p: p.update({"encoder/layers_0/extra/kernel": np.ones(2, np.float32)}), "extra encoder/layers_0/extra"),
-    (lambda p: p.update({"decoder/layers_0/mlp/wo/kernel": np.ones((41, 24), np.float32)}),
-     r"decoder/layers_0/mlp/wo/kernel is \[41, 24\], expected \[40, 24\]"),
-    (lambda p: p.update({"decoder/logits_dense/kernel": np.ones((24, 100), np.float32)}),
-     r"decoder/logits_dense/kernel is \[24, 100\], expected \[24, 96\]"),
-    (lambda p: p.pop("token_embedder/embedding"), "'token_embedder/embedding' is missing"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p.pop("decoder/layers_1/mlp/wo/kernel"), "missing decoder/layers_1/mlp/wo/kernel"),
+        (lambda p: p.update({"encoder/layers_0/extra/kernel": np.ones(2, np.float32)}), "extra encoder/layers_0/extra"),
+        (
+            lambda p: p.update({"decoder/layers_0/mlp/wo/kernel": np.ones((41, 24), np.float32)}),
+            r"decoder/layers_0/mlp/wo/kernel is \[41, 24\], expected \[40, 24\]",
+        ),
+        (
+            lambda p: p.update({"decoder/logits_dense/kernel": np.ones((24, 100), np.float32)}),
+            r"decoder/logits_dense/kernel is \[24, 100\], expected \[24, 96\]",
+        ),
+        (lambda p: p.pop("token_embedder/embedding"), "'token_embedder/embedding' is missing"),
+    ],
+)
 @pytest.mark.parametrize("write", [write_native, write_orbax])
 def test_wrong_parameters_are_named(tmp_path, write, change, message):
     parameters = random_parameters(T5_1_1)
@@ -156,20 +176,23 @@ def _edit(folder, **changes):
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"model_type": "bart"}, "'model_type': only T5 is read"),
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model_type": "bart"}, "'model_type': only T5 is read"),
         ({"model_type": "umt5"}, "missing decoder.block.1.layer.0.SelfAttention.relative_attention_bias"),
-    ({"vocab_size": 100}, r"of another shape: .*shared.weight is \[96, 24\], expected \[100, 24\]"),
-    ({"num_layers": 200}, "too few for the 202 layers"),
-    ({"num_layers": 10**9}, "'num_layers': must be a whole number from 0 to 256, found 1000000000"),
-    ({"d_kv": 10**9}, "'d_kv': must be a whole number"),
-    ({"num_layers": 2}, r"extra encoder.block.2.layer"),
-    ({"num_decoder_layers": 3}, r"missing decoder.block.2.layer"),
-    ({"d_ff": 41}, r"wi_0.weight is \[40, 24\], expected \[41, 24\]"),
-    ({"d_model": "24"}, "'d_model': expected a positive integer, found '24'"),
-    ({"feed_forward_proj": "gated-tanh"}, "'feed_forward_proj': expected one of"),
-    ({"relative_attention_max_distance": 64}, "our T5 has 128, found 64"),
-])
+        ({"vocab_size": 100}, r"of another shape: .*shared.weight is \[96, 24\], expected \[100, 24\]"),
+        ({"num_layers": 200}, "too few for the 202 layers"),
+        ({"num_layers": 10**9}, "'num_layers': must be a whole number from 0 to 256, found 1000000000"),
+        ({"d_kv": 10**9}, "'d_kv': must be a whole number"),
+        ({"num_layers": 2}, r"extra encoder.block.2.layer"),
+        ({"num_decoder_layers": 3}, r"missing decoder.block.2.layer"),
+        ({"d_ff": 41}, r"wi_0.weight is \[40, 24\], expected \[41, 24\]"),
+        ({"d_model": "24"}, "'d_model': expected a positive integer, found '24'"),
+        ({"feed_forward_proj": "gated-tanh"}, "'feed_forward_proj': expected one of"),
+        ({"relative_attention_max_distance": 64}, "our T5 has 128, found 64"),
+    ],
+)
 def test_other_models_are_named(tmp_path, changes, message):
     write_huggingface(tmp_path, in_memory(random_parameters(T5_1_1)), T5_1_1)
     _edit(tmp_path, **changes)
@@ -209,8 +232,14 @@ def test_training_starts_from_other_layouts(tmp_path, kind, capfd):
         write_huggingface(source, in_memory(parameters), MODEL)
     else:
         write_native(source, in_memory(parameters))
-    result = train(config(tmp_path / "out", None, relative_steps=1,
-                          checkpoint=CheckpointConfig(restore=RestoreCheckpointConfig(str(source)))))
+    result = train(
+        config(
+            tmp_path / "out",
+            None,
+            relative_steps=1,
+            checkpoint=CheckpointConfig(restore=RestoreCheckpointConfig(str(source))),
+        )
+    )
     assert result.step == (1 if kind == "huggingface" else 8)
     assert f"from {source}" in capfd.readouterr().err
     moved = result.parameters["token_embedder"]["embedding"] - parameters["token_embedder/embedding"]

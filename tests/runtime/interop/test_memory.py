@@ -46,8 +46,10 @@ print(json.dumps(of_process("VmHWM") - before))
 
 
 def _write(folder, kind, config):
-    pieces = tuple(whole(name, Stored(shape, lambda shape=shape: np.full(shape, 0.5, np.float32)))
-                   for name, shape in shapes_of_model(config).items())
+    pieces = tuple(
+        whole(name, Stored(shape, lambda shape=shape: np.full(shape, 0.5, np.float32)))
+        for name, shape in shapes_of_model(config).items()
+    )
     checkpoint = Checkpoint(kind, folder, 0, pieces)
     folder.mkdir()
     if kind is Kind.HUGGINGFACE:
@@ -57,15 +59,26 @@ def _write(folder, kind, config):
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the kernel does not tell peaks")
-@pytest.mark.parametrize(("kind", "task", "limit"), [
-    (Kind.NATIVE, "load", 1.2), (Kind.ORBAX, "load", 1.2), (Kind.HUGGINGFACE, "load", 1.2),
-    (Kind.NATIVE, "huggingface", 0.6), (Kind.HUGGINGFACE, "t5x-native", 0.6)])
+@pytest.mark.parametrize(
+    ("kind", "task", "limit"),
+    [
+        (Kind.NATIVE, "load", 1.2),
+        (Kind.ORBAX, "load", 1.2),
+        (Kind.HUGGINGFACE, "load", 1.2),
+        (Kind.NATIVE, "huggingface", 0.6),
+        (Kind.HUGGINGFACE, "t5x-native", 0.6),
+    ],
+)
 def test_peak(tmp_path, kind, task, limit):
     tiny = T5Config(vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1)
     _write(tmp_path / "source", kind, CONFIG)
     _write(tmp_path / "tiny", kind, tiny)
-    done = subprocess.run([sys.executable, "-c", PROGRAM, task, tmp_path / "source", tmp_path / "out",
-                           tmp_path / "tiny"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, task, tmp_path / "source", tmp_path / "out", tmp_path / "tiny"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     peak = json.loads(done.stdout.splitlines()[-1])
     least = 1.0 if task == "load" else 0.02
     assert least * SIZE < peak < limit * SIZE

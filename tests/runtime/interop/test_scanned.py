@@ -41,9 +41,15 @@ def _stacked(parameters, axis, inner="{stack}", heads=None):
     return stacked
 
 
-@pytest.mark.parametrize(("config", "axis", "inner", "heads", "write"), [
-    (T5_1_1, 1, "{stack}", None, write_native), (T5_1_1, 1, "{stack}", 2, write_native),
-    (T5_1_0, 1, "layers", None, write_orbax), (T5_1_1, 0, "{stack}", None, write_orbax)])
+@pytest.mark.parametrize(
+    ("config", "axis", "inner", "heads", "write"),
+    [
+        (T5_1_1, 1, "{stack}", None, write_native),
+        (T5_1_1, 1, "{stack}", 2, write_native),
+        (T5_1_0, 1, "layers", None, write_orbax),
+        (T5_1_1, 0, "{stack}", None, write_orbax),
+    ],
+)
 def test_layers_are_unstacked(tmp_path, config, axis, inner, heads, write):
     parameters = random_parameters(config)
     stacked = _stacked(parameters, axis, inner, heads)
@@ -85,7 +91,8 @@ def test_relative_bias_of_each_layer(tmp_path, layers):
     written = convert.export_checkpoint(source, tmp_path / "out", Kind.NATIVE, layers)
     index = flatten(msgpack_restore((written / "checkpoint").read_bytes())["optimizer"]["target"])
     assert {name.removesuffix("/kvstore/path").removesuffix("/driver") for name in index} >= (
-        stacked if layers is None else parameters).keys()
+        stacked if layers is None else parameters
+    ).keys()
     for name, array in parameters.items():
         np.testing.assert_array_equal(flatten(load_parameters(written))[name], array, err_msg=name)
 

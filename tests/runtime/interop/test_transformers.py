@@ -23,8 +23,11 @@ transformers = pytest.importorskip("transformers")
 def _their_logits(model, batch):
     inputs = torch.tensor(batch["encoder_input_tokens"], dtype=torch.long)
     with torch.no_grad():
-        return model.eval()(input_ids=inputs, attention_mask=(inputs > 0).long(), decoder_input_ids=torch.tensor(
-            batch["decoder_input_tokens"], dtype=torch.long)).logits.numpy()
+        return model.eval()(
+            input_ids=inputs,
+            attention_mask=(inputs > 0).long(),
+            decoder_input_ids=torch.tensor(batch["decoder_input_tokens"], dtype=torch.long),
+        ).logits.numpy()
 
 
 @pytest.mark.parametrize("config", [T5_1_1, T5_1_0], ids=["t5_1_1", "t5_1_0"])
@@ -37,13 +40,29 @@ def test_they_read_ours(tmp_path, config, shard_bytes):
     np.testing.assert_allclose(_their_logits(model, batch), logits(config, parameters, batch), atol=1e-4)
 
 
-@pytest.mark.parametrize(("activation", "own_matrix", "scaled", "shard"), [
-    ("relu", False, True, "1GB"), ("gated-gelu", True, False, "1GB"), ("gated-gelu", True, False, "20KB"),
-    ("gated-gelu", False, False, "1GB"), ("relu", True, True, "1GB")])
+@pytest.mark.parametrize(
+    ("activation", "own_matrix", "scaled", "shard"),
+    [
+        ("relu", False, True, "1GB"),
+        ("gated-gelu", True, False, "1GB"),
+        ("gated-gelu", True, False, "20KB"),
+        ("gated-gelu", False, False, "1GB"),
+        ("relu", True, True, "1GB"),
+    ],
+)
 def test_we_read_theirs(tmp_path, activation, own_matrix, scaled, shard):
     torch.manual_seed(0)
-    described = transformers.T5Config(vocab_size=96, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=1,
-                                      num_heads=2, feed_forward_proj=activation, tie_word_embeddings=scaled)
+    described = transformers.T5Config(
+        vocab_size=96,
+        d_model=24,
+        d_kv=8,
+        d_ff=40,
+        num_layers=2,
+        num_decoder_layers=1,
+        num_heads=2,
+        feed_forward_proj=activation,
+        tie_word_embeddings=scaled,
+    )
     model = transformers.T5ForConditionalGeneration(described)
     if own_matrix:
         model.lm_head.weight = torch.nn.Parameter(torch.randn(96, 24))
@@ -52,8 +71,7 @@ def test_we_read_theirs(tmp_path, activation, own_matrix, scaled, shard):
     checkpoint = open_checkpoint(tmp_path)
     config, batch = checkpoint.architecture, batch_of(96)
     assert config.logits_via_embedding == (scaled and not own_matrix)
-    np.testing.assert_allclose(logits(config, load_parameters(tmp_path), batch), _their_logits(model, batch),
-                               atol=1e-4)
+    np.testing.assert_allclose(logits(config, load_parameters(tmp_path), batch), _their_logits(model, batch), atol=1e-4)
 
 
 UMT5 = dataclasses.replace(T5_1_1, relative_bias_per_layer=True)
@@ -70,8 +88,9 @@ def test_they_read_our_umt5(tmp_path):
 
 def test_we_read_their_umt5(tmp_path):
     torch.manual_seed(0)
-    described = transformers.UMT5Config(vocab_size=96, d_model=24, d_kv=8, d_ff=40, num_layers=3, num_decoder_layers=2,
-                                        num_heads=2)
+    described = transformers.UMT5Config(
+        vocab_size=96, d_model=24, d_kv=8, d_ff=40, num_layers=3, num_decoder_layers=2, num_heads=2
+    )
     model = transformers.UMT5ForConditionalGeneration(described)
     model.lm_head.weight = torch.nn.Parameter(torch.randn(96, 24))
     for name, parameter in model.named_parameters():

@@ -1,0 +1,7 @@
+"""`python -m lisax` is `lisax`."""
+
+import sys
+
+from lisax.cli import main
+
+sys.exit(main())

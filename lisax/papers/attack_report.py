@@ -1,0 +1,76 @@
+"""What attacks do to the verifiers of a run: figures and tables by kind of attack, for the reports of the pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lisax.adversary.attack import Kind
+from lisax.metrics.fever import fever_score
+from lisax.metrics.potency import potency
+from lisax.papers.base import REPORT
+from lisax.papers.over_pages import ATTACKED, PagePipeline
+from lisax.records import Claim, Verdict
+from lisax.report.report import ResultRow, ResultTable
+
+CLEAN, ALL = "clean", "all attacks"
+KIND_NAMES = {
+    Kind.CONJUNCTION: "conjunction",
+    Kind.MULTI_HOP: "multi-hop",
+    Kind.UNVERIFIABLE: "unverifiable addition",
+    Kind.DATE: "date manipulation",
+    Kind.MULTI_HOP_TEMPORAL: "multi-hop temporal",
+    Kind.DISAMBIGUATION: "entity disambiguation",
+    Kind.LEXICAL: "lexical substitution",
+}
+
+
+def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
+    """{"by_kind": {group: {"claims", "variants": {variant: FEVER figures}}}, "potency"}, groups being "clean", each kind
+    and "all attacks"; None where nothing was attacked."""
+    if not run.recipe.attacks:
+        return None
+    verdicts = {variant: {role: run.verdicts(variant, role) for role in (REPORT, ATTACKED)} for variant in variants}
+    by_kind = {}
+    for name, claims in groups(run).items():
+        role = REPORT if name == CLEAN else ATTACKED
+        by_kind[name] = {
+            "claims": len(claims),
+            "variants": {
+                variant: fever_score(claims, {i: found[role][i] for i in claims}) for variant, found in verdicts.items()
+            },
+        }
+    systems: dict[str, Mapping[str, Verdict]] = {variant: found[ATTACKED] for variant, found in verdicts.items()}
+    return {"by_kind": by_kind, "potency": potency(_labelled(run.claims[ATTACKED]), systems)}
+
+
+def groups(run: PagePipeline) -> dict[str, dict[str, Claim]]:
+    """Labelled claims by id: "clean", those of each kind of attack, and "all attacks"."""
+    attacked = _labelled(run.claims[ATTACKED])
+    by_kind = {str(kind): {i: claim for i, claim in attacked.items() if claim.kind == kind} for kind in Kind}
+    return {CLEAN: _labelled(run.claims[REPORT])} | {kind: of for kind, of in by_kind.items() if of} | {ALL: attacked}
+
+
+def attack_tables(figures: Mapping | None, names: Mapping[str, str]) -> list[ResultTable]:
+    """FEVER score and label accuracy of each kind of attack; a column for each variant, called by `names`."""
+    if figures is None:
+        return []
+    variants = list(figures["by_kind"][CLEAN]["variants"])
+    tables = []
+    for title, measure in (
+        ("FEVER score by attack", "fever_score"),
+        ("Label accuracy by attack", "label_accuracy"),
+        ("Evidence recall by attack", "evidence_recall"),
+    ):
+        rows = tuple(
+            ResultRow(
+                f"{KIND_NAMES.get(kind, kind)} ({of_kind['claims']:,})",
+                tuple(of_kind["variants"][variant][measure] for variant in variants),
+            )
+            for kind, of_kind in figures["by_kind"].items()
+        )
+        tables.append(ResultTable(title, tuple(names.get(variant, variant) for variant in variants), rows))
+    return tables
+
+
+def _labelled(claims: Mapping[str, Claim]) -> dict[str, Claim]:
+    return {i: claim for i, claim in claims.items() if claim.label is not None}

@@ -1,0 +1,137 @@
+"""Cross-validation of CLTR (section 4.2): every question is answered by models that learned from the other folds.
+
+The index, the vocabulary, the warm-up and what the tables themselves teach are made once, from what the first fold may
+see and the tables; each fold is a run of its own in `folds/N`. Figures are over all questions together, with mean and
+deviation over folds beside them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import statistics
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lisax.corpora import Dataset
+from lisax.metrics.ranking import answer_measures, table_measures
+from lisax.papers import reporting
+from lisax.papers.base import REPORT, TRAIN, WARM_UP, is_of_warm_up
+from lisax.papers.cltr import report as cltr_report
+from lisax.papers.cltr.recipe import OWN, CltrRecipe
+from lisax.papers.cltr.run import CELLS, TABLES, Cltr, by_id
+from lisax.papers.stages import say
+from lisax.records import LisaxError, Question
+from lisax.report.report import Report
+from lisax.retrieval.runs import read_qrels, read_run
+from lisax.sampling.folds import Fold
+from lisax.sampling.folds import folds as deal
+
+
+class FoldData(Dataset):
+    """A dataset whose questions are one fold of cross-validation: `train`, and those held out: `test`."""
+
+    def __init__(self, data: Dataset, fold: Fold):
+        super().__init__(data.folder, {})
+        self.layout, self._data = data.layout, data
+        self._questions = {TRAIN: fold.train, REPORT: fold.held_out}
+
+    @property
+    def question_splits(self):
+        return tuple(self._questions)
+
+    def questions(self, split, watch=None) -> Iterator[Question]:
+        return iter(self._questions[split])
+
+    def tables(self, watch=None):
+        return self._data.tables(watch)
+
+    def claims(self, split, watch=None):
+        return iter(())
+
+    def documents(self, watch=None):
+        return iter(())
+
+
+def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, folds: int) -> str:
+    """Runs all folds, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
+    if not recipe.train:
+        raise LisaxError("cross-validation trains a model on each fold: the recipe names none (CltrRecipe.train)")
+    splits = [split for split in data.question_splits if recipe.train_splits is None or split in recipe.train_splits]
+    questions = by_id(question for split in splits for question in data.questions(split))
+    dealt_out = [FoldData(data, fold) for fold in deal(list(questions.values()), folds)]
+    out = Path(out)
+    dealt = dataclasses.replace(recipe, train_splits=None, report_split=None)
+    common = Cltr(dealt_out[0], out, dealt)
+    common.build_index()
+    common.write_world()
+    common.build_vocabulary()
+    common.warm_up()
+    common.learn_own_tables()
+
+    def place(start: str) -> str:
+        if start == OWN and OWN in recipe.train:
+            return str(common.model_dir(OWN))
+        return str(common.warm_up_model(start)) if is_of_warm_up(start) else start
+
+    own = dataclasses.replace(
+        dealt,
+        vocabulary=str(common.vocabulary_file),
+        warm_up=None,
+        train={model: gin_file for model, gin_file in recipe.train.items() if model != OWN},
+        initial={model: place(start) for model, start in recipe.initial.items() if model != OWN},
+    )
+    made_from = common.stages.digest(
+        f"train.{OWN}" if OWN in recipe.train else WARM_UP if recipe.warm_up else "vocabulary"
+    )
+    runs = []
+    for number, fold in enumerate(dealt_out):
+        say(f"fold {number + 1} of {folds}")
+        run = Cltr(fold, out / "folds" / str(number), own, index=common.index_folder, made_from=made_from)
+        run.run()
+        cltr_report.finish(run)
+        runs.append(run)
+    found = _figures(runs)
+    report = Report(
+        title=f"CLTR: {folds}-fold cross-validation",
+        subtitle=f"{data.folder} · {found['questions']:,} questions · {found['tables']:,} tables",
+        notes=[cltr_report.WITH_ONE_TABLE],
+        result_tables=cltr_report.result_tables(found),
+        facts={"mean of folds": _named(found["mean"]), "deviation over folds": _named(found["deviation"])},
+    )
+    return reporting.write(out, found, report)
+
+
+def _figures(runs: list[Cltr]) -> dict:
+    """Of all questions together, and over folds."""
+
+    def joined(read, path) -> dict:
+        return {query: found for run in runs for query, found in read(path(run)).items()}
+
+    tables, cells = (joined(read_qrels, lambda run: run.qrels_file(what)) for what in (TABLES, CELLS))
+    orders, answers = runs[0].orders, (*runs[0].orders, "gold_table")
+    each = [cltr_report.figures(run) for run in runs]
+    best = orders[-1]
+    own = [found["retrieval"][best] | found["answers"][best] for found in each]
+    return {
+        "retrieval": {
+            order: table_measures(tables, joined(read_run, lambda run: run.run_file(order))) for order in orders
+        },
+        "answers": {
+            name: answer_measures(
+                cells, joined(read_run, lambda run: run.run_file(name if name == "gold_table" else f"answers.{name}"))
+            )
+            for name in answers
+        },
+        "best": best,
+        "mean": {name: statistics.fmean(one[name] for one in own) for name in own[0]},
+        "deviation": {name: statistics.stdev(one[name] for one in own) for name in own[0]},
+        "questions": len(tables),
+        "answered_by_cells": sum(any(units.values()) for units in cells.values()),
+        "tables": each[0]["tables"],
+        "folds": each,
+    }
+
+
+def _named(figures: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(100 * value, 2) for name, value in figures.items()}

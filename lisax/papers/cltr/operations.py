@@ -1,0 +1,185 @@
+"""The optional aggregation head in a run of CLTR: what it learns from, what it answers, and how often that is right.
+
+The paper does without; its released code had one. Questions that a count, a sum or an average of cells answers form
+roles of their own, with those cells as evidence: rows learn from them too, so that the rows to be added up are found.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lisax.corpora.answer_cells import value_of
+from lisax.papers.base import REPORT, TRAIN, VALIDATION
+from lisax.papers.cltr.recipe import AGGREGATION
+from lisax.papers.stages import say
+from lisax.predict import aggregation
+from lisax.predict.aggregation import Aggregator
+from lisax.predict.arithmetic import aggregate
+from lisax.records import LisaxError, Operation, Question, Table, read_json_lines, split_cell_id, write_json_lines
+from lisax.retrieval.table_text import gold_tables
+from lisax.runtime.resumable import fingerprint
+from lisax.sampling import operation_examples, part_examples
+
+if TYPE_CHECKING:
+    from lisax.papers.cltr.run import Cltr
+
+AGGREGATING = {role: f"{role}.{AGGREGATION}" for role in (TRAIN, VALIDATION, REPORT)}
+STAGE = "aggregate"
+UNKNOWN = "unknown"
+
+
+class AggregationStages:
+    """The stages of a run, and what others do for them; without a head in its recipe there are none."""
+
+    def __init__(self, run: Cltr):
+        self._run, self.recipe = run, run.recipe
+
+    # --- What others do -----------------------------------------------------------------------
+
+    @property
+    def scored_roles(self) -> tuple[str, ...]:
+        """Those whose tables are scored."""
+        if not self.recipe.aggregates:
+            return ()
+        held = self.recipe.train and self.recipe.aggregation_threshold is None
+        return (*([AGGREGATING[VALIDATION]] if held else []), AGGREGATING[REPORT])
+
+    @property
+    def retrieved_roles(self) -> list[str]:
+        """Those whose tables are retrieved: to be scored, or as negatives."""
+        negatives = self.recipe.aggregates and self.recipe.train and self.recipe.negative_tables
+        return [role for role in AGGREGATING.values() if negatives or role in self.scored_roles]
+
+    @property
+    def settings(self) -> dict[str, bool]:
+        """Those of stages that do more where there is a head."""
+        return {AGGREGATION: True} if self.recipe.aggregates else {}
+
+    def questions(self, role: str) -> Iterator[Question]:
+        """The questions of a role that several cells answer, if something is made of them."""
+        for question in self._run.checked_questions(role):
+            if question.operands and not gold_tables(question):
+                question = dataclasses.replace(question, evidence=question.operands)
+                if all(table in self._run.tables for table in gold_tables(question)):
+                    yield question
+
+    @property
+    def example_files(self) -> dict[str, Path]:
+        return {
+            role: self._run.out / "examples" / operation_examples.file_name(role)
+            for role in (TRAIN, VALIDATION)
+            if AGGREGATION in self.recipe.train
+        }
+
+    def write_examples(self) -> None:
+        for role, path in self.example_files.items():
+            made = operation_examples.examples(self._run.learned(role), self._run.lookup)
+            count = operation_examples.write(path, made)
+            if not count:
+                raise LisaxError(
+                    f"{self._run.data.folder}: no question for '{role}' says its operation, which a model "
+                    f"'{AGGREGATION}' learns from"
+                )
+            say(f"  {count:,} headers for {role}")
+
+    # --- The stage ----------------------------------------------------------------------------
+
+    @property
+    def file(self) -> Path:
+        return self._run.predictions_file(f"answers.{REPORT}")
+
+    def run(self) -> None:
+        recipe = self.recipe
+        if not recipe.aggregates:
+            return
+        given = recipe.models.get(AGGREGATION)
+        after = [f"rerank.{role}" for role in (REPORT, *self.scored_roles)]
+        self._run.stages.run(
+            STAGE,
+            self._answer,
+            outputs=[self.file],
+            after=after if given else [*after, f"train.{AGGREGATION}"],
+            settings={"threshold": recipe.aggregation_threshold, "model": given and [given, fingerprint(Path(given))]},
+        )
+
+    def _answer(self) -> None:
+        run = self._run
+        aggregator = Aggregator.open(run.model_dir(AGGREGATION), self.threshold)
+        say(f"  rows from a probability of {aggregator.threshold:.4f} on")
+        write_json_lines(
+            self.file,
+            (
+                aggregation.line(pool.id, aggregator.answers(run.questions[role][pool.id].text, run.shown(pool)))
+                for role, asked in self._asked.items()
+                for pool in run.scores(role)
+                if pool.id in asked
+            ),
+        )
+
+    @functools.cached_property
+    def _asked(self) -> dict[str, dict[str, Question]]:
+        """Reported questions that are answered by a cell, and those that something made of several is."""
+        by_cell = {i: question for i, question in self._run.questions[REPORT].items() if gold_tables(question)}
+        return {REPORT: by_cell, AGGREGATING[REPORT]: self._run.questions[AGGREGATING[REPORT]]}
+
+    @functools.cached_property
+    def threshold(self) -> float:
+        """The given one, or that of held-out questions whose table is among the first by its best cell."""
+        run, role = self._run, AGGREGATING[VALIDATION]
+        if self.recipe.aggregation_threshold is not None:
+            return self.recipe.aggregation_threshold
+        if role not in self.scored_roles:
+            return aggregation.THRESHOLD
+        held = []
+        for pool in run.scores(role):
+            right = part_examples.answering_cells(run.questions[role][pool.id])
+            held += [
+                (rows, {split_cell_id(cell)[1] for cell in right[table]})
+                for table, _, rows, _ in pool.shown
+                if table in right
+            ]
+        return aggregation.fit_threshold(held)
+
+    def figures(self) -> dict[str, Any]:
+        """`threshold`, and by the question's operation (`unknown` where it is not known) and over `all`: `questions`,
+        `operation_accuracy` of the first table, and `hit@1`, the share whose first answer is right.
+
+        An answer is right where it says the same as an accepted one, or as what the operation makes of the operands."""
+        asked = {i: question for questions in self._asked.values() for i, question in questions.items()}
+        found: dict[str, list[tuple[bool | None, bool]]] = {}
+        for _, row in read_json_lines(self.file):
+            question, first = asked[row["id"]], next(iter(row["tables"]), None)
+            name = UNKNOWN if question.operation is None else str(question.operation)
+            known = None if question.operation is None else first is not None and first["operation"] == name
+            right = first is not None and value_of(row["answers"][0]) in accepted(question, self._run.lookup)
+            for group in (name, "all"):
+                found.setdefault(group, []).append((known, right))
+        order = [name for name in (*Operation, UNKNOWN, "all") if name in found]
+        return {"threshold": self.threshold, "by_operation": {str(name): _shares(found[name]) for name in order}}
+
+
+def accepted(question: Question, lookup: Callable[[str], Table | None]) -> set[tuple]:
+    """What the right answers say, as `answer_cells.value_of` reads them."""
+    texts = set(question.answers)
+    if question.operands and all(lookup(split_cell_id(cell)[0]) for cell in question.operands):
+        made = aggregate(question.operation, _texts(question.operands, lookup)) if question.operation else None
+        texts |= {made.text} if made else set()
+    return set(map(value_of, texts))
+
+
+def _texts(cells: Iterable[str], lookup: Callable[[str], Table | None]) -> Mapping[str, str]:
+    places = {cell: split_cell_id(cell) for cell in cells}
+    return {cell: lookup(table).rows[i][j] for cell, (table, i, j) in places.items()}
+
+
+def _shares(members: list[tuple[bool | None, bool]]) -> dict[str, Any]:
+    known = [right for right, _ in members if right is not None]
+    return {
+        "questions": len(members),
+        "operation_accuracy": sum(known) / len(known) if known else None,
+        "hit@1": sum(right for _, right in members) / len(members),
+    }

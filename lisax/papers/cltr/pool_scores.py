@@ -1,0 +1,233 @@
+"""What scoring the pools of questions leaves on disk, and what follows from it: runs of tables and of answer cells, and
+how much of the work could have been spared.
+
+A line a question: every pooled table with its scores under both reductions and its best cell; the cells of the gold
+table, ranked; and rows and columns of the first tables, for heatmaps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lisax.predict.table_answers import TableAnswerer, TableScores, bound
+from lisax.records import Hit, Question, cell_id
+from lisax.retrieval.table_text import gold_tables
+from lisax.runtime.resumable import resumable_lines
+
+SHOWN = 5  # tables of a question whose rows and columns are kept
+KEPT_TOP = 5  # what a bound on the work must not change
+GOLD_CELLS = 1000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ScoredTable:
+    """`bound`: what `max` could have been at most, by the columns; `cell`: the best one, with its text; `tokens`: of
+    the rows and of the columns, what they cost."""
+
+    id: str
+    retrieval: float
+    max: float
+    mean: float
+    bound: float
+    cell: str
+    text: str
+    tokens: tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PoolScores:
+    """`tables` in the order of the pool; `gold`: cells of the gold table with their scores, best first; `shown`:
+    (table, score in the pool, P of rows, P of columns) of the first tables by their best cells."""
+
+    id: str
+    tables: tuple[ScoredTable, ...]
+    gold: tuple[tuple[str, float], ...] = ()
+    shown: tuple[tuple[str, float, tuple[float, ...], tuple[float, ...]], ...] = ()
+
+    def line(self) -> str:
+        tables = [dataclasses.astuple(table) for table in self.tables]
+        return json.dumps([self.id, tables, self.gold, self.shown], ensure_ascii=False)
+
+    @classmethod
+    def from_line(cls, line: str) -> PoolScores:
+        question, tables, gold, shown = json.loads(line)
+        return cls(
+            question,
+            tuple(ScoredTable(*table[:-1], tuple(table[-1])) for table in tables),
+            tuple(map(tuple, gold)),
+            tuple((table, score, tuple(rows), tuple(columns)) for table, score, rows, columns in shown),
+        )
+
+    def ordered(self, order: str) -> list[ScoredTable]:
+        """The tables by falling `retrieval`, `max` or `mean`; equal ones as in the pool."""
+        return sorted(self.tables, key=lambda table: -getattr(table, order))
+
+
+def score_pool(answerer: TableAnswerer, question: Question, pool: Sequence[Hit]) -> PoolScores:
+    """Every table of the pool and, pooled or not, the first gold one."""
+    tables = [(answerer.table(hit.id), hit.score) for hit in pool]
+    answers = gold_tables(question)
+    if answers and answers[0] not in {hit.id for hit in pool}:
+        tables.append((answerer.table(answers[0]), 0.0))
+    found = answerer.rank(question.text, tables)
+    pooled = [scores for scores in found[: len(pool)] if scores.filled.any()]
+    shown = sorted(pooled, key=lambda scores: -scores.score())[:SHOWN]
+    gold = next((scores for scores in found if answers and scores.table.id == answers[0]), None)
+    return PoolScores(
+        question.id,
+        tuple(_scored(answerer, scores) for scores in pooled),
+        () if gold is None else tuple(ranked_cells(gold)[:GOLD_CELLS]),
+        tuple((scores.table.id, scores.retrieval, _short(scores.rows), _short(scores.columns)) for scores in shown),
+    )
+
+
+def _scored(answerer: TableAnswerer, scores: TableScores) -> ScoredTable:
+    table, (row, column) = scores.table, scores.best
+    return ScoredTable(
+        table.id,
+        scores.retrieval,
+        scores.score(),
+        scores.score("mean"),
+        bound(table, scores.columns),
+        cell_id(table.id, row, column),
+        table.rows[row][column],
+        answerer.tokens(table),
+    )
+
+
+def _short(values: np.ndarray) -> tuple[float, ...]:
+    """Six digits: for eyes."""
+    return tuple(round(float(value), 6) for value in values)
+
+
+def ranked_cells(scores: TableScores) -> list[tuple[str, float]]:
+    """Every cell that holds anything, best first."""
+    cells = scores.cells
+    places = np.argwhere(scores.filled)
+    order = np.argsort(-cells[scores.filled], kind="stable")
+    return [
+        (cell_id(scores.table.id, int(row), int(column)), float(cells[row, column])) for row, column in places[order]
+    ]
+
+
+def score_to_file(
+    answerer: TableAnswerer,
+    questions: Sequence[Question],
+    run: Mapping[str, Sequence[Hit]],
+    out: Path,
+    progress: Callable[[int], None],
+) -> None:
+    """A line for each question, of which `progress` is told; resumes."""
+
+    def lines(question: Question) -> Iterator[str]:
+        yield score_pool(answerer, question, run.get(question.id, ())).line()
+        progress(1)
+
+    resumable_lines(out, questions, lines)
+
+
+def read_scores(path: Path) -> Iterator[PoolScores]:
+    with path.open(encoding="utf-8") as file:
+        yield from map(PoolScores.from_line, file)
+
+
+# --- What follows -----------------------------------------------------------------------------
+
+
+def table_run(scored: Iterable[PoolScores], order: str) -> Iterator[Hit]:
+    """The tables by `retrieval`, `max` or `mean`."""
+    for pool in scored:
+        for rank, table in enumerate(pool.ordered(order), start=1):
+            yield Hit(pool.id, table.id, rank, getattr(table, order))
+
+
+def answer_run(scored: Iterable[PoolScores], tables: Mapping[str, Sequence[Hit]]) -> Iterator[Hit]:
+    """Of each table of a run its best cell, with the table's score: the answers to a question, best first."""
+    for pool in scored:
+        best = {table.id: table.cell for table in pool.tables}
+        hits = (hit for hit in tables.get(pool.id, ()) if hit.id in best)  # a table without any text has none
+        for rank, hit in enumerate(hits, start=1):
+            yield Hit(pool.id, best[hit.id], rank, hit.score)
+
+
+def gold_run(scored: Iterable[PoolScores]) -> Iterator[Hit]:
+    """The cells of the gold table, best first: question answering when the table is known."""
+    for pool in scored:
+        for rank, (cell, score) in enumerate(pool.gold, start=1):
+            yield Hit(pool.id, cell, rank, score)
+
+
+def by_cells(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
+    """float [tables]: what a pool's tables are worth by their best cells (`of` "max") or at most ("bound")."""
+    return np.array([getattr(table, of) for table in tables])
+
+
+def pruning_curve(
+    scored: Iterable[PoolScores],
+    limits: Sequence[int],
+    top: int = KEPT_TOP,
+    worth: Callable[[Sequence[ScoredTable], str], np.ndarray] = by_cells,
+) -> dict[str, list[dict]]:
+    """What is lost and spared by scoring less, {"limit", "same", "cost"} a point: `same` is the share of questions
+    whose first `top` tables by what they are `worth` stay what they are, `cost` the share of the tokens still read.
+
+    `pool`: only the first so many tables of the pool; `reach`: columns of all, rows of the so many most promising;
+    `exact`: rows as long as a table may still enter the top, where nothing is lost.
+    """
+    pools = [
+        _Pool(pool.tables, worth(pool.tables, "max"), worth(pool.tables, "bound")) for pool in scored if pool.tables
+    ]
+    if not pools:
+        return {}
+    whole = sum(pool.cost(range(len(pool.tables)), range(len(pool.tables))) for pool in pools)
+    tops = [pool.first(range(len(pool.tables)), top) for pool in pools]
+
+    def point(limit: int | None, read: list[tuple[Sequence[int], Sequence[int]]]) -> dict:
+        """Of (tables whose columns, tables whose rows are read) of each pool."""
+        same = [pool.first(rows, top) == best for pool, (_, rows), best in zip(pools, read, tops)]
+        cost = sum(pool.cost(columns, rows) for pool, (columns, rows) in zip(pools, read))
+        return {"limit": limit, "same": float(np.mean(same)), "cost": cost / whole}
+
+    everything = [range(len(pool.tables)) for pool in pools]
+    return {
+        "pool": [point(limit, [(some[:limit], some[:limit]) for some in everything]) for limit in limits],
+        "reach": [
+            point(limit, [(some, pool.promising[:limit]) for some, pool in zip(everything, pools)]) for limit in limits
+        ],
+        "exact": [point(None, [(some, pool.possible(top)) for some, pool in zip(everything, pools)])],
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pool:
+    """Tables, known by their places in the pool, what they are worth and what they could be at most."""
+
+    tables: Sequence[ScoredTable]
+    values: np.ndarray
+    bounds: np.ndarray
+
+    @functools.cached_property
+    def promising(self) -> list[int]:
+        return np.argsort(-self.bounds, kind="stable").tolist()
+
+    def first(self, some: Iterable[int], top: int) -> list[int]:
+        return sorted(some, key=lambda i: (-self.values[i], i))[:top]
+
+    def cost(self, columns: Iterable[int], rows: Iterable[int]) -> int:
+        """Tokens that reading these tables' columns and those ones' rows takes."""
+        return sum(self.tables[i].tokens[1] for i in columns) + sum(self.tables[i].tokens[0] for i in rows)
+
+    def possible(self, top: int) -> list[int]:
+        """Table by table, the most promising first, until no other can enter the top."""
+        best: list[float] = []
+        for read, i in enumerate(self.promising):
+            if read >= top and self.bounds[i] < best[-1]:
+                return self.promising[:read]
+            best = sorted([*best, self.values[i]], reverse=True)[:top]
+        return self.promising

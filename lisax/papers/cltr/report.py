@@ -1,0 +1,188 @@
+"""Figures, `metrics.json` and the report of a run of CLTR."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+from lisax.metrics.ranking import answer_measures, table_measures
+from lisax.papers import reporting
+from lisax.papers.base import REPORT
+from lisax.papers.cltr.run import BM25, CELLS, FUSED, MAX, MEAN, TABLES, Cltr
+from lisax.predict.table_answers import TableScores
+from lisax.report import charts, heatmap
+from lisax.report.published import CLTR_ANSWERS, CLTR_RETRIEVAL
+from lisax.report.report import Report, ResultRow, ResultTable
+from lisax.retrieval.runs import read_qrels, read_run
+
+RETRIEVAL = {
+    "P@5": "precision@5",
+    "P@10": "precision@10",
+    "NDCG@5": "ndcg@5",
+    "NDCG@10": "ndcg@10",
+    "NDCG@20": "ndcg@20",
+    "MAP": "map",
+    "S@1": "success@1",
+    "S@5": "success@5",
+    "S@10": "success@10",
+}
+ANSWERS = {"MRR": "mrr", "Hit@1": "hit@1"}
+OPERATIONS = {"operation": "operation_accuracy", "Hit@1": "hit@1"}
+NAMES = {
+    BM25: "BM25",
+    MEAN: "mean cell",
+    MAX: "best cell",
+    FUSED: "best cell with BM25",
+    "gold_table": "gold table given",
+}
+QUESTIONS_SHOWN = 40
+LIMITS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300)
+WITH_ONE_TABLE = (
+    "S@k: the share of questions with a gold table among the first k. Where a question has one gold table, trec_eval's "
+    "P@5 is at most 20 %; what the paper gives as P@5 and P@10 of E2E_WTQ is more than that, and so can only be what "
+    "S@5 and S@10 are here."
+)
+
+
+def finish(run: Cltr) -> str:
+    """Computes all figures, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
+    found = figures(run)
+    heatmaps = [run.out / "heatmaps.html"] if run.recipe.scorers else []
+    for path in heatmaps:
+        heatmap.write_page(path, f"Questions of {run.data.folder.name}", _heatmaps(run))
+    return reporting.write(run.out, found, _report(run, found), *heatmaps)
+
+
+def figures(run: Cltr) -> dict:
+    tables, cells = read_qrels(run.qrels_file(TABLES)), read_qrels(run.qrels_file(CELLS))
+    found = {
+        "retrieval": {order: table_measures(tables, read_run(run.run_file(order))) for order in run.orders},
+        "best": run.orders[-1],
+        "questions": {role: len(questions) for role, questions in run.questions.items()},
+        "tables": len(run.tables),
+        "reported_split": run.report_split,
+        "pool": run.recipe.pool,
+        **reporting.facts(run),
+    }
+    if run.recipe.scorers:
+        names = {order: f"answers.{order}" for order in run.orders} | {"gold_table": "gold_table"}
+        found["answers"] = {name: answer_measures(cells, read_run(run.run_file(file))) for name, file in names.items()}
+        found["answered_by_cells"] = sum(any(units.values()) for units in cells.values())
+        limits = [limit for limit in LIMITS if limit <= run.recipe.pool]
+        found["pruning"] = run.pruning(limits)
+    if FUSED in run.orders:
+        found["fusion"] = run.fusion_weights.tolist()
+    if run.recipe.aggregates:
+        found["aggregation"] = run.aggregation.figures()
+    return found
+
+
+def _heatmaps(run: Cltr) -> list[tuple[str, list[TableScores]]]:
+    """The first questions, with what they should be answered, and their first tables by best cell."""
+    made = []
+    for pool in itertools.islice(run.scores(), QUESTIONS_SHOWN):
+        question = run.questions[REPORT][pool.id]
+        told = f"{question.text} ({', '.join(question.answers)})" if question.answers else question.text
+        made.append((told, run.shown(pool)))
+    return made
+
+
+def _report(run: Cltr, found: Mapping) -> Report:
+    best, retrieval = found["best"], found["retrieval"]
+    tables = retrieval[best]
+    tiles = [("Gold table first", tables["success@1"]), ("Gold table among five", tables["success@5"])]
+    if run.recipe.scorers:
+        answers = found["answers"][best]
+        tiles += [("Right cell first", answers["hit@1"]), ("MRR of cells", answers["mrr"])]
+    return Report(
+        title="CLTR: cells that answer questions",
+        subtitle=f"{run.data.folder} · {run.report_split} · {found['questions'][REPORT]:,} questions · "
+        f"{found['tables']:,} tables",
+        notes=[WITH_ONE_TABLE],
+        tiles=tiles,
+        tiles_of=NAMES[best],
+        result_tables=result_tables(found),
+        line_charts=_pruning(found),
+        curves=reporting.training_curves(run, run.recipe.train),
+        facts={name: found[name] for name in ("seed", "pool", "seconds", "versions")},
+    )
+
+
+def result_tables(found: Mapping) -> list[ResultTable]:
+    """The paper's two tables with our rows."""
+    best = found["best"]
+    made = [
+        ResultTable(
+            "Table retrieval",
+            tuple(RETRIEVAL),
+            (
+                *(
+                    ResultRow(NAMES[order], tuple(measured[key] for key in RETRIEVAL.values()), best=order == best)
+                    for order, measured in found["retrieval"].items()
+                ),
+                *(_padded(row, len(RETRIEVAL)) for row in CLTR_RETRIEVAL),
+            ),
+            "Of the pool, as trec_eval counts, in percent; over all questions whose table is known.",
+        )
+    ]
+    if "answers" in found:
+        made.append(
+            ResultTable(
+                "Answers",
+                tuple(ANSWERS),
+                (
+                    *(
+                        ResultRow(NAMES[name], tuple(measured[key] for key in ANSWERS.values()), best=name == best)
+                        for name, measured in found["answers"].items()
+                    ),
+                    *CLTR_ANSWERS,
+                ),
+                "The best cell of each table, in the tables' order; right is a cell that holds the answer, in the gold "
+                f"table, of the {found['answered_by_cells']:,} questions that have one. In the last row all cells of the "
+                "gold table are ranked.",
+            )
+        )
+    if "aggregation" in found:
+        aggregated, keys = found["aggregation"], OPERATIONS.values()
+        made.append(
+            ResultTable(
+                "Operations",
+                tuple(OPERATIONS),
+                tuple(
+                    ResultRow(
+                        f"{name} ({measured['questions']:,} questions)",
+                        tuple(measured[key] for key in keys),
+                        best=name == "all",
+                    )
+                    for name, measured in aggregated["by_operation"].items()
+                ),
+                "By the question's operation: is it the one predicted for the first table by its best cell, and is that "
+                "table's answer right, by what it says? A count, a sum, an average and an extreme are of the best cell's "
+                f"column in the rows whose probability reaches {aggregated['threshold']:.4f}.",
+            )
+        )
+    return made
+
+
+def _padded(row: ResultRow, columns: int) -> ResultRow:
+    return ResultRow(row.name, row.values + (None,) * (columns - len(row.values)), row.published)
+
+
+def _pruning(found: Mapping) -> dict:
+    names = {
+        "pool": "fewer tables of the pool",
+        "reach": "rows of fewer tables, by their columns",
+        "exact": "while a table has a chance",
+    }
+    made = {}
+    for order, curves in found.get("pruning", {}).items():
+        points = {names[name]: [(point["cost"], point["same"]) for point in curve] for name, curve in curves.items()}
+        if points:
+            made[f"What can be spared: {NAMES[order]}"] = charts.lines(
+                points,
+                "share of the tokens read",
+                "same first five tables, %",
+                "Questions whose first five tables stay what they are, by the share of the whole pool's tokens read.",
+                as_percent=True,
+            )
+    return made

@@ -1,0 +1,563 @@
+"""CLTR (Pan et al., ACL 2021): from a question and a collection of tables to the cells that answer it.
+
+BM25 pools tables as plain text; a model says of each of their rows and columns whether the answer stands there; a cell
+is worth its row times its column, a table its best cell (section 3).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lisax.corpora import Dataset, open_folder
+from lisax.corpora.reading import Watch, told
+from lisax.formats.families import Family, encode
+from lisax.formats.parts import PartKind, encode_header
+from lisax.formats.vocabulary import REQUIRED_WORDS
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.cltr import pool_scores
+from lisax.papers.cltr.operations import AGGREGATING, STAGE, AggregationStages
+from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
+from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, read_recipe
+from lisax.papers.stages import counting, say
+from lisax.predict import fusion
+from lisax.predict.table_answers import TableAnswerer, TableScores
+from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Table, is_cell, split_cell_id
+from lisax.retrieval import table_text
+from lisax.retrieval.runs import read_run, write_qrels, write_run
+from lisax.retrieval.table_store import TableStore
+from lisax.runtime.checkpoints import add_to_card, resolve_checkpoint
+from lisax.runtime.resumable import fingerprint
+from lisax.sampling import files, part_examples, part_negatives
+from lisax.sampling.own_questions import own_questions
+
+TRAIN_SPLITS = ("train", "e2e_train")
+REPORT_SPLITS = ("e2e_test", "e2e_dev", "test", "dev")  # the first that there is
+ROLES = (TRAIN, VALIDATION, REPORT)
+# Orders of the pool: BM25's, by best cell, by mean cell, and best cell with BM25.
+BM25, MAX, MEAN, FUSED = "bm25", "max", "mean", "fused"
+NO_CELL = "questions whose answer is no cell of a table, of which no row or column is learned"
+NO_EVIDENCE = "questions of which no table of the corpus is known to answer them"
+NO_TABLE = "questions about tables that the corpus does not have"
+ROWS_OF_A_TABLE = 50  # that a vocabulary is trained on
+CELLS, TABLES = "cells", "tables"
+TASKS = {
+    PARTS: "cltr_parts",
+    ROWS: "cltr_rows",
+    COLUMNS: "cltr_columns",
+    AGGREGATION: "cltr_aggregation",
+    OWN: "cltr_parts",
+}
+
+
+def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) -> dict[str, Question]:
+    """Questions of several splits; an id that stands for two of them, or for another one of `others`, is refused."""
+    found: dict[str, Question] = {}
+    for question in questions:
+        known = found.setdefault(question.id, others.get(question.id, question))
+        if known.text != question.text:
+            raise LisaxError(
+                f"the id {question.id!r} stands for two questions, in different splits: {known.text!r:.80} "
+                f"and {question.text!r:.80}; `lisax data check` names all such ids and their places"
+            )
+        found[question.id] = question
+    return found
+
+
+class Cltr(Pipeline):
+    """One run in the folder `out`: each method is a stage that reads and writes files there.
+
+    `index`: an index folder of the same tables to use in place of one of its own, `made_from` what names its content
+    and that of anything else that comes from elsewhere."""
+
+    indexed = "index"
+    read_recipe = staticmethod(read_recipe)
+
+    def __init__(
+        self,
+        data: Dataset,
+        out: str | os.PathLike,
+        recipe,
+        *,
+        until: str | None = None,
+        index: Path | None = None,
+        made_from: str | None = None,
+    ):
+        splits = data.question_splits
+        self.train_splits = [split for split in recipe.train_splits or TRAIN_SPLITS if split in splits]
+        named = [recipe.report_split] if recipe.report_split else REPORT_SPLITS
+        self.report_split = next((split for split in named if split in splits), None)
+        if self.report_split is None or (recipe.train and not self.train_splits):
+            wanted = ", ".join([*(recipe.train_splits or TRAIN_SPLITS[:1]), named[-1]])
+            raise LisaxError(f"{data.folder}: questions for {wanted} are needed, found {', '.join(splits) or 'none'}")
+        self._made_from = made_from
+        self.index_folder = Path(out) / "index" if index is None else Path(index)
+        super().__init__(data, out, recipe, until=until)
+
+    @property
+    def stage_names(self) -> list[str]:
+        recipe = self.recipe
+        names = ["index", "retrieve"]
+        if recipe.train:
+            names += ["world", "vocabulary", "warm_up"] if recipe.warm_up else ["vocabulary"]
+            names += ["own", "train.own"] if OWN in recipe.train else []
+            names += ["examples", *(f"train.{model}" for model in recipe.train if model != OWN)]
+        if recipe.scorers:
+            names += [f"rerank.{role}" for role in self.scored_roles] + ["answer"]
+        if recipe.aggregates:
+            names[-1:-1] = [f"rerank.{role}" for role in self.aggregation.scored_roles]
+            names.append(STAGE)
+        return names
+
+    @functools.cached_property
+    def aggregation(self) -> AggregationStages:
+        return AggregationStages(self)
+
+    @property
+    def scored_roles(self) -> tuple[str, ...]:
+        return (VALIDATION, REPORT) if self.recipe.fuse_bm25 else (REPORT,)
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """Of the tables, as reported; the last is the run's own."""
+        if not self.recipe.scorers:
+            return (BM25,)
+        return (BM25, MEAN, MAX, *([FUSED] if self.recipe.fuse_bm25 else []))
+
+    @property
+    def claim_splits(self) -> Sequence[str]:
+        return (TRAIN, REPORT)
+
+    def read_claims(self, split: str) -> Iterator[Claim]:
+        """Questions, as what retrieves and measures tables takes them."""
+        for question in self.read_questions(split):
+            if gold := table_text.gold_tables(question):
+                yield Claim(question.id, question.text, Label.SUPPORTS, tuple((table,) for table in gold))
+
+    def read_questions(self, role: str, watch: Watch | None = None) -> Iterator[Question]:
+        for split in [self.report_split] if role == REPORT else self.train_splits:
+            yield from self.data.questions(split, watch)
+
+    def checked_questions(self, role: str) -> Iterator[Question]:
+        """The same; one that names a cell past the end of its table is an error."""
+
+        def stream(watch: Watch) -> Iterator[Question]:
+            for question in self.read_questions(role, watch):
+                self._check_cells(question, watch)
+                yield question
+
+        return told(stream, None)
+
+    def _check_cells(self, question: Question, watch: Watch) -> None:
+        for field in ("evidence", "operands"):
+            for unit in filter(is_cell, getattr(question, field)):
+                table_id, row, column = split_cell_id(unit)
+                table = self.lookup(table_id)
+                if table is not None and not (row < len(table.rows) and column < len(table.header)):
+                    path, line = watch.where or (self.data.folder, None)
+                    raise DataError(
+                        f"{unit!r} of question {question.id!r} is past its table, which has "
+                        f"{len(table.rows):,} rows and {len(table.header):,} columns",
+                        path=path,
+                        line=line,
+                        field=field,
+                    )
+
+    # --- Files ------------------------------------------------------------------------------
+
+    def run_file(self, name: str, role: str = REPORT) -> Path:
+        return self.out / "runs" / f"{name}.{role}.trec"
+
+    def qrels_file(self, what: str) -> Path:
+        return self.out / "runs" / f"{what}.{REPORT}.qrels"
+
+    def scores_file(self, role: str) -> Path:
+        return self.out / "predictions" / f"scores.{role}.jsonl"
+
+    def model_dir(self, model: str) -> Path:
+        given = self.recipe.models.get(model)
+        return super().model_dir(model) if given is None else Path(given)
+
+    # --- What stages read -------------------------------------------------------------------
+
+    @functools.cached_property
+    def tables(self) -> TableStore:
+        return TableStore.open(self.index_folder)
+
+    @functools.lru_cache(1 << 14)
+    def lookup(self, table: str) -> Table | None:
+        return self.tables.get(table)
+
+    @functools.cached_property
+    def questions(self) -> dict[str, dict[str, Question]]:
+        """Questions by role and id; reported ones are never trained on. Those that teach are answered by cells; of
+        reported ones the table must be known: retrieval counts them all, answers those that have a cell."""
+        recipe, skipped = self.recipe, Counter()
+        made = self._by_role(functools.partial(self._answered, skipped=skipped))
+        tell(skipped)
+        for role, found in made.items():
+            needed = role == REPORT or recipe.train or (role == VALIDATION and recipe.fuse_bm25)
+            if role == REPORT and found and not recipe.scorers:
+                continue  # retrieval needs no cell
+            if needed and not any(map(table_text.gold_tables, found.values())):
+                raise LisaxError(f"{self.data.folder}: no question for '{role}' is answered by a cell")
+        if recipe.aggregates:
+            made |= {AGGREGATING[role]: found for role, found in self._by_role(self.aggregation.questions).items()}
+        return made
+
+    def _by_role(self, read: Callable[[str], Iterable[Question]]) -> dict[str, dict[str, Question]]:
+        recipe = self.recipe
+        reported = by_id(read(REPORT))
+        reported = dict(itertools.islice(reported.items(), recipe.report_questions))
+        taught = read(TRAIN) if recipe.train or recipe.fuse_bm25 else ()
+        train = {i: question for i, question in by_id(taught, reported).items() if i not in reported}
+        held = {i: question for i, question in train.items() if files.hashed_share(i) < recipe.validation_share}
+        train = {i: question for i, question in train.items() if i not in held}
+        return {
+            TRAIN: dict(itertools.islice(train.items(), recipe.train_questions)),
+            VALIDATION: dict(itertools.islice(held.items(), recipe.validation_questions)),
+            REPORT: reported,
+        }
+
+    def _answered(self, role: str, skipped: Counter) -> Iterator[Question]:
+        for question in self.checked_questions(role):
+            cells, tables = table_text.gold_tables(question), self.gold_tables(question)
+            if not all(table in self.tables for table in cells):
+                skipped[NO_TABLE] += 1
+            elif not tables:
+                skipped[NO_EVIDENCE] += 1
+            elif not cells and role != REPORT:
+                skipped[NO_CELL] += 1
+            else:
+                yield question
+
+    def gold_tables(self, question: Question) -> tuple[str, ...]:
+        """The tables that hold an answer, or of which no more is known than that they do."""
+        return table_text.gold_tables(question, self.tables.__contains__)
+
+    @functools.cached_property
+    def claims(self) -> dict[str, dict[str, Claim]]:
+        """The same, as what retrieval and its measures take."""
+        return {
+            role: table_text.as_claims(questions.values(), self.tables.__contains__)
+            for role, questions in self.questions.items()
+        }
+
+    @functools.cached_property
+    def answerer(self) -> TableAnswerer:
+        return TableAnswerer.open(self.index_folder, *(self.model_dir(model) for model in self.recipe.scorers))
+
+    @functools.cached_property
+    def fusion_weights(self) -> np.ndarray:
+        """Of best cells beside BM25, fitted on held-out questions."""
+        held = list(self.scores(VALIDATION))
+        ranked, lexical = (_by_query(pool_scores.table_run(held, order)) for order in (MAX, "retrieval"))
+        return fusion.fit(self.claims[VALIDATION].values(), ranked, lexical)
+
+    def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
+        """`pool_scores.pruning_curve` by the order that is kept: best cells', and theirs with BM25."""
+
+        def fused(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
+            cells, lexical = (np.array([getattr(table, name) for table in tables]) for name in (of, "retrieval"))
+            return fusion.features_of(cells, lexical, lexical.max()) @ self.fusion_weights
+
+        found = {MAX: pool_scores.pruning_curve(self.scores(), limits)}
+        if FUSED in self.orders:
+            found[FUSED] = pool_scores.pruning_curve(self.scores(), limits, worth=fused)
+        return found
+
+    def shown(self, pool: PoolScores) -> list[TableScores]:
+        """The first tables of a question by their best cells."""
+        return [
+            TableScores(self.lookup(table), retrieval, np.array(rows, np.float32), np.array(columns, np.float32))
+            for table, retrieval, rows, columns in pool.shown
+        ]
+
+    def scores(self, role: str = REPORT) -> Iterator[PoolScores]:
+        return pool_scores.read_scores(self.scores_file(role))
+
+    # --- Stages -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """All stages up to the answers."""
+        self.build_index()
+        self.retrieve()
+        self.learn()
+        self.rerank()
+        self.aggregation.run()
+
+    def train_models(self) -> None:
+        self.build_index()
+        self.retrieve()
+        self.learn()
+
+    def learn(self) -> None:
+        """All models, and what they learn from."""
+        if self.recipe.train:
+            self.write_world()
+            self.build_vocabulary()
+            self.warm_up()
+            self.learn_own_tables()
+            self.write_examples()
+            for model in self.recipe.train:
+                if model != OWN:
+                    self._train(model)
+
+    def build_index(self) -> None:
+        recipe, folder = self.recipe, self.index_folder
+        own = folder == self.out / "index"
+
+        def work() -> None:
+            if own:
+                table_text.build_index(self.data.tables(), folder, k1=recipe.k1, b=recipe.b)
+
+        self.stages.run(
+            "index",
+            work,
+            outputs=[folder] if own else [],
+            settings={"data": self.data_print, "k1": recipe.k1, "b": recipe.b, "made_from": self._made_from},
+        )
+
+    def retrieve(self) -> None:
+        """Section 4.2: the pool of every question, and what is right."""
+        recipe = self.recipe
+        roles = [
+            role
+            for role in ROLES
+            if role == REPORT or (role in self.scored_roles) or (recipe.train and self._negatives)
+        ]
+        roles += self.aggregation.retrieved_roles
+
+        def work() -> None:
+            index = table_text.open_index(self.index_folder)
+            for role in roles:
+                say(f"  {len(self.questions[role]):,} questions for {role}")
+                write_run(
+                    self.run_file(BM25, role),
+                    table_text.retrieve(index.search, self.questions[role].values(), recipe.pool),
+                    BM25,
+                )
+            reported = self.questions[REPORT].values()
+            write_qrels(
+                self.qrels_file(TABLES),
+                {question.id: dict.fromkeys(self.gold_tables(question), 1) for question in reported},
+            )
+            write_qrels(
+                self.qrels_file(CELLS),
+                {question.id: dict.fromkeys(filter(is_cell, question.evidence), 1) for question in reported},
+            )
+
+        outputs = [*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))]
+        self.stages.run(
+            "retrieve",
+            work,
+            outputs=outputs,
+            after=["index"],
+            settings={
+                "questions": self.data_print,
+                "pool": recipe.pool,
+                "splits": [
+                    self.train_splits,
+                    self.report_split,
+                    recipe.train_questions,
+                    recipe.validation_questions,
+                    recipe.report_questions,
+                    recipe.validation_share,
+                ],
+                **self.aggregation.settings,
+            },
+        )
+
+    @property
+    def required_words(self) -> Sequence[str]:
+        return (*REQUIRED_WORDS, *(self.preset.operation_words if AGGREGATION in self.recipe.train else ()))
+
+    def texts(self) -> Iterator[str]:
+        """Parts of tables as the models will read them and questions, those of the warm-up's world beside ours."""
+        questions: Iterable[Question] = self.learned(TRAIN)
+        tables: Iterable[Table] = self.tables
+        if self.recipe.warm_up:
+            made = open_folder(self.world_folder)
+            questions = itertools.chain(questions, made.questions("train"))
+            tables = itertools.chain(tables, made.tables())
+        for table in tables:
+            few = dataclasses.replace(table, rows=table.rows[:ROWS_OF_A_TABLE])
+            for example in part_examples.parts_of("", "", few):
+                yield encode(example, Family.TABLE_PARTS, preset=self.preset, count_tokens=len).inputs
+            if AGGREGATION in self.recipe.train:
+                yield encode_header("", table.header, preset=self.preset, count_tokens=len)
+        for question in questions:
+            yield question.text
+
+    def learn_own_tables(self) -> None:
+        """A model that others may start from, on questions made of the tables themselves."""
+        recipe, folder = self.recipe, self.out / OWN
+        if OWN not in recipe.train:
+            return
+
+        def work() -> None:
+            asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
+            index, found = table_text.open_index(self.index_folder), dict[str, list[str]]()
+            for hit in table_text.retrieve(index.search, asked, part_negatives.WINDOW):
+                found.setdefault(hit.query_id, []).append(hit.id)
+            held = int(recipe.validation_share * len(asked)) or 1
+            self._write_parts(folder, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
+
+        self.stages.run(
+            OWN,
+            work,
+            outputs=[*self._part_files(folder).values()],
+            after=["index"],
+            settings={
+                "tables": [recipe.negative_tables, recipe.negative_columns, recipe.negative_parts],
+                "questions": recipe.own_questions,
+                "share": recipe.validation_share,
+                "seed": recipe.seed,
+            },
+        )
+        self._train(OWN)
+
+    def write_examples(self) -> None:
+        """Every row and every column of the gold tables, and of retrieved ones where the recipe says so."""
+        recipe = self.recipe
+        headers = self.aggregation.example_files.values()
+
+        def work() -> None:
+            self.aggregation.write_examples()
+            roles = (TRAIN, VALIDATION)
+            pools = {
+                query: [hit.id for hit in hits]
+                for role in roles
+                for query, hits in (self._pools(role) if self._negatives else {}).items()
+            }
+            self._write_parts(self.out, {role: self.learned(role) for role in roles}, pools)
+
+        settings = {
+            "tables": [recipe.gold_tables, recipe.negative_tables, recipe.negative_parts],
+            "seed": recipe.seed,
+            **({"columns": recipe.negative_columns} if recipe.negative_columns else {}),
+            **({"headers": True} if headers else {}),
+        }
+        self.stages.run(
+            "examples",
+            work,
+            outputs=[*self._part_files(self.out).values(), *headers],
+            after=["retrieve"],
+            settings=settings,
+        )
+
+    @property
+    def _negatives(self) -> dict[PartKind, int]:
+        """Retrieved tables that teach what is wrong, by what they teach of; empty: none."""
+        found = {PartKind.ROW: self.recipe.negative_tables, PartKind.COLUMN: self.recipe.negative_columns}
+        return found if any(found.values()) else {}
+
+    @staticmethod
+    def _part_files(folder: Path) -> dict[tuple[PartKind, str], Path]:
+        return {
+            (kind, role): folder / "examples" / part_examples.file_name(kind, role)
+            for kind in PartKind
+            for role in (TRAIN, VALIDATION)
+        }
+
+    def _write_parts(
+        self, folder: Path, questions: Mapping[str, Sequence[Question]], pools: Mapping[str, Sequence[str]]
+    ) -> None:
+        """The rows and columns that questions by role teach; `pools` are the tables that are retrieved for them."""
+        recipe = self.recipe
+        for (kind, role), path in self._part_files(folder).items():
+            count = part_examples.write(
+                path,
+                part_negatives.examples(
+                    [(question, pools.get(question.id, ())) for question in questions[role]],
+                    kind,
+                    self.lookup,
+                    gold_tables=recipe.gold_tables,
+                    negative_tables=self._negatives.get(kind, 0),
+                    negative_parts=recipe.negative_parts,
+                    seed=recipe.seed,
+                ),
+            )
+            say(f"  {count:,} {kind}s for {role}")
+
+    def learned(self, role: str) -> list[Question]:
+        """Those that a cell answers, then those that something made of several does."""
+        return [*self.questions[role].values(), *self.questions.get(AGGREGATING[role], {}).values()]
+
+    def _pools(self, role: str) -> dict[str, list[Hit]]:
+        roles = [one for one in (role, AGGREGATING[role]) if self.questions.get(one)]
+        return {query: hits for one in roles for query, hits in read_run(self.run_file(BM25, one)).items()}
+
+    def _train(self, model: str) -> None:
+        examples, data = (OWN, self.out / OWN) if model == OWN else ("examples", self.out)
+        self.train_model(
+            model,
+            TASKS[model],
+            [examples, "vocabulary"],
+            data=data,
+            lengths={"inputs": self.recipe.max_tokens, "targets": self.recipe.target_tokens},
+        )
+
+    def rerank(self) -> None:
+        """Section 3.2: all rows and columns of the pools; the tables anew; of each its best cell."""
+        recipe = self.recipe
+        if not recipe.scorers:
+            return
+        models = [f"train.{model}" for model in recipe.scorers if model in recipe.train]
+        given = {
+            model: [path, fingerprint(Path(path))] for model, path in recipe.models.items() if model != AGGREGATION
+        }
+        for role in (*self.scored_roles, *self.aggregation.scored_roles):
+            self.stages.run(
+                f"rerank.{role}",
+                functools.partial(self._rerank, role),
+                outputs=[self.scores_file(role)],
+                after=["retrieve", *models],
+                settings={"models": given},
+            )
+        runs = [self.run_file(order) for order in self.orders if order != BM25]
+        answers = [self.run_file(f"answers.{order}") for order in self.orders]
+        self.stages.run(
+            "answer",
+            self._answer,
+            outputs=[*runs, *answers, self.run_file("gold_table")],
+            after=[f"rerank.{role}" for role in self.scored_roles],
+        )
+
+    def _rerank(self, role: str) -> None:
+        questions = list(self.questions[role].values())
+        run = read_run(self.run_file(BM25, role)) if questions else {}
+        with counting(len(questions), "questions") as advance:
+            pool_scores.score_to_file(self.answerer, questions, run, self.scores_file(role), advance)
+
+    def _answer(self) -> None:
+        scored = list(self.scores())
+        for order in (MAX, MEAN):
+            write_run(self.run_file(order), pool_scores.table_run(scored, order), order)
+        if FUSED in self.orders:
+            say(
+                "  log-odds of relevance: {:.2f} of the best cell's, {:+.2f} of BM25's share, {:+.2f}".format(
+                    *self.fusion_weights
+                )
+            )
+            ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
+            write_run(self.run_file(FUSED), fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
+            if self.recipe.scorers[0] in self.recipe.train:  # a given model stays as it was given
+                # Where cells count for nothing, who asks of cells is better off without weights.
+                weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
+                add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])), {"fusion": weights})
+        for order in self.orders:
+            answers = pool_scores.answer_run(scored, read_run(self.run_file(order)))
+            write_run(self.run_file(f"answers.{order}"), answers, order)
+        write_run(self.run_file("gold_table"), pool_scores.gold_run(scored), "gold_table")
+
+
+def _by_query(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
+    return {query: list(members) for query, members in itertools.groupby(hits, key=lambda hit: hit.query_id)}

@@ -1,0 +1,357 @@
+"""DeSePtion: claims that break fact checkers, and a checker of pointer networks (Hidey et al., ACL 2020).
+
+Candidate pages come from BM25, titles and entities; a pointer network over (claim, title) keeps D of them, a second
+one over (claim, sentence) points to N sentences and labels the claim at every step (section 5). The temporal step
+rules on dates. All of it runs over the reported claims and over those that the attack kit makes of them (section 4).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lisax.formats.pointing import COLUMNS
+from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, Pipeline, tell
+from lisax.papers.deseption.recipe import TASKS, read_recipe
+from lisax.papers.list5.recipe import WORLD_SHARES
+from lisax.papers.over_pages import PagePipeline
+from lisax.papers.stages import counting, say
+from lisax.predict.inference import judge_dates
+from lisax.predict.pointer_inference import CLAIMS_AT_A_TIME, verify
+from lisax.predict.pointer_model import PointerModel
+from lisax.records import Claim, Hit, Label
+from lisax.retrieval import candidates as retrieval
+from lisax.retrieval.multi_hop import second_pages
+from lisax.retrieval.runs import read_run, write_run
+from lisax.sampling import examples as pairs
+from lisax.sampling import negatives, pointer_examples
+from lisax.sampling.balancing import balanced
+from lisax.sampling.examples import Example, Passage
+from lisax.sampling.negatives import Window
+from lisax.sampling.pointer_examples import PointerExample
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A row of the report: one of the paper's ablations, or a defence.
+
+    `documents` are those pointed to ("documents"), the first of the "candidates", or ("hops", ours) those pointed to
+    with pages that their sentences name."""
+
+    model: str
+    documents: str = "documents"
+    temporal: bool = False
+
+
+# The first is the paper's system, which the page is about.
+VARIANTS = {
+    "joint_temporal": Variant("evidence", temporal=True),
+    "joint": Variant("evidence"),
+    "joint_hops": Variant("evidence", "hops"),
+    "joint_hops_temporal": Variant("evidence", "hops", temporal=True),
+    "joint_without_ranking": Variant("evidence", "candidates"),
+    "set": Variant("evidence_set"),
+}
+
+
+class Deseption(PagePipeline):
+    """One run in the folder `out`: each method is a stage that reads and writes files there."""
+
+    read_recipe = staticmethod(read_recipe)
+    world_settings = {"shares": WORLD_SHARES}
+
+    @property
+    def stage_names(self) -> list[str]:
+        train = self.recipe.train
+        names = [*self.first_stages, "retrieve"]
+        names += ["world", "vocabulary", WARM_UP] if self.recipe.warm_up else ["vocabulary"]
+        names += ["examples.documents", *(f"train.{model}" for model in ("titles", "documents") if model in train)]
+        names += [f"point.{role}" for role in self.roles]
+        names += [f"hop.{role}" for role in self.reported_roles] if self.recipe.hops == 2 else []
+        names += [
+            "examples.sentences",
+            *(f"train.{model}" for model in ("labels", "evidence", "evidence_set") if model in train),
+        ]
+        return names + [f"predict.{variant}" for variant in self.variants]
+
+    @property
+    def warm_up_pipeline(self) -> type[Pipeline]:
+        from lisax.papers.list5.run import List5
+
+        return List5
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return (TRAIN, VALIDATION, *self.reported_roles)
+
+    @property
+    def variants(self) -> dict[str, Variant]:
+        """Those of `VARIANTS` whose models the recipe trains."""
+        return {
+            name: variant
+            for name, variant in VARIANTS.items()
+            if variant.model in self.recipe.train
+            and (self.recipe.temporal or not variant.temporal)
+            and (self.recipe.hops == 2 or variant.documents != "hops")
+        }
+
+    # --- Files and what stages read ---------------------------------------------------------
+
+    def pages_file(self, which: str, role: str) -> Path:
+        """The run of pages: `candidates`, `documents` (pointed to) or `hops`."""
+        return self.out / "runs" / f"{which}.{role}.trec"
+
+    def limited(self, role: str) -> list[Claim]:
+        """The claims of a role that take part."""
+        return list(self.claims[role].values())[: self.recipe.train_claims if role == TRAIN else None]
+
+    def page(self, page_id: str) -> Passage | None:
+        """A page as the pointer over documents reads it: its title."""
+        page = self.sentences.page(page_id)
+        return page and Passage(page_id, page.title, "")
+
+    def sentence_candidates(self, role: str, pages: str = "documents") -> dict[str, list[str]]:
+        """Sentences of each claim's documents, all first ones before the second of any."""
+        found = {}
+        for claim, hits in read_run(self.pages_file(pages, role)).items():
+            of_pages = [self.sentences.of_pages([hit]) for hit in hits[: self.recipe.documents]]
+            units = (unit for row in itertools.zip_longest(*of_pages) for unit in row if unit is not None)
+            found[claim] = list(itertools.islice(units, self.recipe.sentences))
+        return found
+
+    # --- Stages -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """All stages up to the predictions."""
+        self.train_models()
+        self.predict()
+
+    def train_models(self) -> None:
+        self.build_index()
+        self.retrieve()
+        self.write_world()
+        self.build_vocabulary()
+        self.warm_up()
+        self.learn_documents()
+        self.point()
+        self.learn_evidence()
+
+    def retrieve(self) -> None:
+        """M candidate pages of every claim."""
+        recipe, outputs = self.recipe, {role: self.pages_file("candidates", role) for role in self.roles}
+
+        def work() -> None:
+            self.tell_gaps()
+            for role, out in outputs.items():
+                hits = retrieval.retrieve(self.index, self.limited(role), recipe.candidates, spotter=self.spotter)
+                write_run(out, hits, "candidates")
+
+        self.stages.run(
+            "retrieve",
+            work,
+            outputs=list(outputs.values()),
+            after=self.first_stages,
+            settings={
+                "claims": self.data_print,
+                "candidates": recipe.candidates,
+                "limit": recipe.train_claims,
+                "roles": [recipe.validation_share, recipe.validation_claims, recipe.report_claims],
+            },
+        )
+
+    def learn_documents(self) -> None:
+        """Section 5.1: titles of gold pages against those of other candidates, one by one and by pointing."""
+        recipe, names = self.recipe, ("pointer_titles", "pointer_documents")
+
+        def work() -> None:
+            skipped = Counter()
+            for role in (TRAIN, VALIDATION):
+                claims, ranked = self.limited(role), pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
+                pairs.write(self.examples_file(names[0], role), self._title_pairs(claims, ranked))
+                self._write_pointers(
+                    names[1],
+                    role,
+                    claims,
+                    ranked,
+                    self.page,
+                    pointer_examples.page_sets,
+                    recipe.candidates,
+                    recipe.documents,
+                    skipped,
+                )
+            tell(skipped)
+
+        self.stages.run(
+            "examples.documents",
+            work,
+            after=["retrieve"],
+            outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
+            settings={"negatives": recipe.title_negatives, "seed": recipe.seed, "pages": recipe.documents},
+        )
+        for model in ("titles", "documents"):
+            self._train(model, "examples.documents")
+
+    def _title_pairs(self, claims: Sequence[Claim], ranked: pairs.Ranked) -> Iterator[Example]:
+        """Each gold page's title as relevant, and titles of other candidates as not."""
+        for claim in claims:
+            gold = [page for pages in pointer_examples.page_sets(claim)[:1] for page in pages if self.page(page)]
+            known = {page for pages in pointer_examples.page_sets(claim) for page in pages}
+            if claim.label in (Label.SUPPORTS, Label.REFUTES) and gold:
+                others = negatives.sample(
+                    ranked.get(claim.id, ()),
+                    known,
+                    Window(1, self.recipe.candidates),
+                    self.recipe.title_negatives * len(gold),
+                    negatives.generator(self.recipe.seed, claim.id, "titles"),
+                )
+                for label, units in ((True, gold), (False, others)):
+                    for unit in units:
+                        yield Example(claim.id, claim.text, (Passage(unit, "", self.page(unit).title),), label=label)
+
+    def _write_pointers(
+        self,
+        name: str,
+        role: str,
+        claims: Sequence[Claim],
+        ranked: pairs.Ranked,
+        lookup: pairs.Lookup,
+        sets: pointer_examples.EvidenceSets,
+        k: int,
+        steps: int,
+        skipped: Counter,
+    ) -> None:
+        """Training has a whole evidence set among the candidates; what chooses checkpoints is as met in use."""
+        if role == TRAIN:
+            made = pointer_examples.training(claims, ranked, lookup, sets, k, steps=steps, skipped=skipped)
+        else:
+            made = pointer_examples.as_used(claims, ranked, lookup, sets, k)
+        pointer_examples.write(self.examples_file(name, role), made)
+
+    def point(self) -> None:
+        """The D documents of every claim, in the order in which they were pointed to."""
+        for role in self.roles:
+            self.stages.run(
+                f"point.{role}",
+                functools.partial(self._point, role),
+                outputs=[self.pages_file("documents", role)],
+                after=["retrieve", "train.documents"],
+            )
+        for role in self.reported_roles if self.recipe.hops == 2 else ():
+            self.stages.run(
+                f"hop.{role}",
+                functools.partial(self._hop, role),
+                outputs=[self.pages_file("hops", role)],
+                after=[f"point.{role}"],
+            )
+
+    def _hop(self, role: str) -> None:
+        """The second hop from the documents pointed to: of as many, the last give way to what their sentences name."""
+        run = read_run(self.pages_file("documents", role))
+        write_run(
+            self.pages_file("hops", role),
+            second_pages(self.index, self.claims[role].values(), run, self.recipe.documents),
+            "hops",
+        )
+
+    def _point(self, role: str) -> None:
+        model, claims = PointerModel(self.model_dir("documents")), self.limited(role)
+        ranked = pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
+        examples = list(pointer_examples.as_used(claims, ranked, self.page, lambda claim: (), model.candidates))
+        write_run(self.pages_file("documents", role), self._pointed(model, examples), "documents")
+
+    def _pointed(self, model: PointerModel, examples: Sequence[PointerExample]) -> Iterator[Hit]:
+        with counting(len(examples), "claims") as advance:
+            for start in range(0, len(examples), CLAIMS_AT_A_TIME):
+                group = examples[start : start + CLAIMS_AT_A_TIME]
+                for example, pointers in zip(group, model.point(group, advance).pointers):
+                    places = [place for place in pointers if place >= 0]
+                    for rank, place in enumerate(places, start=1):
+                        yield Hit(example.claim_id, example.candidates[place].id, rank, 1 / rank)
+
+    def learn_evidence(self) -> None:
+        """Section 5.2: labels of single sentences, then pointing and labelling jointly, and without the joint loss."""
+        recipe, names = self.recipe, ("pointer_labels", "pointer_sentences")
+
+        def work() -> None:
+            skipped = Counter()
+            for role in (TRAIN, VALIDATION):
+                claims, ranked = self.limited(role), self.sentence_candidates(role)
+                labelled = [claim for claim in claims if claim.label is not None]
+                drawn = {"seed": recipe.seed, "window": Window(*recipe.labelling_window), "skipped": skipped}
+                pairs.write(
+                    self.examples_file(names[0], role),
+                    (
+                        pairs.pointwise(labelled, ranked, self.lookup, weak=recipe.weak_sentences, **drawn)
+                        if recipe.weak_sentences
+                        else balanced(labelled, ranked, self.lookup, **drawn)
+                    ),
+                )
+                self._write_pointers(
+                    names[1],
+                    role,
+                    labelled,
+                    ranked,
+                    self.lookup,
+                    pointer_examples.sentence_sets,
+                    recipe.sentences,
+                    pairs.LIST_LENGTH,
+                    skipped,
+                )
+            tell(skipped)
+
+        self.stages.run(
+            "examples.sentences",
+            work,
+            after=[f"point.{TRAIN}", f"point.{VALIDATION}"],
+            outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
+            settings={
+                "window": list(recipe.labelling_window),
+                "weak": recipe.weak_sentences,
+                "seed": recipe.seed,
+                "sentences": recipe.sentences,
+                "pages": recipe.documents,
+                **({} if recipe.weak_sentences else {"balanced": True}),
+            },
+        )
+        for model in ("labels", "evidence", "evidence_set"):
+            self._train(model, "examples.sentences")
+
+    def _train(self, model: str, examples: str) -> None:
+        recipe = self.recipe
+        if model not in recipe.train:
+            return
+        of_titles = model in ("titles", "documents")
+        tokens = recipe.title_tokens if of_titles else recipe.sentence_tokens
+        lengths = {"inputs": tokens, "targets": recipe.target_tokens}
+        if model not in ("titles", "labels"):
+            k = recipe.candidates if of_titles else recipe.sentences
+            lengths = {"inputs": k * tokens, "targets": k * COLUMNS}
+        steps = {"evidence_pointer.PointerConfig.steps": recipe.documents} if model == "documents" else None
+        self.train_model(model, TASKS[model], [examples, "vocabulary"], lengths=lengths, bindings=steps)
+
+    def predict(self) -> None:
+        """Verdicts of every variant over the reported claims and over those made of them."""
+        for name, variant in self.variants.items():
+            stage = {"documents": "point", "hops": "hop"}.get(variant.documents)
+            runs = [f"{stage}.{role}" for role in self.reported_roles] if stage else ["retrieve"]
+            self.stages.run(
+                f"predict.{name}",
+                functools.partial(self._predict, name, variant),
+                outputs=[self.predictions_of(name, role) for role in self.reported_roles],
+                after=[f"train.{variant.model}", *runs],
+            )
+
+    def _predict(self, name: str, variant: Variant) -> None:
+        model = PointerModel(self.model_dir(variant.model))
+        for role in self.reported_roles:
+            claims = self.claims[role]
+            ranked = self.sentence_candidates(role, variant.documents)
+            say(f"  {role}")
+            verdicts = verify(model, claims.values(), ranked, self.lookup)
+            if variant.temporal:
+                verdicts = judge_dates(verdicts, claims, self.lookup)
+            self.write_verdicts(name, role, verdicts)

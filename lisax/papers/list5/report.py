@@ -1,0 +1,184 @@
+"""The figures and the report of a LisT5 run: `metrics.json`, `report.html` and the table in the terminal."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+
+from lisax.metrics import calibration
+from lisax.metrics import fever as fever_metrics
+from lisax.metrics.ranking import sentence_selection
+from lisax.papers import reporting
+from lisax.papers.attack_report import attack_figures, attack_tables
+from lisax.papers.base import REPORT, TRAIN
+from lisax.papers.list5.run import VARIANTS, List5
+from lisax.papers.over_pages import ATTACKED
+from lisax.predict.inference import KEPT
+from lisax.records import Claim, Hit, Verdict
+from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
+from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
+from lisax.retrieval.recall import recall as document_recall
+from lisax.retrieval.runs import read_run
+from lisax.sampling.examples import Lookup
+
+CLAIMS_SHOWN = 2000
+SELECTIONS = {
+    "bm25": "BM25 over sentences",
+    "rank": "monoT5 without entities",
+    "rank_entities": "monoT5 with entities",
+    "fused": "monoT5 with entities and BM25",
+    "hops": "with a second hop",
+}
+ROWS = {
+    "claim_only": "claim only, no evidence",
+    "bm25": "listwise infused on BM25's sentences",
+    "bm25_any": "pointwise, any decides, on BM25's sentences",
+    "any": "pointwise, any sentence decides",
+    "first": "pointwise, first sentence",
+    "sum": "pointwise, sum",
+    "max": "pointwise, max",
+    "listwise": "listwise",
+    "infused": "listwise, noise infused",
+    "infused_without_entities": "listwise infused, ranker without entities",
+}
+
+
+def finish(run: List5) -> str:
+    """Computes all figures, writes `metrics.json` and `report.html`, and returns the table for a terminal."""
+    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    selectors = ("bm25", *run.recipe.rankers, run.recipe.first_selector, run.recipe.selector)
+    selections = {name: read_run(run.selection_file(name, REPORT)) for name in dict.fromkeys(selectors)}
+    verdicts = {
+        variant: run.verdicts(variant, REPORT) for variant in VARIANTS if run.predictions_file(variant).exists()
+    }
+    figures = _figures(run, claims, selections, verdicts)
+    return reporting.write(run.out, figures, _report(run, claims, selections, verdicts, figures))
+
+
+def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping) -> dict:
+    documents = read_run(run.out / "runs" / f"documents.{REPORT}.trec")
+    evaluated = {variant: fever_metrics.evaluate(claims, found) for variant, found in verdicts.items()}
+    best = best_variant(evaluated)
+    selection = {name: sentence_selection(claims, hits) for name, hits in selections.items()}
+    oracle = {
+        name: fever_metrics.oracle_score(claims, {i: [hit.id for hit in hits.get(i, ())[:KEPT]] for i in claims})
+        for name, hits in selections.items()
+    }
+    train = [claim for claim in run.claims[TRAIN].values() if claim.label]
+    majority = fever_metrics.evaluate(claims, fever_metrics.majority_verdicts(train, claims))
+    return {
+        "retrieval": document_recall(claims.values(), {i: [hit.id for hit in hits] for i, hits in documents.items()}),
+        "ranking": selection[run.recipe.selector],
+        "fever": evaluated[best] if best else None,
+        "best_variant": best,
+        "variants": evaluated,
+        "majority": majority,
+        "selection": {name: selection[name] | {"oracle_fever_score": oracle[name]} for name in selection},
+        "attacks": attack_figures(run, list(evaluated)),
+        "claims": {role: len(found) for role, found in run.claims.items()},
+        "reported_split": run.reported_split,
+        **reporting.facts(run),
+    }
+
+
+def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
+    """The variant that the page is about: listwise infused, the paper's; without it, pointwise by any sentence."""
+    return next((variant for variant in ("infused", "any") if variant in evaluated), None)
+
+
+def _report(
+    run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping, figures: Mapping
+) -> Report:
+    best = figures["best_variant"]
+    selection_rows = [
+        SelectionRow(SELECTIONS[name], row["precision@5"], row["recall@5"], row["f1@5"], row["map@5"])
+        for name, row in figures["selection"].items()
+    ]
+
+    def row(name: str, found: Mapping, **marks) -> VerdictRow:
+        return VerdictRow(
+            name,
+            found["label_accuracy"],
+            found["fever_score"],
+            found["multi_evidence"].get("found_label_accuracy"),
+            found["evidence_recall"],
+            **marks,
+        )
+
+    verdict_rows = [row("majority label", figures["majority"])]
+    verdict_rows += [row(ROWS[variant], found, best=variant == best) for variant, found in figures["variants"].items()]
+    verdict_rows.append(
+        VerdictRow(
+            "oracle labels on our selection",
+            fever_score=figures["selection"][run.recipe.selector]["oracle_fever_score"],
+        )
+    )
+    chosen = verdicts.get(best, {})
+    matrix = fever_metrics.confusion(claims, chosen) if chosen else ()
+    reliability = calibration.reliability(claims, chosen) if chosen else ()
+    recall_curves = {
+        SELECTIONS[name]: {
+            int(key.removeprefix("recall@")): value for key, value in found.items() if key.startswith("recall@")
+        }
+        for name, found in figures["selection"].items()
+    }
+    return Report(
+        title="LisT5",
+        subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims",
+        selection_rows=[*selection_rows, *LIST5_SELECTION],
+        verdict_rows=[*verdict_rows, *LIST5_VERDICTS],
+        curves=reporting.training_curves(run, (*run.recipe.rankers, *run.recipe.labellers)),
+        confusion=matrix,
+        reliability=reliability,
+        recall_curves=recall_curves,
+        overridden=calibration.overridden(chosen.values()),
+        result_tables=attack_tables(figures["attacks"], ROWS),
+        claims=_views(run, claims, chosen, selections, best),
+        facts={"seed": run.recipe.seed, "seconds": figures["seconds"], "versions": figures["versions"]},
+    )
+
+
+def _views(
+    run: List5, claims: Mapping[str, Claim], chosen: Mapping[str, Verdict], selections: Mapping, best: str | None
+) -> list[ClaimView]:
+    """The first claims, and after them those that attacks made."""
+
+    def scores(hits: Iterable[Hit]) -> dict[str, float]:
+        return {hit.id: hit.score for hit in hits}
+
+    selected = selections[run.recipe.selector]
+    views = [
+        claim_view(run.lookup, claims[i], chosen[i], scores(selected.get(i, ())))
+        for i in list(claims)[:CLAIMS_SHOWN]
+        if i in chosen
+    ]
+    if best and run.recipe.attacks:
+        selected = read_run(run.selection_file(run.recipe.selector, ATTACKED))
+        views += [
+            claim_view(run.lookup, run.claims[ATTACKED][i], verdict, scores(selected.get(i, ())))
+            for i, verdict in itertools.islice(run.verdicts(best, ATTACKED).items(), CLAIMS_SHOWN)
+        ]
+    return views
+
+
+def claim_view(lookup: Lookup, claim: Claim, verdict: Verdict, scores: Mapping[str, float]) -> ClaimView:
+    """A claim as the page shows it; `scores` are the selection's, by sentence id."""
+    gold = set(claim.gold_ids)
+
+    def evidence(unit: str) -> EvidenceView:
+        passage = lookup(unit)
+        return EvidenceView(
+            unit, passage.title if passage else "", passage.text if passage else "", scores.get(unit), unit in gold
+        )
+
+    return ClaimView(
+        claim.id,
+        claim.text,
+        claim.label,
+        verdict.label,
+        verdict.probabilities,
+        tuple(map(evidence, verdict.evidence)),
+        tuple(evidence(unit) for unit in claim.gold_ids if unit not in verdict.evidence),
+        str(fever_metrics.outcome(claim, verdict)),
+        claim.kind,
+    )

@@ -1,0 +1,373 @@
+"""Figures, `metrics.json` and the report of a run of open-domain table verification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lisax.corpora.table_predictions import TableVerdict
+from lisax.metrics import fever as fever_metrics
+from lisax.metrics import tables as figures
+from lisax.models import table_truth
+from lisax.papers import reporting
+from lisax.papers.base import REPORT
+from lisax.papers.open_tables.recipe import depth_of, is_fusion
+from lisax.papers.open_tables.run import NO_UNDECIDED, ORACLE, OpenTables
+from lisax.records import Claim, Hit, Label, Verdict
+from lisax.report import charts
+from lisax.report.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICTS
+from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable
+from lisax.retrieval.cells import Strategy
+from lisax.retrieval.runs import read_run
+from lisax.sampling import table_examples
+
+CLAIMS_SHOWN, ROWS_SHOWN, MARKED_ROWS = 400, 30, 2
+STRATEGIES = {
+    Strategy.QUERY_WORD: "query, words",
+    Strategy.QUERY_CHAR_23: "query, characters 2-3",
+    Strategy.ENTITY_EXACT: "entity, exact",
+    Strategy.ENTITY_WORD: "entity, words",
+    Strategy.ENTITY_CHAR_23: "entity, characters 2-3",
+    Strategy.ENTITY_CHAR_123: "entity, characters 1-3",
+}
+CUTOFFS = figures.CUTOFFS
+RERANKED = (1, 3, 5)
+
+
+def finish(run: OpenTables) -> str:
+    """Computes all figures, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
+    found = _figures(run)
+    return reporting.write(run.out, found, _report(run, found))
+
+
+def _figures(run: OpenTables) -> dict:
+    recipe = run.recipe
+    reported = {claim.id: claim for claim in run.read_claims(run.reported_split)}
+    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    retrieval: dict[str, dict] = {}
+    for strategy, mode in run.compared_pairs:
+        hits = read_run(run.run_file(strategy, mode, REPORT))
+        retrieval.setdefault(str(strategy), {})[mode] = figures.hits(reported, hits) | {
+            "among_equals": figures.hits_among_equals(reported, hits)
+        }
+    hits = read_run(run.main_run)
+    models = {}
+    for model in (*recipe.train, *([ORACLE] if recipe.fusion else [])):
+        verdicts = {i: found.verdict for i, found in run.verdicts(model).items() if i in claims}
+        # Claims without a gold table cannot be asked of it: the rows "on the gold table" are of the others. Fusion cannot
+        # say of a single table that it decides nothing, either.
+        if model == ORACLE:
+            verdicts = {i: verdict for i, verdict in verdicts.items() if claims[i].label is not Label.NOT_ENOUGH_INFO}
+        models[model] = figures.evaluate({i: claims[i] for i in verdicts}, verdicts, hits)
+    return {
+        "retrieval": retrieval,
+        "tables": models.get(recipe.main),
+        "best_model": recipe.main,
+        "models": models,
+        "fusion": {model: _fusion(run, model) for model in recipe.fusion},
+        "claims": {role: len(found) for role, found in run.claims.items()} | {"retrieval": len(reported)},
+        "reported_split": run.reported_split,
+        "entities": recipe.entities,
+        **reporting.facts(run),
+    }
+
+
+def _fusion(run: OpenTables, model: str) -> dict:
+    """What only a fusion model has: sufficiency, an open verdict at its threshold, and a ranking of tables."""
+    decided, scores = run.decided(model, REPORT), run.scores(model, REPORT)
+    examples = run.examples(table_examples.file_name(depth_of(model)), REPORT)
+    threshold, sufficiency = run.threshold(model), scores["sufficiency"]
+    truth = table_truth.truth(scores["probabilities"])
+    open_label = truth.argmax(1) if threshold is None else np.where(sufficiency <= threshold, 2, truth.argmax(1))
+    gold = np.array(
+        [
+            {Label.SUPPORTS: 0, Label.REFUTES: 1}.get(example.label, 2) if there else 2
+            for example, there in zip(examples, decided)
+        ]
+    )
+    known = run.labelled(model, REPORT)
+    relevance = table_truth.relevance(scores["probabilities"])
+    claims, retrieved = run.claims[REPORT], read_run(run.main_run)
+    reranked = {
+        example.claim_id: [
+            Hit(example.claim_id, example.unit_ids[j], rank, float(relevance[i, j]))
+            for rank, j in enumerate(np.argsort(-relevance[i, : len(example.tables)], kind="stable"), 1)
+        ]
+        for i, example in enumerate(examples)
+    }
+    judged = {i: claims[i] for i in reranked if claims[i].gold_ids}
+    return {
+        "sufficiency": figures.sufficiency_figures(sufficiency[known], decided[known]),
+        "at_threshold": {"threshold": threshold}
+        | figures.at_threshold(-sufficiency[known], ~decided[known], np.inf if threshold is None else -threshold),
+        "open": {
+            "accuracy": float((open_label == gold)[known].mean()),
+            "never_nei": float((truth.argmax(1) == gold)[known].mean()),
+            "always_nei": float((gold == 2)[known].mean()),
+        },
+        "reranking": figures.hits(judged, reranked, RERANKED) if judged else None,
+        "before_reranking": figures.hits(judged, retrieved, RERANKED) if judged else None,
+    }
+
+
+def _report(run: OpenTables, found: Mapping) -> Report:
+    main = found["best_model"]
+    claims = {i: claim for i, claim in run.claims[REPORT].items() if claim.label is not None}
+    verdicts = run.verdicts(main) if main else {}
+    chosen = {i: verdicts[i].verdict for i in claims if i in verdicts}
+    evaluated = found["models"]
+    result_tables = [_retrieval_table(run, found), *_split_tables(found), *_verdict_tables(run, found)]
+    line_charts, heatmaps = {}, []
+    for model in run.recipe.fusion:
+        if model == main or model.startswith("ternary"):
+            line_charts[f"Is the gold table there? {_name(model)}"] = _curve_chart(run, model)
+    if main and is_fusion(main):
+        heatmaps = _attention(run, main)
+    tiles = []
+    if main:
+        tiles = [("Accuracy", evaluated[main]["accuracy"]), ("Majority", evaluated[main]["majority"])]
+        if ORACLE in evaluated:
+            tiles.append(("On the gold table", evaluated[ORACLE]["accuracy"]))
+    depth = found["retrieval"][run.recipe.strategy][run.recipe.entities]
+    tiles.append(("Gold table among five", depth["hits@5"]))
+    return Report(
+        title="Open-domain table verification",
+        subtitle=f"{run.data.folder} · {run.reported_split} · {len(claims):,} claims · {len(run.tables):,} tables",
+        notes=[
+            f"Tables are retrieved with entities of the mode '{run.recipe.entities}'. Linked entities are found in the "
+            "claim's own gold table, as in the paper; a system in use has only the claim.",
+            *([] if run.undecided_claims else [f"{NO_UNDECIDED[0].upper()}{NO_UNDECIDED[1:]}."]),
+        ],
+        tiles=tiles,
+        tiles_of=_name(main) if main else "",
+        result_tables=result_tables,
+        line_charts=line_charts,
+        heatmaps=heatmaps,
+        curves=reporting.training_curves(run, run.recipe.train),
+        confusion=fever_metrics.confusion({i: claims[i] for i in chosen}, chosen) if chosen else (),
+        claims=[_view(run, claims[i], verdicts[i]) for i in list(chosen)[:CLAIMS_SHOWN]],
+        facts={"seed": found["seed"], "seconds": found["seconds"], "versions": found["versions"]},
+    )
+
+
+def _retrieval_table(run: OpenTables, found: Mapping) -> ResultTable:
+    rows = []
+    for strategy, modes in found["retrieval"].items():
+        for mode, hits in modes.items():
+            rows.append(ResultRow(_searched(strategy, mode), tuple(hits[f"hits@{k}"] for k in CUTOFFS)))
+    return ResultTable(
+        "Table retrieval",
+        tuple(f"H@{k}" for k in CUTOFFS),
+        (*rows, *TABLE_RETRIEVAL),
+        "Gold table among the first k, in percent. Equal scores stand in the collection's order; "
+        + _among_equals(found, run.recipe.strategy, run.recipe.entities),
+        "The paper's own figures, TabFact's validation claims with linked entities: for orientation.",
+    )
+
+
+def _split_tables(found: Mapping) -> list[ResultTable]:
+    """Retrieval by kind of claim, of the strategies, where the data knows kinds."""
+    rows = [
+        ResultRow(f"{_searched(strategy, mode)} · {kind}", tuple(hits[f"hits@{k}"] for k in CUTOFFS))
+        for strategy, modes in found["retrieval"].items()
+        for mode, figure in modes.items()
+        for kind, hits in figure["by_kind"].items()
+    ]
+    if not rows:
+        return []
+    return [ResultTable("Table retrieval by kind of claim", tuple(f"H@{k}" for k in CUTOFFS), tuple(rows))]
+
+
+def _among_equals(found: Mapping, strategy: str, mode: str) -> str:
+    """What that order decides, for the strategy that verification reads from."""
+    bounds = found["retrieval"][strategy][mode]["among_equals"]
+    return "H@1 of {} is {:.1f} with the gold table last among its equals and {:.1f} with it first.".format(
+        _searched(strategy, mode), *(100 * bounds[place]["hits@1"] for place in ("last", "first"))
+    )
+
+
+def _searched(strategy: str, mode: str) -> str:
+    named = Strategy(strategy)
+    return STRATEGIES[named] + ("" if named.whole_query else f" · {mode}")
+
+
+def _verdict_tables(run: OpenTables, found: Mapping) -> list[ResultTable]:
+    if not found["models"]:
+        return []
+    evaluated, main = found["models"], found["best_model"]
+    kinds = sorted({kind for model in evaluated.values() for kind in model["by_kind"]})
+    groups = [*figures.RANK_GROUPS, figures.MISSING]
+    any_model = next(iter(evaluated.values()))
+    rows = [ResultRow("most frequent label", (any_model["majority"],) + (None,) * (len(kinds) + len(groups)))]
+    for model, figure in evaluated.items():
+        by_kind = tuple(figure["by_kind"].get(kind, {}).get("accuracy") for kind in kinds)
+        by_rank = tuple(figure["by_gold_rank"][group]["accuracy"] for group in groups)
+        rows.append(ResultRow(_name(model), (figure["accuracy"], *by_kind, *by_rank), best=model == main))
+    nothing = (None,) * (len(kinds) + len(groups))
+    rows += [ResultRow(row.name, row.values + nothing, published=True) for row in TABLE_VERDICTS]
+    left_out = ""
+    if ORACLE in evaluated and run.undecided_claims:
+        left_out = (
+            f" '{_name(ORACLE)}' is of the {evaluated[ORACLE]['claims']:,} claims that a gold table decides: it "
+            "leaves out those without enough information."
+        )
+    made = [
+        ResultTable(
+            "Verification",
+            ("accuracy", *kinds, *(f"gold rank {group}" for group in groups)),
+            tuple(rows),
+            "Share of right verdicts, by kind of claim and by where retrieval ranked the gold table." + left_out,
+            "The paper's own figures, RoBERTa large on TabFact's test claims: for orientation.",
+        )
+    ]
+    if found["fusion"]:
+        open_rows = [
+            ResultRow(
+                _name(model),
+                (
+                    figure["open"]["accuracy"],
+                    figure["open"]["never_nei"],
+                    figure["open"]["always_nei"],
+                    figure["at_threshold"]["precision"],
+                    figure["at_threshold"]["recall"],
+                    figure["sufficiency"]["found"]["average_precision"],
+                    figure["sufficiency"]["missing"]["average_precision"],
+                ),
+                best=model == main,
+            )
+            for model, figure in found["fusion"].items()
+        ]
+        made.append(
+            ResultTable(
+                "Not enough information",
+                ("accuracy", "never NEI", "always NEI", "NEI precision", "NEI recall", "AP found", "AP missing"),
+                tuple(open_rows),
+                "True, false, or no table here decides this: right where the gold table is read, else NEI. The threshold is "
+                "chosen on dev. AP: area under the precision-recall curve.",
+            )
+        )
+        reranked = [
+            ResultRow(_name(model), tuple(figure["reranking"][f"hits@{k}"] for k in RERANKED), best=model == main)
+            for model, figure in found["fusion"].items()
+            if figure["reranking"] and depth_of(model) > 1
+        ]
+        before = next(iter(found["fusion"].values()))["before_reranking"]  # of the same claims, which all models have
+        if reranked:
+            made.append(
+                ResultTable(
+                    "Tables reranked by p(s)",
+                    tuple(f"H@{k}" for k in RERANKED),
+                    (
+                        ResultRow("as retrieved", tuple(before[f"hits@{k}"] for k in RERANKED)),
+                        *reranked,
+                        *TABLE_RERANKING,
+                    ),
+                )
+            )
+    return made
+
+
+def _curve_chart(run: OpenTables, model: str) -> charts.Chart | None:
+    """Precision by recall of "the gold table is among those read"."""
+    known = run.labelled(model, REPORT)
+    decided, scores = run.decided(model, REPORT)[known], run.sufficiency(model, REPORT)[known]
+    if not decided.any() or decided.all():
+        return None
+    curve = figures.precision_recall(scores, decided)
+    share = figures.most_frequent(decided.tolist())["precision"]
+    return charts.lines(
+        {"by sufficiency": zip(curve.recall, curve.precision), "most frequent class": ((0, share), (1, share))},
+        "recall",
+        "precision, %",
+        "Precision by recall of telling that a table read decides the claim.",
+        y_range=(share, 1),
+        as_percent=True,
+    )
+
+
+def _attention(run: OpenTables, model: str) -> list[Heatmap]:
+    """Mean attention of each table (rows) to each (columns), by where the gold table was ranked and by head."""
+    attention, k = run.scores(model, REPORT)["attention"], depth_of(model)
+    if not attention.shape[1] or k == 1:
+        return []
+    examples = run.examples(table_examples.file_name(k), REPORT)
+    claims = run.claims[REPORT]
+    groups = np.array([figures.gold_rank(claims[example.claim_id], example.unit_ids) for example in examples])
+    places = tuple(str(i) for i in range(1, k + 1))
+    made = []
+    for group in [*figures.RANK_GROUPS, figures.MISSING]:
+        members = attention[groups == group]
+        for head in range(attention.shape[1] if len(members) else 0):
+            values = tuple(tuple(map(float, row)) for row in members[:, head].mean(0))
+            made.append(
+                Heatmap(
+                    f"Head {head + 1}, gold table at {group}",
+                    places,
+                    places,
+                    values,
+                    f"Mean attention over {len(members):,} claims, of each retrieved table to each.",
+                )
+            )
+    return made
+
+
+def _view(run: OpenTables, claim: Claim, found: TableVerdict) -> ClaimView:
+    verdict, gold = found.verdict, set(claim.gold_ids)
+    scores = verdict.evidence_scores or (None,) * len(verdict.evidence)
+    grids = [_grid(run, claim, table, score, table in gold) for table, score in zip(verdict.evidence, scores)]
+    grids += [_grid(run, claim, table, None, True) for table in claim.gold_ids if table not in verdict.evidence]
+    return ClaimView(
+        claim.id,
+        claim.text,
+        claim.label,
+        verdict.label,
+        verdict.probabilities,
+        kind=claim.kind,
+        outcome=_outcome(claim, verdict),
+        grids=tuple(grid for grid in grids if grid),
+    )
+
+
+def _grid(run: OpenTables, claim: Claim, table_id: str, score: float | None, is_gold: bool) -> GridView | None:
+    """The table as the models read it; the rows whose cells match the claim's entities best are marked."""
+    table = run.lookup(table_id)
+    if table is None:
+        return None
+    view = table_examples.view(table, run.columns(table, claim))
+    marked = run.rows(table, claim, MARKED_ROWS)
+    shown = sorted({*range(min(len(view.rows), ROWS_SHOWN)), *marked})
+    return GridView(
+        table_id,
+        view.caption,
+        view.header,
+        tuple(view.rows[i] for i in shown),
+        frozenset(shown.index(i) for i in marked),
+        score,
+        is_gold,
+    )
+
+
+def _outcome(claim: Claim, verdict: Verdict) -> str:
+    if verdict.label == claim.label:
+        return "correct"
+    if claim.gold_ids and not set(claim.gold_ids) & set(verdict.evidence):
+        return "gold table not read"
+    return "wrong verdict"
+
+
+def _name(model: str) -> str:
+    if model == ORACLE:
+        return "fusion on the gold table"
+    named = {
+        "claim_only": "claim only, no table",
+        "closed": "text-to-text, gold table",
+        "one": "text-to-text, one table",
+    }
+    if model in named:
+        return named[model]
+    k = depth_of(model)
+    tables = f"{k} table" + ("s" if k > 1 else "")
+    if not is_fusion(model):
+        return f"text-to-text, {tables}"
+    return f"{model.split('_')[0]}, {tables}" + (", no attention" if model.endswith("no_attention") else "")

@@ -1,0 +1,406 @@
+"""Open-domain verification over tables (Schlichtkrull et al., ACL 2021): from a claim and a collection of tables to
+true, false, or "no table here decides this".
+
+Tables are retrieved by matching a claim's entities with cells (section 3), read by text-to-text models or by table
+fusion (section 4), and the fusion model says how sure it is that a table decides the claim at all (section 5.4).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import io
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lisax.corpora import open_folder
+from lisax.corpora.table_predictions import TableVerdict, read_predictions, write_predictions
+from lisax.formats.families import Family, encode
+from lisax.metrics import tables as figures
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
+from lisax.papers.open_tables.recipe import depth_of, is_fusion, read_recipe, task_of
+from lisax.papers.stages import counting, say
+from lisax.predict.fusion_model import Decision, FusionModel
+from lisax.predict.table_inference import judged, tell_dropped_rows, tell_open, verdicts_of
+from lisax.predict.text_model import TextModel
+from lisax.records import Claim, Label, Table, atomic_write
+from lisax.retrieval import tables as table_retrieval
+from lisax.retrieval.cells import CellIndex, Strategy, build
+from lisax.retrieval.runs import read_run, write_run
+from lisax.retrieval.table_store import TableStore
+from lisax.runtime.checkpoints import add_to_card, resolve_checkpoint
+from lisax.sampling import table_examples
+from lisax.sampling.examples import ranked_ids
+from lisax.sampling.table_examples import CLOSED, DEPTHS, TableExample
+
+DEPTH = max(DEPTHS)
+ROLES = (TRAIN, VALIDATION, REPORT)
+NO_UNDECIDED = "no claim for train has the label NOT ENOUGH INFO, so that no model learns it"
+ORACLE = "oracle"  # a fusion model on the gold table alone
+
+
+class OpenTables(Pipeline):
+    """One run in the folder `out`: each method is a stage that reads and writes files there."""
+
+    indexed = "tables"
+    read_recipe = staticmethod(read_recipe)
+    world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
+
+    @property
+    def stage_names(self) -> list[str]:
+        recipe = self.recipe
+        names = ["tables", *(f"index.{strategy}" for strategy in recipe.strategies), "retrieve", "compare"]
+        names += ["world", "vocabulary", "warm_up"] if recipe.warm_up else ["vocabulary"]
+        names += ["examples", *(f"train.{model}" for model in recipe.train)]
+        return names + [f"predict.{model}" for model in recipe.train]
+
+    @property
+    def claim_splits(self) -> Sequence[str]:
+        return self.data.table_claim_splits
+
+    @property
+    def warm_up_pipeline(self) -> type[Pipeline]:
+        if self.recipe.warm_up_pipeline == "open_tables":
+            return OpenTables
+        from lisax.papers.list5.run import List5
+
+        return List5
+
+    def read_claims(self, split: str) -> Iterator[Claim]:
+        return self.data.table_claims(split)
+
+    def seed_of(self, model: str) -> int:
+        own = self.recipe.fusion_seed if is_fusion(model) else None
+        return self.recipe.seed if own is None else own
+
+    # --- Files ------------------------------------------------------------------------------
+
+    def index_folder(self, strategy: str) -> Path:
+        return self.out / "index" / strategy
+
+    def run_file(self, strategy: str, entities: str, role: str) -> Path:
+        return self.out / "runs" / f"{strategy}.{entities}.{role}.trec"
+
+    def scores_file(self, model: str, role: str) -> Path:
+        return self.out / "predictions" / f"{model}.{role}.npz"
+
+    @property
+    def main_run(self) -> Path:
+        return self.run_file(self.recipe.strategy, self.recipe.entities, REPORT)
+
+    # --- What stages read -------------------------------------------------------------------
+
+    @functools.cached_property
+    def tables(self) -> TableStore:
+        return TableStore.open(self.out / "tables")
+
+    @functools.cached_property
+    def index(self) -> CellIndex:
+        return CellIndex.open(self.index_folder(self.recipe.strategy))
+
+    @functools.lru_cache(1 << 14)
+    def lookup(self, table: str) -> Table | None:
+        return self.tables.get(table)
+
+    def entities(self, claim: Claim, mode: str) -> Sequence[str]:
+        """What a claim is retrieved by: the spans of its own text, or those that its gold table links."""
+        return table_retrieval.entities(claim, mode, self._gold((claim,), mode))
+
+    def _gold(self, claims: Iterable[Claim], mode: str) -> dict[str, Table]:
+        """The gold tables of claims, where the mode looks at them."""
+        return table_retrieval.gold_tables(self.lookup, claims, self.data.folder) if mode == "linked" else {}
+
+    def columns(self, table: Table, claim: Claim) -> tuple[int, ...]:
+        return self.index.columns(table, self._read_by(claim), self.recipe.columns)
+
+    def rows(self, table: Table, claim: Claim, count: int) -> tuple[int, ...]:
+        """The rows whose cells match the claim's entities best."""
+        return self.index.rows(table, self._read_by(claim), count)
+
+    @functools.lru_cache(1 << 14)
+    def _read_by(self, claim: Claim) -> Sequence[str]:
+        return self.entities(claim, self.recipe.entities)
+
+    @functools.lru_cache(4)
+    def examples(self, name: str, role: str) -> list[TableExample]:
+        return list(table_examples.read(self.examples_file(name, role)))
+
+    # --- Stages -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """All stages up to the predictions."""
+        self.build_indexes()
+        self.retrieve()
+        self.compare_strategies()
+        self.learn()
+        self.predict()
+
+    def train_models(self) -> None:
+        self.build_indexes()
+        self.retrieve()
+        self.learn()
+
+    def learn(self) -> None:
+        """All models, and what they learn from."""
+        self.write_world()
+        self.build_vocabulary()
+        self.warm_up()
+        self.write_examples()
+        for model in self.recipe.train:
+            self._train(model)
+
+    def build_indexes(self) -> None:
+        """The tables themselves, and their cells by each strategy."""
+        self.stages.run(
+            "tables",
+            lambda: TableStore.build(self.data.tables(), self.out / "tables"),
+            outputs=[self.out / "tables"],
+            settings={"data": self.data_print},
+        )
+        for strategy in self.recipe.strategies:
+            folder = self.index_folder(strategy)
+            self.stages.run(
+                f"index.{strategy}", lambda: build(self.tables, folder, strategy), outputs=[folder], after=["tables"]
+            )
+
+    def retrieve(self) -> None:
+        """Section 3: the ten best tables of every claim."""
+        recipe = self.recipe
+        strategy, mode = Strategy(recipe.strategy), recipe.entities
+        runs = {role: self.run_file(strategy, mode, role) for role in ROLES}
+
+        def work() -> None:
+            for role, run in runs.items():
+                claims = self.read_claims(self.reported_split) if role == REPORT else self.limited(role)
+                self._search(strategy, mode, list(claims), run)
+
+        self.stages.run(
+            "retrieve",
+            work,
+            outputs=list(runs.values()),
+            after=[f"index.{strategy}"],
+            settings={
+                "claims": self.data_print,
+                "entities": mode,
+                "limit": recipe.train_claims,
+                "roles": [recipe.validation_share, recipe.validation_claims],
+            },
+        )
+
+    def compare_strategies(self) -> None:
+        """The table of section 5.1: every strategy, with linked entities and with those of the claim alone."""
+        main = self.recipe.strategy, self.recipe.entities
+        runs = {pair: self.run_file(*pair, REPORT) for pair in self.compared_pairs if pair != main}
+
+        def work() -> None:
+            claims = list(self.read_claims(self.reported_split))
+            for (strategy, mode), run in runs.items():
+                say(f"  {strategy}, {mode}")
+                self._search(strategy, mode, claims, run)
+
+        self.stages.run(
+            "compare",
+            work,
+            outputs=list(runs.values()),
+            after=["retrieve", *(f"index.{strategy}" for strategy in self.recipe.strategies)],
+        )
+
+    @property
+    def compared_pairs(self) -> list[tuple[Strategy, str]]:
+        """(strategy, entities) of every run over the reported claims."""
+        return [
+            (strategy, mode)
+            for strategy in self.recipe.strategies
+            for mode in table_retrieval.MODES
+            if mode == "spans" or not strategy.whole_query
+        ]
+
+    def limited(self, role: str) -> list[Claim]:
+        """The claims of a role that take part."""
+        return list(self.claims[role].values())[: self.recipe.train_claims if role == TRAIN else None]
+
+    def _search(self, strategy: Strategy, mode: str, claims: Sequence[Claim], out: Path) -> None:
+        index = CellIndex.open(self.index_folder(strategy))
+        hits = table_retrieval.retrieve(index, claims, DEPTH, mode=mode, gold=self._gold(claims, mode))
+        write_run(out, hits, str(strategy))
+
+    def texts(self) -> Iterator[str]:
+        """Claims and tables as the models will read them, those of the warm-up's world beside ours."""
+        claims, tables = iter(self.claims[TRAIN].values()), iter(self.tables)
+        if self.recipe.warm_up:
+            made = open_folder(self.world_folder)
+            claims, tables = itertools.chain(claims, made.table_claims("train")), itertools.chain(tables, made.tables())
+            yield from (f"{page.title} . {page.text}" for page in made.documents())
+        for table in tables:
+            seen = table_examples.view(dataclasses.replace(table, rows=table.rows[:20]), range(len(table.header)))
+            example = TableExample(table.id, next((claim.text for claim in claims), ""), (seen,))
+            yield encode(example, Family.TABLES, preset=self.preset, count_tokens=len).inputs
+        for claim in claims:
+            yield encode(
+                TableExample(claim.id, claim.text), Family.CLAIM_ONLY, preset=self.preset, count_tokens=len
+            ).inputs
+
+    def write_examples(self) -> None:
+        """Claims with the tables that are read for them: the gold one, and the first retrieved."""
+        depths = sorted({depth_of(model) for model in self.recipe.train} - {0}) or [1]
+        names = [table_examples.file_name(k) for k in (None, *depths)]
+        outputs = [self.examples_file(name, role) for name in names for role in ROLES]
+
+        def work() -> None:
+            for role in ROLES:
+                run = ranked_ids(read_run(self.run_file(self.recipe.strategy, self.recipe.entities, role)))
+                skipped = Counter()
+                table_examples.write_all(
+                    self.out / "examples",
+                    role,
+                    self.limited(role),
+                    run,
+                    self.lookup,
+                    self.columns,
+                    in_training=role == TRAIN,
+                    depths=depths,
+                    skipped=skipped,
+                )
+                tell(skipped)
+
+        self.stages.run(
+            "examples",
+            work,
+            outputs=outputs,
+            after=["retrieve"],
+            settings={"depths": depths, "columns": self.recipe.columns, "reported": self.recipe.report_claims},
+        )
+
+    def _train(self, model: str) -> None:
+        recipe, k = self.recipe, depth_of(model)
+        if is_fusion(model):
+            lengths = {"inputs": k * recipe.table_tokens, "targets": k}
+        else:
+            tokens = {
+                "claim_only": recipe.claim_max_tokens,
+                "closed": recipe.table_tokens,
+                "one": recipe.table_tokens,
+            }.get(model, recipe.text_tokens)
+            lengths = {"inputs": tokens, "targets": recipe.target_tokens}
+        self.train_model(model, task_of(model), ["examples", "vocabulary"], lengths=lengths)
+
+    def predict(self) -> None:
+        """Verdicts of every model, and what the fusion models say of each table."""
+        if not self.undecided_claims:
+            say("  " + NO_UNDECIDED)
+        for model in self.recipe.train:
+            outputs, work = [self.predictions_file(model)], functools.partial(self._predict_text, model)
+            if is_fusion(model):
+                outputs += [self.scores_file(model, role) for role in (VALIDATION, REPORT)]
+                work = functools.partial(self._predict_fusion, model)
+                if model == self.recipe.closest_to_gold:
+                    outputs.append(self.predictions_file(ORACLE))
+            self.stages.run(f"predict.{model}", work, outputs=outputs, after=[f"train.{model}", "examples"])
+
+    def _predict_text(self, model: str) -> None:
+        examples = self.examples(
+            CLOSED if model in ("claim_only", "closed") else table_examples.file_name(depth_of(model)), REPORT
+        )
+        with counting(len(examples), "claims") as advance:
+            scorer = TextModel.open(self.model_dir(model))
+            shares = scorer.probabilities(examples, advance)
+        tell_dropped_rows(scorer, f"{REPORT}'s tables")
+        if model == "claim_only":  # it has read no table
+            examples = [dataclasses.replace(example, tables=(), gold=()) for example in examples]
+        self._write(model, examples, shares.astype(np.float64))
+
+    def _predict_fusion(self, model: str) -> None:
+        scorer, name = FusionModel(self.model_dir(model)), table_examples.file_name(depth_of(model))
+        for role in (VALIDATION, REPORT):
+            examples = self.examples(name, role)
+            with counting(len(examples), "claims") as advance:
+                scores = scorer.scores(examples, advance)
+            tell_dropped_rows(scorer, f"{role}'s tables")
+            with atomic_write(self.scores_file(model, role), "wb") as file:
+                buffer = io.BytesIO()
+                np.savez(
+                    buffer,
+                    probabilities=scores.probabilities,
+                    attention=scores.attention,
+                    sufficiency=scorer.sufficiency(examples, scores.probabilities),
+                )
+                file.write(buffer.getvalue())
+        decision = self.decision(model)
+        if decision is not None:
+            add_to_card(resolve_checkpoint(self.model_dir(model)), {"decision": decision._asdict()})
+        tell_open(scorer, decision if self.undecided_claims else None)
+        self._write(
+            model,
+            examples,
+            *judged(scores.probabilities, self.sufficiency(model, REPORT), decision if self.undecided_claims else None),
+        )
+        if model == self.recipe.closest_to_gold:
+            gold = self.examples(CLOSED, REPORT)
+            self._write(ORACLE, gold, *judged(scorer.scores(gold).probabilities, None, None))
+
+    def _write(
+        self,
+        model: str,
+        examples: Sequence[TableExample],
+        shares: np.ndarray,
+        sufficiency: np.ndarray | None = None,
+        relevance: np.ndarray | None = None,
+    ) -> None:
+        write_predictions(
+            self.predictions_file(model), verdicts_of(examples, shares, sufficiency, relevance), self.claims[REPORT]
+        )
+
+    # --- What the report asks -----------------------------------------------------------------
+
+    @functools.cached_property
+    def undecided_claims(self) -> bool:
+        """Whether the data has claims that their own table does not decide."""
+        return any(claim.label is Label.NOT_ENOUGH_INFO for claim in self.claims[TRAIN].values())
+
+    @functools.lru_cache(4)
+    def scores(self, model: str, role: str) -> Mapping[str, np.ndarray]:
+        """Arrays of `scores_file`: probabilities, attention, sufficiency, in the order of the examples."""
+        with np.load(self.scores_file(model, role), allow_pickle=False) as found:
+            return dict(found)
+
+    def sufficiency(self, model: str, role: str) -> np.ndarray:
+        return self.scores(model, role)["sufficiency"]
+
+    def decided(self, model: str, role: str) -> np.ndarray:
+        """Whether a table among those read decides the claim, bool [claims]."""
+        return np.array(
+            [
+                figures.is_decided(example.label, any(example.gold))
+                for example in self.examples(table_examples.file_name(depth_of(model)), role)
+            ],
+            bool,
+        )
+
+    def labelled(self, model: str, role: str) -> np.ndarray:
+        """Whether that can be told, as the claim has a label, bool [claims]."""
+        return np.array(
+            [example.label is not None for example in self.examples(table_examples.file_name(depth_of(model)), role)],
+            bool,
+        )
+
+    def decision(self, model: str) -> Decision | None:
+        """The sufficiency below which there is not enough information: the most accurate one on dev, and how often that
+        is right there. None where every dev claim is decided."""
+        known = self.labelled(model, VALIDATION)
+        missing, scores = ~self.decided(model, VALIDATION)[known], -self.sufficiency(model, VALIDATION)[known]
+        if not missing.any():
+            return None
+        value = figures.choose_threshold(scores, missing, "accuracy").value
+        return Decision(-value, self.undecided_claims, figures.at_threshold(scores, missing, value)["precision"])
+
+    def threshold(self, model: str) -> float | None:
+        decision = self.decision(model)
+        return None if decision is None else decision.threshold
+
+    def verdicts(self, model: str) -> dict[str, TableVerdict]:
+        return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}

@@ -1,0 +1,192 @@
+"""What the pipelines over pages of text share: the index, its sentences, and attacked claims (DeSePtion, section 4)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from lisax.adversary.attack import Attack, Kind
+from lisax.corpora import fever, open_folder, read_claims
+from lisax.formats.families import Family
+from lisax.papers.base import REPORT, TRAIN, Pipeline
+from lisax.papers.stages import counting, say
+from lisax.predict.inference import KEPT
+from lisax.predict.sentences import Sentences
+from lisax.records import Claim, Verdict, split_sentence_id
+from lisax.retrieval import documents as retrieval
+from lisax.retrieval.documents import DocumentIndex
+from lisax.retrieval.entities import Spotter, default_spotter
+from lisax.sampling import examples as sampling
+from lisax.sampling.examples import Example, Passage
+from lisax.sampling.files import hashed_share
+
+ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the claims that it makes of the reported ones
+
+
+class PagePipeline(Pipeline):
+    """Adds to what `Pipeline` asks of a recipe: `k1`, `b` and the fields of `AttackRecipe`."""
+
+    indexed = "index"
+
+    @property
+    def index_folder(self) -> Path:
+        return self.out / "index"
+
+    def attacks_file(self, role: str) -> Path:
+        return self.out / "attacks" / f"claims.{role}.jsonl"
+
+    @functools.cached_property
+    def index(self) -> DocumentIndex:
+        return DocumentIndex.open(self.index_folder)
+
+    @functools.cached_property
+    def sentences(self) -> Sentences:
+        return Sentences(self.index)
+
+    @property
+    def lookup(self) -> sampling.Lookup:
+        return self.sentences.lookup
+
+    @functools.cached_property
+    def spotter(self) -> Spotter:
+        return default_spotter(self.index.titles)
+
+    @functools.cached_property
+    def claims(self) -> dict[str, dict[str, Claim]]:
+        """Claims by role and id; those that are made of others are there once the stage `attack` is done."""
+        found = dict(self.claims_of_data)
+        if self.recipe.attacked_share:
+            # In an order of their ids, so that the first so many of them are mixed too.
+            mixed = found[TRAIN] | {claim.id: claim for claim in read_claims(self.attacks_file(TRAIN))}
+            found[TRAIN] = dict(sorted(mixed.items(), key=lambda item: hashed_share(item[0])))
+        if self.recipe.attacks:
+            found[ATTACKED] = {claim.id: claim for claim in read_claims(self.attacks_file(REPORT))}
+        return found
+
+    @property
+    def reported_roles(self) -> tuple[str, ...]:
+        return (REPORT, ATTACKED) if self.recipe.attacks else (REPORT,)
+
+    @property
+    def first_stages(self) -> list[str]:
+        return ["index", *([ATTACK] if self.recipe.attacked_roles else [])]
+
+    # --- Stages -----------------------------------------------------------------------------
+
+    def build_index(self) -> None:
+        """BM25, titles and pages of the corpus; and the attacked claims, where the recipe asks for them."""
+
+        def work() -> None:
+            retrieval.build_index(self.data.documents(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
+
+        self.stages.run(
+            "index",
+            work,
+            outputs=[self.index_folder],
+            settings={"corpus": self.data_print, "k1": self.recipe.k1, "b": self.recipe.b},
+        )
+        recipe = self.recipe
+        if recipe.attacked_roles:
+            settings = {
+                "claims": self.data_print,
+                "seed": recipe.seed,
+                "share": recipe.attacked_share,
+                "of_a_kind": recipe.attacked_claims,
+                "reported": recipe.attacks,
+                "roles": [recipe.validation_share, recipe.validation_claims, recipe.report_claims],
+            }
+            self.stages.run(
+                ATTACK,
+                self._attack,
+                after=["index"],
+                settings=settings,
+                outputs=[self.attacks_file(role) for role in recipe.attacked_roles],
+            )
+
+    def _attack(self) -> None:
+        from lisax.adversary.corpus import Corpus
+        from lisax.adversary.kinds import attackable, attacks
+        from lisax.adversary.writing import write_folder
+
+        corpus, made = Corpus(self.index.pages.page, map(self.index.pages.page, self.index.pages)), {}
+        left_out = {}
+        for role in self.recipe.attacked_roles:
+            claims = list(self.claims_of_data[role].values())
+            kept, left_out[role] = attackable(claims, corpus)
+            say(
+                f"  {role}"
+                + (f", {left_out[role]:,} claims without evidence in the corpus left out" if left_out[role] else "")
+            )
+            with counting(len(kept), "claims") as advance:
+                found = list(attacks(kept, corpus, seed=self.recipe.seed, progress=advance))
+            if role == TRAIN:
+                wanted = round(len(claims) * self.recipe.attacked_share / (1 - self.recipe.attacked_share))
+                found = _of_every_kind(found, wanted)
+            elif self.recipe.attacked_claims is not None:
+                found = _of_every_kind(found, None, self.recipe.attacked_claims)
+            made[role] = found
+        write_folder(
+            self.out / "attacks", made, corpus, pages=False, settings={"seed": self.recipe.seed, "left_out": left_out}
+        )
+
+    def tell_gaps(self) -> None:
+        """A corpus may lack what claims cite, as FEVER's does; such claims cannot be scored as found."""
+        for role, claims in self.claims.items():
+            cited = [
+                claim
+                for claim in claims.values()
+                if any(split_sentence_id(unit)[0] not in self.index.pages for unit in claim.gold_ids)
+            ]
+            if cited:
+                say(
+                    f"  {len(cited):,} claims of {role} cite pages that the corpus lacks, the first is "
+                    f"'{cited[0].id}'; `lisax data check {self.data.folder}` names file and line"
+                )
+
+    def texts(self) -> Iterator[str]:
+        """Texts of the corpus, and of the claims as the models will read them."""
+        from lisax.formats.families import encode
+
+        pages = map(self.sentences.page, self.index.pages)
+        claims: Iterable[Claim] = self.claims[TRAIN].values()
+        if self.recipe.warm_up:
+            made = open_folder(self.world_folder)
+            pages, claims = itertools.chain(pages, made.documents()), itertools.chain(claims, made.claims("train"))
+        for document in pages:
+            yield f"{document.title} . {document.text}"
+        for claim in claims:
+            for family in (Family.RANK_ENTITIES, Family.LABEL_POINTWISE):
+                example = Example(claim.id, claim.text, (Passage("", "", "."),), (".", "."))
+                yield encode(example, family, preset=self.preset, count_tokens=len).inputs
+            example = dataclasses.replace(example, sentences=example.sentences * KEPT)
+            yield encode(example, Family.LABEL_LISTWISE, preset=self.preset, count_tokens=len).inputs
+
+    # --- Verdicts ---------------------------------------------------------------------------
+
+    def predictions_of(self, variant: str, role: str) -> Path:
+        """The predictions of a variant over the reported claims, or over those made of them."""
+        return self.predictions_file(variant if role == REPORT else f"{variant}.{role}")
+
+    def write_verdicts(self, variant: str, role: str, verdicts: Iterable[Verdict]) -> None:
+        fever.write_predictions(
+            self.predictions_of(variant, role), verdicts, self.claims[role], self.sentences.original_page
+        )
+
+    def verdicts(self, variant: str, role: str) -> dict[str, Verdict]:
+        """Of the labelled claims."""
+        found = {verdict.claim_id: verdict for verdict in fever.read_predictions(self.predictions_of(variant, role))}
+        return {i: found[i] for i, claim in self.claims[role].items() if claim.label is not None}
+
+
+def _of_every_kind(
+    attacks: list[tuple[str, Attack]], wanted: int | None, of_a_kind: int | None = None
+) -> list[tuple[str, Attack]]:
+    """`of_a_kind` attacks of each kind at most, and `wanted` in all, as many of each as there are; their ids say which."""
+    by_kind: dict[Kind, list[tuple[str, Attack]]] = {}
+    for id, attack in sorted(attacks, key=lambda pair: hashed_share(pair[0])):
+        by_kind.setdefault(attack.kind, []).append((id, attack))
+    rounds = itertools.zip_longest(*(of[:of_a_kind] for of in by_kind.values()))
+    return list(itertools.islice((pair for row in rounds for pair in row if pair is not None), wanted))

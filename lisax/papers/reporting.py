@@ -1,0 +1,54 @@
+"""What the reports of all pipelines share: how a run came about, its training curves, and the files that it ends in."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lisax.papers.base import Pipeline
+from lisax.records import write_json
+from lisax.report.report import Report, write_report
+from lisax.report.text_table import text_tables
+from lisax.runtime.train_log import read_train_log
+
+PACKAGES = ("lisax", "jax", "flax", "optax", "orbax-checkpoint", "seqio", "tensorflow", "numpy", "bm25s")
+
+
+def write(out: Path, figures: Mapping[str, Any], report: Report, *more: Path) -> str:
+    """Writes `metrics.json` and `report.html` in `out`.
+
+    Returns the tables for a terminal, with the files' names (`more`: those of other files) below."""
+    write_json(out / "metrics.json", figures)
+    write_report(out / "report.html", report)
+    return "\n".join([text_tables(report), "", *map(str, (out / "report.html", *more, out / "metrics.json"))])
+
+
+def facts(run: Pipeline) -> dict[str, Any]:
+    """How a run came about: `seed`, `seconds` of its stages, `versions`."""
+    return {
+        "seed": run.recipe.seed,
+        "versions": versions(),
+        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()},
+    }
+
+
+def training_curves(run: Pipeline, models: Iterable[str]) -> dict[str, list[dict]]:
+    """The lines of each model's `train_log.jsonl`, where it was trained."""
+    return {
+        model: read_train_log(run.model_dir(model))
+        for model in models
+        if (run.model_dir(model) / "train_log.jsonl").exists()
+    }
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,208 @@
+"""Stages that write files, are skipped when they have, and go on where they were interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lisax.records import LisaxError, write_json
+from lisax.retrieval.folder import META
+from lisax.runtime.interop.kinds import MODEL_JSON
+from lisax.runtime.resumable import partial
+
+
+class Stages:
+    """The stages of one run in `out`. What a stage was made from is noted in `out/stages/NAME.json`, with the sizes and
+    digests of what it wrote.
+
+    A stage is skipped when its note agrees with its inputs and its outputs are as they were written. When the inputs
+    disagree the settings have changed, and the stage is made again, as is every stage that depends on it. When an output
+    was damaged, the stage goes on from what is whole.
+    """
+
+    def __init__(self, out: str | os.PathLike, until: str | None = None):
+        self.out, self.until = Path(out), until
+        self.known_as = str(out)  # what settings that name the folder are taken to name: a run may work in a copy of it
+        self.after_each: Callable[[], None] = lambda: None  # called when a stage is done
+        self.seconds: dict[str, float] = {}
+        self._prints: dict[str, str] = {}
+        self.out.mkdir(parents=True, exist_ok=True)
+
+    def run(
+        self,
+        name: str,
+        work: Callable[[], None],
+        *,
+        outputs: Sequence[Path],
+        after: Sequence[str] = (),
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Runs `work` unless it is done. `settings` and the stages named in `after` are what it depends on.
+
+        Raises `Stopped` once the stage named by `until` is done.
+        """
+        made_from = {"settings": settings or {}, "after": {stage: self._prints[stage] for stage in after}}
+        described = json.dumps(made_from, sort_keys=True, default=str).replace(str(self.out), self.known_as)
+        digest = hashlib.sha256(described.encode()).hexdigest()
+        self._prints[name] = digest
+        note, workings = self.out / "stages" / f"{name}.json", self.out / "stages" / f"{name}.begun"
+        known = _read(note)
+        done = known.get("digest") == digest
+        damage = self._damaged(known, outputs) if done else {}
+        for file, what in damage.items():
+            say(f"[{name}] is made again: {file} {what}")
+        if done and not damage:
+            self.seconds[name] = known["seconds"]
+            say(f"[{name}] done before")
+        else:
+            if damage:
+                write_json(workings, {"digest": digest, "seconds": known["seconds"]})
+                note.unlink()
+                for file in damage:
+                    _remove(_unit(file, outputs))
+            # What an interrupted try with the same inputs left is continued; anything else is in the way.
+            begun = _read(workings)
+            if begun.get("digest") != digest:
+                note.unlink(missing_ok=True)
+                for path in outputs:
+                    _remove(path)
+                    _remove(partial(path))
+                begun = {"digest": digest, "seconds": 0.0}
+                write_json(workings, begun)
+            for rest in (rest for path in outputs for rest in path.parent.glob(f".{path.name}.*.partial")):
+                _remove(rest)  # of a write that was killed
+            say(f"[{name}]")
+            started = time.perf_counter()
+            try:
+                work()
+            finally:
+                spent = begun["seconds"] + time.perf_counter() - started
+                write_json(workings, {"digest": digest, "seconds": spent})
+            if missing := [str(path) for path in outputs if not path.exists()]:
+                raise LisaxError(f"stage {name} ended without writing {', '.join(missing)}")
+            write_json(note, {"digest": digest, "seconds": spent, **made_from, "outputs": self._described(outputs)})
+            workings.unlink()
+            self.seconds[name] = spent
+            say(f"[{name}] {spent:.1f} s")
+        self.after_each()
+        if name == self.until:
+            raise Stopped(name)
+
+    def digest(self, name: str) -> str:
+        """What a stage that has run was made from, in one word."""
+        return self._prints[name]
+
+    def _described(self, outputs: Sequence[Path]) -> dict[str, list]:
+        """[bytes, time of change, SHA-256] of every file of the outputs, by its path seen from the run's folder."""
+        return {
+            os.path.relpath(file, self.out): [*_size_and_time(file), _sha256(file)]
+            for path in outputs
+            for file in _files(path)
+        }
+
+    def _damaged(self, known: dict, outputs: Sequence[Path]) -> dict[Path, str]:
+        """The files that are not as the note has them, with what is wrong; a note of an older run has none.
+
+        A file of its old size and time is taken to be the one that was written, as git takes it."""
+        damaged = {path: "is missing" for path in outputs if not path.exists()}
+        for name, (size, time_of_change, sha256) in (known.get("outputs") or {}).items():
+            file = self.out / name
+            if not any(file == path or path in file.parents for path in outputs):
+                continue
+            if not file.is_file():
+                damaged[file] = "is missing"
+            elif file.stat().st_size != size:
+                damaged[file] = f"has {file.stat().st_size:,} bytes, not the {size:,} that were written"
+            elif _size_and_time(file) != [size, time_of_change] and _sha256(file) != sha256:
+                damaged[file] = "is not as it was written"
+        return damaged
+
+
+class Stopped(Exception):
+    """The stage given as `--until` is done."""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Callable[[int], None]]:
+    """A function to be told of progress; it prints count, speed and the time left now and then."""
+    started = last = time.perf_counter()
+    count = 0
+
+    def advance(more: int) -> None:
+        nonlocal count, last
+        count += more
+        now = time.perf_counter()
+        if now - last >= every_seconds:
+            last = now
+            speed = count / (now - started)
+            say(f"  {count:,} of {total:,} {what}  {speed:,.0f}/s  {(total - count) / speed:,.0f} s left")
+
+    yield advance
+
+
+def _read(path: Path) -> dict:
+    """What is noted there; {} where there is nothing, or something else than a note."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict) or not isinstance(found.get("seconds"), (int, float)):
+        return {}
+    outputs = found.get("outputs")
+    if outputs is not None and not (
+        isinstance(outputs, dict)
+        and all(
+            isinstance(entry, list) and [type(value) for value in entry] == [int, int, str]
+            for entry in outputs.values()
+        )
+    ):
+        return {}
+    return found
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of an output that stay as the stage wrote them: not locks and events, and not the descriptions of models
+    and indexes, to which later stages add; who opens those checks them."""
+    if not path.is_dir():
+        return [path]
+    return sorted(
+        file
+        for file in path.rglob("*")
+        if file.is_file() and file.name not in (MODEL_JSON, META) and not file.name.startswith((".", "events.out."))
+    )
+
+
+def _unit(file: Path, outputs: Sequence[Path]) -> Path:
+    """What goes with a damaged file: of a model its checkpoint, as training goes on from the one before; of any other
+    folder the whole."""
+    folder = next((path for path in outputs if path in file.parents), file)
+    return folder / file.relative_to(folder).parts[0] if any(folder.glob("checkpoint_*")) else folder
+
+
+def _size_and_time(file: Path) -> list[int]:
+    found = file.stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,231 @@
+"""Claims checked against one index of text, tables and graphs by LisT5's models and the temporal step.
+
+None of the five papers does this. Where the text of some pages is withheld, what it said stands in tables and graphs
+alone, and some claims need a page and a table or graph together ("split").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lisax.corpora.fever import read_predictions, write_predictions
+from lisax.formats.families import Family
+from lisax.papers.base import WARM_UP, gin_text, is_of_warm_up
+from lisax.predict.inference import judge_dates, rank_to_file, verify
+from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.text_model import TextModel
+from lisax.records import Claim, DataError, Verdict, split_sentence_id
+from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.mixed import MixedIndex
+from lisax.retrieval.runs import read_run
+
+if TYPE_CHECKING:
+    from lisax.papers.list5.run import List5
+    from lisax.papers.udt_qa.run import UdtQa
+
+RANKER = "rank_entities"
+AT_HAND, SPLIT, WITHHELD, TABLES, UNNAMED = "pages at hand", "split", "pages withheld", "tables", "no evidence named"
+GROUPS = (AT_HAND, TABLES, SPLIT, WITHHELD, UNNAMED)  # the best first
+
+
+class ClaimChecks:
+    """The stages of a run that check claims, in its folder `claims`.
+
+    Models learn from the text of pages and check claims against every index (the hot-swap); where claims of train have
+    `mixed_sets`, others learn from each further index of the recipe's `learned_from` and check against
+    that one. Where their recipe has no warm-up of its own, `warm_up/MODEL` is the run's, with its vocabulary.
+    """
+
+    def __init__(self, run: UdtQa):
+        from lisax.papers.list5.run import List5
+
+        self._run, self.folder = run, run.out / "claims"
+        recipe = self.recipe = dataclasses.replace(List5.read_recipe([run.recipe.claims]), seed=run.recipe.seed)
+        self.labeller, initial = recipe.labellers[-1], recipe.initial
+        self._of_warm_up = run.recipe.warm_up and not recipe.warm_up and any(map(is_of_warm_up, initial.values()))
+        if self._of_warm_up:
+            paths = {model: str(run.warm_up_model(path)) for model, path in initial.items() if is_of_warm_up(path)}
+            recipe = dataclasses.replace(recipe, initial=initial | paths, vocabulary=str(run.vocabulary_file))
+        self._started = recipe
+
+    @property
+    def settings(self) -> list[tuple[str, str]]:
+        """(learned from, checked against), as `QuestionRecipe.settings`."""
+        recipe = self._run.recipe
+        swapped = [("text", index) for index in recipe.indexes]
+        return swapped + [
+            (index, index) for index in recipe.learned_from if index != "text" and self._teaches_structures
+        ]
+
+    @functools.cached_property
+    def _teaches_structures(self) -> bool:
+        """Whether claims of train name rows or edges: else models would learn that these are never evidence."""
+        return any(claim.mixed_sets for claim in self._run.data.claims("train"))
+
+    def pipeline(self, learned: str) -> List5:
+        """The run of LisT5 whose models learn from the text of pages, or from an index."""
+        from lisax.papers.list5.run import List5
+        from lisax.papers.udt_qa.claim_models import MixedList5
+
+        data, folder = self._run.data, self.models_folder(learned)
+        if learned == "text":
+            return List5(data, folder, self._started)
+        return MixedList5(
+            data,
+            folder,
+            self._started,
+            index=self._run.index_folder(learned, learned),
+            passages=self._run.recipe.claim_passages,
+        )
+
+    def models_folder(self, learned: str) -> Path:
+        return self.folder / f"list5.{learned}"
+
+    def verdicts_file(self, learned: str, index: str) -> Path:
+        return self.folder / f"{learned}.{index}.jsonl"
+
+    @property
+    def stage_names(self) -> list[str]:
+        return [
+            name
+            for learned, index in self.settings
+            for name in ([f"claims.train.{learned}"] * (learned == index) + [f"claims.{learned}.{index}"])
+        ]
+
+    def run(self) -> None:
+        for learned, index in self.settings:
+            if learned == index:
+                self._train(learned)
+            self._run.stages.run(
+                f"claims.{learned}.{index}",
+                functools.partial(self._check, learned, index),
+                outputs=[self.verdicts_file(learned, index)],
+                after=[f"claims.train.{learned}", f"index.{index}"],
+                settings={"claims": self._run.recipe.checked_claims, "passages": self._run.recipe.claim_passages},
+            )
+
+    def _train(self, learned: str) -> None:
+        models = [self.models_folder(learned) / "models" / model for model in self.recipe.train]
+        indexed = [] if learned == "text" else [f"index.{learned}"]
+        self._run.stages.run(
+            f"claims.train.{learned}",
+            lambda: self.pipeline(learned).train_models(),
+            outputs=models,
+            after=[*([WARM_UP] if self._of_warm_up else []), *indexed],
+            settings={
+                "recipe": dataclasses.asdict(self.recipe),
+                "data": self._run.data_print,
+                "gin": gin_text(self._run.recipe.claims),
+                **({"passages": self._run.recipe.claim_passages} if indexed else {}),
+            },
+        )
+
+    def _check(self, learned: str, index: str) -> None:
+        """Verdicts with the temporal step after them, which says what the verifier's label was."""
+        claims, models = list(self.claims.values()), self.models_folder(learned) / "models"
+        evidence = MixedEvidence(MixedIndex.open(self._run.index_folder(index, index)))
+        ranked = self.folder / f"{learned}.{index}.trec"
+        candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
+        rank_to_file(
+            TextModel.open(models / RANKER),
+            claims,
+            candidates,
+            evidence.lookup,
+            ranked,
+            tag=RANKER,
+            depth=self.recipe.candidates,
+            spot=default_spotter(self.pipeline(learned).index.titles).spot,
+            made_from=json.dumps(
+                [
+                    index,
+                    evidence.index.bm25.digest,
+                    self._run.recipe.checked_claims,
+                    self._run.recipe.claim_passages,
+                    self._run.stages.digest(f"claims.train.{learned}"),
+                ]
+            ),
+        )
+        labeller = TextModel.open(models / self.labeller)
+        aggregate = "any" if labeller.family is Family.LABEL_POINTWISE else "max"
+        verdicts = judge_dates(
+            verify(labeller, claims, read_run(ranked), evidence.lookup, aggregate=aggregate),
+            self.claims,
+            evidence.lookup,
+        )
+        write_predictions(self.verdicts_file(learned, index), verdicts, self.claims, evidence.original_page)
+
+    @functools.cached_property
+    def claims(self) -> dict[str, Claim]:
+        """Claims of the reported split that are true or false: of one without enough information on the pages, tables
+        and graphs may have it."""
+        data, split = self._run.data, self._run.reported_split
+        of_pages = self._decided(data.claims(split)) if split in data.splits else {}
+        # Data of tables alone has the same claims under both names.
+        for claim, other in ((of_pages[i], self._of_tables[i]) for i in of_pages.keys() & self._of_tables.keys()):
+            if claim != other:
+                raise DataError(
+                    f"{claim.id!r} is the id of a claim in claims.{split} ('{claim.text:.40}') and of "
+                    f"another in table_claims.{split} ('{other.text:.40}'): give one of them another",
+                    path=data.folder,
+                )
+        return of_pages | self._of_tables
+
+    @functools.cached_property
+    def _of_tables(self) -> dict[str, Claim]:
+        data, split = self._run.data, self._run.reported_split
+        return self._decided(data.table_claims(split)) if split in data.table_claim_splits else {}
+
+    def _decided(self, claims: Iterable[Claim]) -> dict[str, Claim]:
+        from lisax.papers.udt_qa.claim_models import decided
+
+        return dict(itertools.islice(decided(claims).items(), self._run.recipe.checked_claims))
+
+    def group(self, claim: Claim) -> str:
+        """Where the evidence of a claim can be found: its best set."""
+        if claim.id in self._of_tables:
+            return TABLES
+        return min(map(self._group, claim.evidence_sets or claim.mixed_sets), key=GROUPS.index, default=UNNAMED)
+
+    def _group(self, evidence: Iterable[str]) -> str:
+        """The group of one set. What is neither a table's, a graph's nor a sentence's id names nothing."""
+        pages, structures = [], 0
+        for unit in evidence:
+            if self._run.is_structure(unit):
+                structures += 1
+                continue
+            try:
+                pages.append(self._run.is_kept(split_sentence_id(unit)[0]))
+            except DataError:
+                return UNNAMED
+        if not pages:
+            return TABLES
+        return WITHHELD if not any(pages) else SPLIT if structures or not all(pages) else AT_HAND
+
+    def figures(self) -> dict[str, dict[str, Mapping[str, float | int]]]:
+        """{"learned/index": {group: {accuracy, accuracy_with_dates, claims}}}"""
+        groups: dict[str, list[Claim]] = {}
+        for claim in self.claims.values():
+            groups.setdefault(self.group(claim), []).append(claim)
+        found = {}
+        for learned, index in self.settings:
+            verdicts = {verdict.claim_id: verdict for verdict in read_predictions(self.verdicts_file(learned, index))}
+            found[f"{learned}/{index}"] = {
+                group: _accuracy(groups[group], verdicts)
+                for group in (AT_HAND, SPLIT, WITHHELD, TABLES, UNNAMED)
+                if group in groups
+            }
+        return found
+
+
+def _accuracy(claims: Sequence[Claim], verdicts: Mapping[str, Verdict]) -> dict[str, float | int]:
+    """Right labels, before and after the temporal step."""
+    last = {i: verdict.label for i, verdict in verdicts.items()}
+    first = {i: (verdict.temporal or {}).get("verifier_label", verdict.label) for i, verdict in verdicts.items()}
+    before, after = (sum(labels[claim.id] == claim.label for claim in claims) / len(claims) for labels in (first, last))
+    return {"accuracy": before, "accuracy_with_dates": after, "claims": len(claims)}

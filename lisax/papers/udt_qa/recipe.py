@@ -1,0 +1,121 @@
+"""What a run of question answering over text, tables and graphs consists of; itself set by gin."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+
+from lisax.records import LisaxError
+from lisax.sampling.question_examples import DEPTHS
+
+MODELS = ("retriever", "retriever_second", "reader_first", "reader")
+INDEXES = ("text", "raw", "verbalized")
+
+
+@dataclasses.dataclass(frozen=True)
+class QuestionRecipe:
+    """The defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/scratch.gin`.
+
+    `train` maps a model to its gin file: `retriever` (against BM25's negatives), `retriever_second` (from it, against
+    its own), `reader_first`, which learns from one passage of a question that answers it (ours, for small models), and
+    `reader`, from it if there is one; both point, or both generate. Each is trained for every index of `learned_from` and named so:
+    `reader_text`. An index is text alone ("text") or with tables and graphs, "raw" or "verbalized"; models that learned
+    from text answer from every index of `indexes` (the paper's hot-swap), the others from their own. `verbalizer`: a
+    trained one's MODEL_DIR or bundle; None for the rule that stands in where a verbalizer would not be faithful.
+    `claims` is the recipe (a gin file) of a run of LisT5 whose models check claims against every index; None: none.
+    """
+
+    train: dict[str, str] = dataclasses.field(default_factory=dict)
+    initial: dict[str, str] = dataclasses.field(default_factory=dict)
+    learned_from: Sequence[str] = INDEXES
+    indexes: Sequence[str] = INDEXES
+    verbalizer: str | None = None
+    method: str = "fused"  # bm25, dense or fused: what the reader reads
+    retrieved: int = 100  # passages of a question
+    mined: int = 100  # of a question of train, from which negatives are taken
+    negatives: int = 1  # hard ones of a gold passage
+    passages: int = 100  # that the reader reads, one of `DEPTHS`
+    question_tokens: int = 128  # of a retriever's question; its passages have twice as many
+    passage_tokens: int = 256  # of a reader's question with one passage
+    places: int = 16  # of the answer in a question's passages that a pointing reader learns
+    answer_tokens: int = 32
+    preset: str = "paper"
+    vocabulary: str | None = None
+    vocabulary_size: int = 32_000
+    train_questions: int | None = None
+    validation_claims: int | None = None  # questions that choose checkpoints; None: all that there are
+    report_claims: int | None = None  # questions of the reported split that are answered; None: all
+    validation_share: float = 0.05
+    # Pages whose text no index has, a share by a hash of their ids: what only tables and graphs then know.
+    withheld_pages: float = 0.0
+    claims: str | None = None
+    checked_claims: int | None = None  # of the reported split, and as many over tables; None: all
+    claim_passages: int = 20  # whose units are ranked for a claim
+    seed: int = 0
+    warm_up: str | None = None  # the recipe of a run of LisT5 on a generated world, whose models `initial` can name
+    warm_up_pages: int = 12_000
+
+    def __post_init__(self):
+        for field, known in (("train", MODELS), ("learned_from", INDEXES), ("indexes", INDEXES)):
+            if unknown := set(getattr(self, field)) - set(known):
+                raise LisaxError(
+                    f"QuestionRecipe.{field} names {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+                )
+        if "text" not in self.indexes or not set(self.learned_from) <= set(self.indexes):
+            raise LisaxError("QuestionRecipe.indexes must hold 'text' and all of learned_from")
+        if "reader" not in self.train or (self.method != "bm25" and "retriever" not in self.train):
+            raise LisaxError(
+                "QuestionRecipe.train must name a gin file for 'reader' and, unless method is 'bm25', for 'retriever'"
+            )
+        if self.passages not in DEPTHS:
+            raise LisaxError(
+                f"QuestionRecipe.passages must be one of {', '.join(map(str, DEPTHS))}, found {self.passages}"
+            )
+        if not 0 <= self.withheld_pages < 1:
+            raise LisaxError(f"QuestionRecipe.withheld_pages must be from 0 to below 1, found {self.withheld_pages}")
+        if self.method not in ("bm25", "dense", "fused"):
+            raise LisaxError(f"QuestionRecipe.method must be bm25, dense or fused, found '{self.method}'")
+        if "retriever_second" in self.train and "retriever" not in self.train:
+            raise LisaxError(
+                "QuestionRecipe.train names 'retriever_second', which goes on from 'retriever': name it too"
+            )
+
+    def expanded(self) -> QuestionRecipe:
+        """With a model for every index of `learned_from` in `train` and `initial`."""
+        train = {
+            f"{model}_{index}": self.train[model]
+            for index in self.learned_from
+            for model in MODELS
+            if model in self.train
+        }
+        initial = {f"{model}_{index}": path for index in self.learned_from for model, path in self.initial.items()}
+        if "retriever_second" in self.train:
+            initial |= {f"retriever_second_{index}": f"retriever_{index}" for index in self.learned_from}
+        if "reader_first" in self.train:
+            initial |= {f"reader_{index}": f"reader_first_{index}" for index in self.learned_from}
+        expanded = dataclasses.replace(self)
+        object.__setattr__(expanded, "train", train)
+        object.__setattr__(expanded, "initial", initial)
+        return expanded
+
+    def retriever(self, learned: str) -> str | None:
+        """The model that retrieves for what has learned from an index."""
+        names = [f"{model}_{learned}" for model in ("retriever_second", "retriever")]
+        return next((name for name in names if name in self.train), None)
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """(learned from, answers from) in the report's order."""
+        return tuple(
+            (learned, index) for learned in self.learned_from for index in self.indexes if learned in ("text", index)
+        )
+
+
+def read_recipe(
+    gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
+) -> QuestionRecipe:
+    """The recipe of gin files: `QuestionRecipe.passages = 5`."""
+    from lisax.papers.list5.recipe import configured_recipe
+
+    return configured_recipe("udt_qa", QuestionRecipe, gin_files, bindings, search_paths)

@@ -1,0 +1,235 @@
+"""Figures, `metrics.json` and the report of a run of question answering over text, tables and graphs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from lisax.metrics import open_qa
+from lisax.papers import reporting
+from lisax.papers.base import REPORT
+from lisax.papers.udt_qa.claims import AT_HAND, TABLES, WITHHELD
+from lisax.papers.udt_qa.run import UdtQa
+from lisax.records import Question
+from lisax.report.published import HOT_SWAP_NQ, MIXED_NQ
+from lisax.report.report import Report, ResultRow, ResultTable
+from lisax.retrieval.mixed import MixedIndex
+from lisax.retrieval.passages import source_of
+from lisax.sampling.question_examples import Evidence
+
+NAMES = {"text": "text", "raw": "+ tables and graphs, raw", "verbalized": "+ tables and graphs, verbalized"}
+METHODS = {"bm25": "BM25", "dense": "vectors", "fused": "fused"}
+EXAMPLES = 20
+
+
+def finish(run: UdtQa) -> str:
+    """Computes all figures, writes `metrics.json` and `report.html`, and returns the tables for a terminal."""
+    found = _figures(run)
+    return reporting.write(run.out, found, _report(run, found))
+
+
+def _figures(run: UdtQa) -> dict:
+    questions = run.questions(REPORT)
+    answers = {i: question.answers for i, question in questions.items()}
+    groups = _groups(questions, run.is_structure, run.is_kept)
+    settings = {}
+    for learned, index in run.recipe.settings:
+        rows, opened = run.answers(learned, index), MixedIndex.open(run.index_folder(index, learned))
+        said = {row["id"]: row["answers"][0] for row in rows if row["answers"]}
+        texts = {
+            method: {row["id"]: [opened.passage(hit).text for hit in row["retrieved"][method]] for row in rows}
+            for method in rows[0]["retrieved"]
+        }
+        cutoffs = [k for k in open_qa.CUTOFFS if k <= run.recipe.retrieved]
+        settings[f"{learned}/{index}"] = {
+            "retrieval": {method: open_qa.recall(answers, of_method, cutoffs) for method, of_method in texts.items()},
+            **open_qa.answered(answers, said),
+            "by_evidence": {name: open_qa.answered({i: answers[i] for i in ids}, said) for name, ids in groups.items()},
+            "sources": _sources(rows),
+            "provenance": _provenance(rows, questions, opened),
+        }
+    return {
+        "settings": settings,
+        "indexes": {index: MixedIndex.open(run.index_folder(index, index)).sources for index in run.recipe.indexes},
+        "claims": run.claim_checks.figures() if run.checks_claims else None,
+        "withheld_pages": run.recipe.withheld_pages,
+        "method": run.recipe.method,
+        "questions": {role: len(found) for role, found in run.claims.items()},
+        "reported_split": run.reported_split,
+        **reporting.facts(run),
+    }
+
+
+def _groups(
+    questions: Mapping[str, Question], is_structure: Callable[[str], bool], is_kept: Callable[[str], bool]
+) -> dict[str, list[str]]:
+    """Ids of questions by where their evidence stands: in a sentence of a page that is kept, only in such as are withheld
+    (and perhaps in tables and graphs), in tables and graphs alone."""
+    groups: dict[str, list[str]] = {AT_HAND: [], WITHHELD: [], TABLES: []}
+    for i, question in questions.items():
+        pages = [unit.rpartition("_")[0] for unit in question.evidence if not is_structure(unit)]
+        if question.evidence:
+            groups[AT_HAND if any(map(is_kept, pages)) else WITHHELD if pages else TABLES].append(i)
+    return {group: ids for group, ids in groups.items() if ids}
+
+
+def _sources(rows: Sequence[Mapping]) -> dict[str, float]:
+    """Share of first answers that were read in a passage of each source."""
+    places = [row["found"][0]["passage"] for row in rows if row["found"] and "passage" in row["found"][0]]
+    counts = Counter(str(source_of(place)) for place in places)
+    return {source: count / len(places) for source, count in sorted(counts.items())}
+
+
+def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question], index: MixedIndex) -> float | None:
+    """Of right first answers to questions with evidence, the share that stands in evidence: sentence, row or edge."""
+    right = []
+    for row in rows:
+        if (
+            row["found"]
+            and row["evidence"]
+            and "unit" in row["found"][0]
+            and open_qa.exact_match(row["answers"][0], row["gold"])
+        ):
+            units = index.passage(row["found"][0]["passage"]).units_at(row["found"][0]["begin"])
+            right.append(any(map(Evidence(questions[row["id"]]).names, units)))
+    return sum(right) / len(right) if right else None
+
+
+def _report(run: UdtQa, found: Mapping) -> Report:
+    settings = found["settings"]
+    main = max(settings, key=lambda name: settings[name]["exact_match"])
+    tables = [
+        _answers_table(run, found),
+        *_hot_swap_table(found),
+        _retrieval_table(run, found),
+        *_evidence_table(found),
+        *_claims_table(found),
+    ]
+    tiles = (
+        [("Exact match", settings[main]["exact_match"]), ("From text alone", settings["text/text"]["exact_match"])]
+        if "text/text" in settings
+        else [("Exact match", settings[main]["exact_match"])]
+    )
+    learned, index = main.split("/")
+    return Report(
+        title="One index of text, tables and graphs",
+        subtitle=f"{run.data.folder} · {run.reported_split} · {settings[main]['questions']:,} questions · "
+        f"{sum(held['passages'] for held in found['indexes'][index].values()):,} passages",
+        notes=[f"“{question}” {answer} ({where})" for question, answer, where in _shown(run, learned, index)],
+        tiles=tiles,
+        tiles_of=_name(main),
+        result_tables=tables,
+        curves=reporting.training_curves(run, run.recipe.train),
+        facts={"seed": found["seed"], "seconds": found["seconds"], "versions": found["versions"]},
+    )
+
+
+def _shown(run: UdtQa, learned: str, index: str) -> list[tuple[str, str, str]]:
+    """Right answers with where they stand."""
+    shown = []
+    for row in run.answers(learned, index):
+        if row["found"] and "unit" in (best := row["found"][0]) and open_qa.exact_match(best["answer"], row["gold"]):
+            shown.append((row["question"], best["answer"], best["unit"]))
+    return shown[:EXAMPLES]
+
+
+def _answers_table(run: UdtQa, found: Mapping) -> ResultTable:
+    rows = []
+    for name, of in found["settings"].items():
+        learned, index = name.split("/")
+        if learned == index:
+            recall = of["retrieval"][found["method"]]
+            rows.append(ResultRow(NAMES[index], (recall.get("R@20"), recall.get("R@100"), of["exact_match"])))
+    return ResultTable(
+        "Answers of models that learned from the index they answer from",
+        ("R@20", "R@100", "EM"),
+        (*rows, *MIXED_NQ),
+        "R@k: an answer stands in one of the first k passages; EM: exact match."
+        + ("" if run.recipe.retrieved >= 100 else f" {run.recipe.retrieved} passages were retrieved."),
+        "The paper's own figures, Natural Questions: for orientation, not measured here.",
+    )
+
+
+def _hot_swap_table(found: Mapping) -> list[ResultTable]:
+    rows = [
+        ResultRow(NAMES[index], (of["exact_match"],))
+        for name, of in found["settings"].items()
+        for learned, index in [name.split("/")]
+        if learned == "text"
+    ]
+    return (
+        []
+        if len(rows) < 2
+        else [
+            ResultTable(
+                "Hot-swap: models that learned from text alone",
+                ("EM",),
+                (*rows, *HOT_SWAP_NQ),
+                "Tables and graphs join the index after training; nothing is trained again.",
+                "The paper's own figures, Natural Questions: for orientation, not measured here.",
+            )
+        ]
+    )
+
+
+def _retrieval_table(run: UdtQa, found: Mapping) -> ResultTable:
+    cutoffs = [k for k in open_qa.CUTOFFS if k <= run.recipe.retrieved]
+    rows = [
+        ResultRow(f"{_name(name)}: {METHODS[method]}", tuple(figures[f"R@{k}"] for k in cutoffs))
+        for name, of in found["settings"].items()
+        for method, figures in of["retrieval"].items()
+    ]
+    return ResultTable(
+        "Retrieval",
+        tuple(f"R@{k}" for k in cutoffs),
+        tuple(rows),
+        "Fused: reciprocal ranks of BM25 and of the dual encoder's vectors.",
+    )
+
+
+def _evidence_table(found: Mapping) -> list[ResultTable]:
+    groups = list(dict.fromkeys(group for of in found["settings"].values() for group in of["by_evidence"]))
+    if not groups:
+        return []
+    rows = [
+        ResultRow(
+            _name(name), (*(of["by_evidence"].get(group, {}).get("exact_match") for group in groups), of["provenance"])
+        )
+        for name, of in found["settings"].items()
+    ]
+    return [
+        ResultTable(
+            "Exact match by where the evidence stands",
+            (*groups, "source named"),
+            tuple(rows),
+            f"The text of {found['withheld_pages']:.0%} of the pages is withheld; tables: no page tells it. "
+            "Source named: of right answers, those whose sentence, row or edge is the question's evidence.",
+        )
+    ]
+
+
+def _claims_table(found: Mapping) -> list[ResultTable]:
+    if not found["claims"]:
+        return []
+    groups = list(dict.fromkeys(group for of in found["claims"].values() for group in of))
+    rows = [
+        ResultRow(f"{_name(name)}{said}", tuple(of[group][figure] for group in groups))
+        for name, of in found["claims"].items()
+        for figure, said in (("accuracy", ""), ("accuracy_with_dates", ", dates by rule"))
+    ]
+    share = f"{found['withheld_pages']:.0%}"
+    return [
+        ResultTable(
+            "Claims checked against text, tables and graphs",
+            tuple(groups),
+            tuple(rows),
+            f"Right labels of claims that are true or false. The text of {share} of the pages is withheld: "
+            "of split claims one piece of evidence stands on a page, the other in tables and graphs alone. "
+            "The checker is LisT5's; dates by rule: DeSePtion's temporal step after it.",
+        )
+    ]
+
+
+def _name(setting: str) -> str:
+    learned, index = setting.split("/")
+    return NAMES[index] if learned == index else f"{NAMES[index]}, learned from {NAMES[learned]}"

@@ -1,0 +1,89 @@
+"""What the verbalizers of one run are worth: overlap with references, values and facts that survive, by data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lisax.formats.faithfulness import render
+from lisax.formats.triples import Triples, raw_text
+from lisax.metrics import text as figures_of
+from lisax.papers.stages import say
+from lisax.predict.verbalizer import Verbalizer, shares
+from lisax.records import write_json_lines
+from lisax.sampling.verbal_examples import VerbalExample, dev_examples
+
+if TYPE_CHECKING:
+    from lisax.papers.verbalizer.run import VerbalizerTraining
+
+
+def report(run: VerbalizerTraining) -> dict:
+    """{"filter", "baselines": {data: {name: figures}}, "models": {model: {data: figures}}}, where data are `dev`, the
+    other dataset's `other`, and `target`, units that no model has seen.
+
+    A model's overlap and coverage are those of its first choices, unchecked: what the paper measures. `faithfulness`
+    beside them says what the check finds there, `checked` what comes of it."""
+    recipe = run.recipe
+    data = {"dev": list(dev_examples(run.records("dev")))}
+    if run.other is not None:
+        data["other"] = [
+            example
+            for record in run.other.data_texts("dev")
+            if record.source not in recipe.report_without
+            for example in dev_examples([record])
+        ]
+    data = {name: examples[: recipe.report_records] for name, examples in data.items()}
+    data["target"] = [VerbalExample(unit, "", ()) for unit in run.target_units(reported=True)]
+    figures = {"filter": json.loads(run.filter_file.read_text(encoding="utf-8")), "baselines": {}, "models": {}}
+    for name, examples in data.items():
+        figures["baselines"][name] = {
+            "copy": _measured(
+                examples, [f"{e.triples.title} {raw_text(e.triples)}" for e in examples], recipe.long_cell_words
+            ),
+            "rule": _measured(examples, [render(e.triples) for e in examples], recipe.long_cell_words),
+        }
+    for model in recipe.models:
+        verbalizer = run.verbalizer(model)
+        figures["models"][model] = {}
+        for name, examples in data.items():
+            say(f"  {model} on {len(examples):,} of {name}")
+            figures["models"][model][name] = _of_model(
+                verbalizer, examples, recipe.long_cell_words, run.out / "predictions" / f"{model}.{name}.jsonl"
+            )
+    return figures
+
+
+def _of_model(verbalizer: Verbalizer, examples: Sequence[VerbalExample], long_words: int, out: Path) -> dict:
+    units = [example.triples for example in examples]
+    found = verbalizer.hypotheses(units)
+    first = [verbalizer.choose(unit, read, check=False).text for unit, read in zip(units, found)]
+    checked = [verbalizer.choose(unit, read, check=True) for unit, read in zip(units, found)]
+    write_json_lines(out, (text.to_row() | {"first": one} for text, one in zip(checked, first)))
+    return _measured(examples, first, long_words) | {
+        "checked": shares(checked) | _measured(examples, [text.text for text in checked], long_words)
+    }
+
+
+def _measured(examples: Sequence[VerbalExample], texts: Sequence[str], long_words: int) -> dict:
+    figures: dict = {}
+    if examples and all(example.texts for example in examples):
+        figures |= figures_of.overlap([example.texts for example in examples], texts)
+    pairs = list(zip([example.triples for example in examples], texts))
+    is_long = [any(len(value.split()) >= long_words for _, value in unit.pairs) for unit, _ in pairs]
+    return figures | {
+        "values_kept": values_kept(pairs),
+        "long_celled": {
+            "units": sum(is_long),
+            "values_kept": values_kept(pair for pair, of_long in zip(pairs, is_long) if of_long),
+        },
+        "faithfulness": figures_of.faithfulness(pairs),
+    }
+
+
+def values_kept(pairs: Iterable[tuple[Triples, str]]) -> float | None:
+    """Answer coverage with every value of a unit as the answer to a question: the share of values in the text."""
+    return figures_of.answer_coverage(((value,), value, text) for unit, text in pairs for _, value in unit.pairs)[
+        "answer_coverage"
+    ]

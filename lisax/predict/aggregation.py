@@ -1,0 +1,109 @@
+"""CLTR's aggregation head, as its released code had one: which operation answers a question over a table, and what it
+makes of the cells.
+
+The cells are those of the best cell's column in the rows whose probability reaches a threshold. Where the operation is
+none, or there is nothing to make it of, the best cell is the answer, as without the head.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lisax.formats.families import Family
+from lisax.predict.arithmetic import Aggregate, aggregate
+from lisax.predict.table_answers import TableScores
+from lisax.predict.text_model import TextModel
+from lisax.records import LisaxError, Operation, cell_id
+from lisax.sampling.operation_examples import OperationExample
+
+THRESHOLD = 0.5  # where `true` is as likely as `false`; a run that has questions to fit one on does
+TRIED = 200
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TableAnswer:
+    """A table's answer to a question: its `text`, what made it with its `probability`, the best cell beside it."""
+
+    table: str
+    cell: str
+    text: str
+    operation: Operation
+    probability: float
+    aggregate: Aggregate | None = None
+
+    def row(self) -> dict[str, Any]:
+        """As JSON; `value`, `cells` and `left_out` of an aggregate alone."""
+        row = {
+            "table": self.table,
+            "cell": self.cell,
+            "operation": self.operation,
+            "probability": round(self.probability, 6),
+        }
+        if self.aggregate is None:
+            return row
+        made = self.aggregate
+        return row | {"value": made.text, "cells": list(made.cells), "left_out": made.left_out}
+
+
+def line(question_id: str, answers: Sequence[TableAnswer]) -> dict[str, Any]:
+    """A row of predictions, which `lisax evaluate answers` reads: the tables' answers as texts, best table first."""
+    return {
+        "id": question_id,
+        "answers": [answer.text for answer in answers],
+        "tables": [answer.row() for answer in answers],
+    }
+
+
+class Aggregator:
+    """Answers from scored tables with a model of the format `table_operation`."""
+
+    def __init__(self, model: TextModel, threshold: float = THRESHOLD):
+        if model.family is not Family.TABLE_OPERATION:
+            raise LisaxError(
+                f"this model's format is '{model.family}'; operations need one of '{Family.TABLE_OPERATION}'"
+            )
+        self.model, self.threshold = model, threshold
+
+    @classmethod
+    def open(cls, path: str | os.PathLike, threshold: float = THRESHOLD) -> Aggregator:
+        return cls(TextModel.open(path), threshold)
+
+    def answers(self, question: str, tables: Sequence[TableScores]) -> list[TableAnswer]:
+        """One a table, in their order."""
+        examples = [OperationExample("", question, scores.table.id, scores.table.header) for scores in tables]
+        shares = self.model.probabilities(examples) if examples else ()
+        return [self._answer(scores, share) for scores, share in zip(tables, shares, strict=True)]
+
+    def _answer(self, scores: TableScores, share: np.ndarray) -> TableAnswer:
+        table, (row, column) = scores.table, scores.best
+        operation, made = list(Operation)[int(share.argmax())], None
+        if operation is not Operation.NONE:
+            rows = chosen_rows(scores.rows, self.threshold)
+            made = aggregate(operation, {cell_id(table.id, i, column): table.rows[i][column] for i in rows})
+        text = table.rows[row][column] if made is None else made.text
+        return TableAnswer(table.id, cell_id(table.id, row, column), text, operation, float(share.max()), made)
+
+
+def chosen_rows(rows: np.ndarray, threshold: float) -> list[int]:
+    """The rows whose probability reaches the threshold."""
+    return np.flatnonzero(np.asarray(rows, np.float64) >= threshold).tolist()
+
+
+def fit_threshold(held: Iterable[tuple[Sequence[float], Collection[int]]]) -> float:
+    """The threshold whose chosen rows have the highest mean F1 over questions, each (probabilities of its table's rows,
+    the rows that are right); of equal ones the nearest to `THRESHOLD`, which is also that of no questions."""
+    held = [(np.asarray(rows, np.float64), set(right)) for rows, right in held]
+    if not held:
+        return THRESHOLD
+    tried = np.quantile(np.concatenate([rows for rows, _ in held]), np.linspace(0, 1, TRIED), method="nearest")
+
+    def mean_f1(threshold: float) -> float:
+        chosen = [(set(chosen_rows(rows, threshold)), right) for rows, right in held]
+        return float(np.mean([2 * len(rows & right) / max(len(rows) + len(right), 1) for rows, right in chosen]))
+
+    return max((THRESHOLD, *map(float, tried)), key=lambda threshold: (mean_f1(threshold), -abs(threshold - THRESHOLD)))

@@ -1,0 +1,83 @@
+"""A ranker beside BM25 (ours): relevance as a logistic regression on both, fitted on held-out claims.
+
+From scratch and on few claims a ranker knows things that BM25 does not and forgets others that BM25 sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lisax.records import Claim, Hit, LisaxError
+
+Run = Mapping[str, Sequence[Hit]]
+STEPS = 50
+RIDGE = 1e-3
+
+
+def features(ranked: Sequence[Hit], lexical: Sequence[Hit]) -> np.ndarray:
+    """`features_of` a claim's ranked sentences: their probabilities and BM25's scores, 0 for what it did not return."""
+    found = {hit.id: hit.score for hit in lexical}
+    return features_of(
+        np.array([hit.score for hit in ranked]),
+        np.array([found.get(hit.id, 0.0) for hit in ranked]),
+        max(found.values(), default=0.0),
+    )
+
+
+def features_of(probabilities: np.ndarray, lexical: np.ndarray, best: float) -> np.ndarray:
+    """float64 [hits, 3]: log-odds of the ranker's probability, BM25's score as a share of the claim's `best`, and 1."""
+    probability = np.clip(probabilities, 1e-6, 1 - 1e-6, dtype=float)
+    log_odds = np.log(probability) - np.log1p(-probability)
+    return np.stack([log_odds, lexical / (best or 1.0), np.ones(len(lexical))], axis=1)
+
+
+def weights_of(card: Mapping[str, Any]) -> np.ndarray | None:
+    """The weights that a run left in its ranker's `model.json`, None where it has not; ValueError where they are not
+    three numbers, or the ranker counts for nothing."""
+    if card.get("fusion") is None:
+        return None
+    weights = np.array(card["fusion"], float)
+    if weights.shape != (3,) or not np.isfinite(weights).all() or weights[0] <= 0:
+        raise ValueError(f"`fusion` must be three numbers, the first positive, found {card['fusion']!r:.80}")
+    return weights
+
+
+def fit(claims: Iterable[Claim], ranked: Run, lexical: Run) -> np.ndarray:
+    """Weights [3] of the features that best tell gold sentences from others, by Newton's method."""
+    rows, gold = [], []
+    for claim in claims:
+        if claim.evidence_sets and (hits := ranked.get(claim.id)):
+            rows.append(features(hits, lexical.get(claim.id, ())))
+            gold += [hit.id in set(claim.gold_ids) for hit in hits]
+    if not any(gold) or all(gold):
+        raise LisaxError(
+            "the ranker cannot be fused with BM25: no held-out claim has both gold and other sentences "
+            "among its candidates"
+        )
+    x, y, weights = np.concatenate(rows), np.array(gold, float), np.zeros(3)
+    for _ in range(STEPS):
+        share = _sigmoid(x @ weights)
+        gradient = x.T @ (share - y) + RIDGE * weights
+        hessian = (x * (share * (1 - share))[:, None]).T @ x + RIDGE * np.eye(3)
+        weights = weights - np.linalg.solve(hessian, gradient)
+    return weights
+
+
+def fuse(ranked: Run, lexical: Run, weights: np.ndarray) -> Iterator[Hit]:
+    """The ranked sentences in the order of their fused probability, which is their score."""
+    for query, hits in ranked.items():
+        scores = probability(features(hits, lexical.get(query, ())), weights)
+        for rank, i in enumerate(np.argsort(-scores, kind="stable"), start=1):
+            yield Hit(query, hits[i].id, rank, float(scores[i]))
+
+
+def probability(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """float64 [hits], of relevance by both."""
+    return _sigmoid(features @ weights)
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))

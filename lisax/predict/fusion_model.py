@@ -1,0 +1,99 @@
+"""A trained table fusion model as a scorer of example records: format, vocabulary and network together."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lisax.formats import presets
+from lisax.formats.families import Family, encode_each_table
+from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.metrics import tables as figures
+from lisax.models import table_truth
+from lisax.records import DataError, Label, LisaxError, Table
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.fusion_scoring import FusionScorer, Scores
+from lisax.runtime.model_json import check_vocabulary, needed, read_card
+from lisax.sampling.table_examples import TableExample, view
+
+
+class Decision(NamedTuple):
+    """`threshold`: claims of at most this sufficiency have not enough information. `in_data`: whether the data of the
+    run knows such claims, and its own verdicts have the threshold; elsewhere it is for those who ask anything.
+    `precision`: the share of dev claims at or below it that indeed no table decided, None where that is not known."""
+
+    threshold: float
+    in_data: bool
+    precision: float | None = None
+
+    @classmethod
+    def of(cls, card: Mapping[str, Any], folder: Path) -> Decision | None:
+        """From the `model.json` of a model in `folder`."""
+        if card.get("decision") is None:
+            return None
+        return cls(*needed(card, folder, "decision.threshold", "decision.in_data"), card["decision"].get("precision"))
+
+
+class FusionModel:
+    """Scores claims with up to `tables` of their tables.
+
+    `decision`: the threshold of sufficiency that a run chose on dev, None where it has not. `dropped_rows`: rows of
+    tables that the last call's inputs had no room for."""
+
+    family = Family.TABLE_FUSION
+
+    def __init__(self, path: str | os.PathLike):
+        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        folder = resolve_checkpoint(path)
+        card = read_card(folder)
+        family, preset, self.max_tokens, self.tables, self.objective = needed(
+            card, folder, "text.family", "text.preset", "text.max_tokens", "text.tables", "architecture.objective"
+        )
+        if family != Family.TABLE_FUSION:
+            raise LisaxError(f"{folder} is a model of the format '{family}', not '{Family.TABLE_FUSION}'")
+        if not self.tables:
+            raise DataError("it reads no tables", path=folder / MODEL_JSON, field="text.tables")
+        self.preset, self.decision = presets.get(preset), Decision.of(card, folder)
+        self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, self.vocabulary.size, folder)
+        self.dropped_rows = 0
+        self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
+
+    def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:
+        """Probabilities of (table, truth) pairs or classes, and attention; see `fusion_scoring.Scores`."""
+        texts = [
+            encode_each_table(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
+            for example in examples
+        ]
+        self.dropped_rows = sum(sum(text.dropped) for claim in texts for text in claim)
+        tokens = iter(self.vocabulary.encode_batch([text.inputs for claim in texts for text in claim]))
+        return self._scorer.scores([[[*next(tokens), EOS_ID] for _ in claim] for claim in texts], progress)
+
+    def sufficiency(self, examples: Sequence[TableExample], probabilities: np.ndarray) -> np.ndarray:
+        """How sure it is that one of a claim's tables decides it, float [claims], from [claims, k, classes]; higher
+        for surer. The paper's two estimators; the joint one knows nothing of a claim with a single table."""
+        counts = np.array([len(example.tables) for example in examples], int)
+        present = np.arange(probabilities.shape[1]) < counts[:, None]
+        if self.objective == "ternary":
+            return figures.ternary_sufficiency(probabilities[..., 0], present)
+        return -figures.joint_entropy(table_truth.relevance(probabilities), present)
+
+    # --- A line, for users in Python ------------------------------------------------------------
+
+    def verify(self, claim: str, tables: Sequence[Table], columns: int | None = None) -> dict[Label, float]:
+        """Probability that the claim is true and false given up to k tables, best first; see `table_truth.relevance`
+        for each table's own. `columns`: the first so many of each table are read (None: all)."""
+        example = TableExample(
+            "claim", claim, tuple(view(table, range(len(table.header))[:columns]) for table in tables)
+        )
+        truth = table_truth.truth(self.scores([example]).probabilities)[0]
+        return {Label.SUPPORTS: float(truth[0]), Label.REFUTES: float(truth[1])}
+
+    @functools.cached_property
+    def _count(self) -> Callable[[str], int]:
+        return self.vocabulary.count

@@ -1,0 +1,76 @@
+"""A trained evidence pointer as a reader of example records: format, vocabulary and network together."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+
+from lisax.formats import presets
+from lisax.formats.families import Family, encode_each_candidate
+from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.records import LABELS, Label, LisaxError
+from lisax.runtime.checkpoints import VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.model_json import check_vocabulary, known_family, needed, read_card
+from lisax.runtime.pointer_scoring import PointerScorer, Pointing
+from lisax.sampling.examples import Passage
+from lisax.sampling.pointer_examples import PointerExample
+
+
+class PointerModel:
+    """Points to some of up to `candidates` candidates of a claim, and labels it where it was trained to."""
+
+    def __init__(self, path: str | os.PathLike):
+        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        folder = resolve_checkpoint(path)
+        card = read_card(folder)
+        family, preset, self.max_tokens, self.candidates, relation = needed(
+            card, folder, "text.family", "text.preset", "text.max_tokens", "text.candidates", "architecture.relation"
+        )
+        self.labels = relation != "none"  # whether it labels claims
+        self.family, self.preset = known_family(family, folder), presets.get(preset)
+        if not self.family.points:
+            raise LisaxError(f"{folder} is a model of the format '{self.family}', which does not point")
+        self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, self.vocabulary.size, folder)
+        self._scorer = PointerScorer.open(folder, texts=self.candidates, max_tokens=self.max_tokens)
+
+    def point(self, examples: Sequence[PointerExample], progress: Callable[[int], None] | None = None) -> Pointing:
+        """The best pointers and the labels' probabilities. A claim without candidates has not enough information."""
+        texts = [
+            encode_each_candidate(
+                example, self.family, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count
+            )
+            for example in examples
+        ]
+        tokens = iter(self.vocabulary.encode_batch([text for claim in texts for text in claim]))
+        found = self._scorer.point([[[*next(tokens), EOS_ID] for _ in claim] for claim in texts], progress)
+        found.labels[[not example.candidates for example in examples]] = [0, 0, 1] if self.labels else 0
+        return found
+
+    # --- A line each, for users in Python -------------------------------------------------------
+
+    def rank(self, query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+        """(index, probability) of the texts pointed to, in order: titles for a pointer of documents, sentences for one
+        of evidence."""
+        found = self.point([self._example(query, texts)])
+        pairs = zip(found.pointers[0], found.shares[0])
+        return [(int(place), float(share)) for place, share in pairs if place >= 0]
+
+    def verify(self, claim: str, evidence: Sequence[str] = ()) -> dict[Label, float]:
+        """Probability of each label given candidate sentences, of which it points to some."""
+        if not self.labels:
+            raise LisaxError("this model points to documents; verifying needs one that points to evidence")
+        return dict(zip(LABELS, map(float, self.point([self._example(claim, evidence)]).labels[0]), strict=True))
+
+    def _example(self, claim: str, texts: Sequence[str]) -> PointerExample:
+        titles = self.family is Family.POINT_DOCUMENTS
+        return PointerExample(
+            "claim",
+            claim,
+            tuple(Passage(str(i), text if titles else "", "" if titles else text) for i, text in enumerate(texts)),
+        )
+
+    @functools.cached_property
+    def _count(self) -> Callable[[str], int]:
+        return self.vocabulary.count

@@ -1,0 +1,230 @@
+"""A trained reader as it is used: questions with their passages to answers, and where they stand.
+
+The pointing reader gives each span a probability, of all spans of all passages of a question; an answer's is the
+sum over the places where it stands (UDT-QA, section 2), and its source is the unit of the likeliest of them. The
+generating reader's probabilities are those of its hypotheses; its source is the first passage that holds the answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lisax.formats import reading
+from lisax.formats.reading import Reads
+from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.metrics.open_qa import answer_spans, normalize
+from lisax.models.decoding import Decoding
+from lisax.papers.stages import counting
+from lisax.predict.retriever import card_of
+from lisax.records import Question
+from lisax.retrieval.passages import Passage
+from lisax.runtime.batching import windows
+from lisax.runtime.checkpoints import VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.model_json import check_vocabulary, needed
+from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer
+from lisax.runtime.resumable import resumable_lines
+
+SPAN_TOKENS = 10  # of an answer at most
+SPANS = 50  # of a question that are added up
+QUESTIONS_AT_A_TIME = 64  # read between two points of resumption
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """Where an answer stands: characters of a passage's text, and the sentence, row or edge that holds them."""
+
+    passage: str
+    unit: str
+    begin: int
+    end: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    probability: float
+    place: Place | None = None
+
+    def row(self) -> dict:
+        return {"answer": self.text, "probability": self.probability} | (
+            {} if self.place is None else dataclasses.asdict(self.place)
+        )
+
+
+class Reader:
+    """`read` gives each question's answers, the likeliest first."""
+
+    def __init__(self, path: str | os.PathLike):
+        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        folder = resolve_checkpoint(path)
+        card = card_of(folder, Reads.READ, Reads.POINT)
+        family, self.max_tokens, self.passages = needed(card, folder, "text.family", "text.max_tokens", "text.passages")
+        self.kind = Reads(family)
+        self._answer_tokens = 0 if self.kind is Reads.POINT else needed(card, folder, "text.answer_tokens")[0]
+        self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, self.vocabulary.size, folder)
+        scorer = SpanScorer if self.kind is Reads.POINT else AnswerGenerator
+        self._scorer = scorer.open(folder, max_tokens=self.max_tokens)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike) -> Reader:
+        return cls(path)
+
+    def read(
+        self,
+        questions: Sequence[tuple[str, Sequence[Passage]]],
+        *,
+        answers: int = 5,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[list[Answer]]:
+        """Up to `answers` of each (question, passages best first); none where there are no passages.
+
+        `progress` is told of each batch's number of texts (pointing) or questions (generating)."""
+        texts = [
+            [
+                reading.encode_reading(
+                    question,
+                    passage.title,
+                    passage.text,
+                    max_tokens=self.max_tokens,
+                    count_tokens=self.vocabulary.count,
+                )
+                for passage in passages[: self.passages]
+            ]
+            for question, passages in questions
+        ]
+        read = self._point if self.kind is Reads.POINT else self._generate
+        return list(read(questions, texts, answers, progress))
+
+    # --- Pointing ---------------------------------------------------------------------------
+
+    def _point(self, questions, texts, count: int, progress) -> Iterator[list[Answer]]:
+        encoded = [[self.vocabulary.encode_with_places(text.inputs) for text in of_question] for of_question in texts]
+        ends = iter(self._scorer.ends([[*ids, EOS_ID] for of_question in encoded for ids, _ in of_question], progress))
+        for (_, passages), of_question, of_tokens in zip(questions, texts, encoded, strict=True):
+            logits = [next(ends) for _ in of_question]
+            yield self._added_up(passages, of_question, [places for _, places in of_tokens], logits)[:count]
+
+    def _added_up(
+        self,
+        passages: Sequence[Passage],
+        texts: Sequence[reading.ReadingText],
+        places: Sequence[reading.Places],
+        logits: Sequence[np.ndarray],
+    ) -> list[Answer]:
+        if not texts:
+            return []
+        total = np.logaddexp.reduce(np.concatenate(logits).astype(np.float64), axis=0)  # of first, of last tokens
+        spans: list[tuple[float, int, int, int]] = []
+        for number, (text, of_text, ends) in enumerate(zip(texts, places, logits)):
+            spans += [(score, number, begin, end) for score, begin, end in _best_spans(text, of_text, ends - total)]
+        found: dict[str, list[tuple[float, int, int, int]]] = {}
+        for span in sorted(spans, key=lambda span: -span[0])[:SPANS]:
+            said = normalize(_said(texts[span[1]], places[span[1]], span)[0])
+            if said:
+                found.setdefault(said, []).append(span)
+        answers = []
+        for of_answer in found.values():
+            _, number, _, _ = best = of_answer[0]
+            said, begin = _said(texts[number], places[number], best)
+            passage = passages[number]
+            answers.append(
+                Answer(
+                    said,
+                    float(sum(np.exp(span[0]) for span in of_answer)),
+                    Place(passage.id, passage.unit_at(begin), begin, begin + len(said)),
+                )
+            )
+        return sorted(answers, key=lambda answer: -answer.probability)
+
+    # --- Generating -------------------------------------------------------------------------
+
+    def _generate(self, questions, texts, count: int, progress) -> Iterator[list[Answer]]:
+        tokens = [
+            [[*ids, EOS_ID] for ids in self.vocabulary.encode_batch([text.inputs for text in of_question])]
+            for of_question in texts
+        ]
+        decoding = Decoding(beam_size=count, length_penalty=0.0)
+        found = self._scorer.answers(tokens, length=self._answer_tokens, decoding=decoding, progress=progress)
+        for (_, passages), (hypotheses, scores) in zip(questions, found, strict=True):
+            shares: dict[str, tuple[str, float]] = {}
+            for row, score in zip(hypotheses, scores):
+                said = self.vocabulary.decode(row)
+                first, share = shares.get(normalize(said), (said, 0.0))
+                shares[normalize(said)] = first, share + float(np.exp(score))
+            ranked = sorted(shares.values(), key=lambda answer: -answer[1]) if passages else []
+            yield [Answer(said, share, _first_place(passages[: self.passages], said)) for said, share in ranked]
+
+
+def _best_spans(text: reading.ReadingText, places: reading.Places, shares: np.ndarray) -> list[tuple[float, int, int]]:
+    """(log-probability, first token, last token) of the `SPANS` best spans of the passage's own text."""
+    inside = np.array(
+        [
+            begin >= text.context - 1 and end > max(begin, text.context)
+            for begin, end in zip(places.begins, places.ends)
+        ],
+        bool,
+    )
+    size = len(inside)
+    if not inside.any():
+        return []
+    first, last = np.where(inside, shares[:size, 0], -np.inf), np.where(inside, shares[:size, 1], -np.inf)
+    joint = first[:, None] + last[None]
+    lengths = np.arange(size)[None] - np.arange(size)[:, None]
+    joint[(lengths < 0) | (lengths >= SPAN_TOKENS)] = -np.inf
+    best = np.argsort(-joint, axis=None, kind="stable")[:SPANS]
+    return [(float(joint.flat[i]), int(i // size), int(i % size)) for i in best if joint.flat[i] > -np.inf]
+
+
+def _said(text: reading.ReadingText, places: reading.Places, span: tuple[float, int, int, int]) -> tuple[str, int]:
+    """What stands at a span, and the character of the passage's text where it begins."""
+    begin, end = max(places.begins[span[2]], text.context), places.ends[span[3]]
+    written = text.inputs[begin:end]
+    return written.strip(), begin - text.context + len(written) - len(written.lstrip())
+
+
+def _first_place(passages: Sequence[Passage], answer: str) -> Place | None:
+    for passage in passages:
+        for begin, end in answer_spans(passage.text, [answer]):
+            return Place(passage.id, passage.unit_at(begin), begin, end)
+    return None
+
+
+def answer_to_file(
+    reader: Reader,
+    questions: Iterable[Question],
+    passages: Callable[[str], Sequence[Passage]],
+    out: Path,
+    made_from: str = "",
+    more: Callable[[Question], dict] = lambda question: {},
+) -> None:
+    """Writes a line for each question: {"id", "question", "answers", "found"} and what `more` says of it.
+
+    `passages` gives what is read for a question's id. Some questions at a time are in memory, and an interrupted call
+    that is `made_from` the same goes on."""
+    groups = list(windows(questions, QUESTIONS_AT_A_TIME))
+    with counting(sum(map(len, groups)), "questions") as advance:
+
+        def lines(group: Sequence[Question]) -> Iterator[str]:
+            read = reader.read([(question.text, passages(question.id)) for question in group])
+            for question, found in zip(group, read, strict=True):
+                yield json.dumps(
+                    {
+                        "id": question.id,
+                        "question": question.text,
+                        "answers": [answer.text for answer in found],
+                        "found": [answer.row() for answer in found],
+                        **more(question),
+                    },
+                    ensure_ascii=False,
+                )
+            advance(len(group))
+
+        out.parent.mkdir(parents=True, exist_ok=True)
+        resumable_lines(out, groups, lines, made_from)

@@ -1,0 +1,128 @@
+"""A trained dual encoder as it is used: questions and passages to vectors, format, vocabulary and network together."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lisax.formats import reading
+from lisax.formats.reading import Reads
+from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.records import DataError, LisaxError
+from lisax.retrieval.dense import DenseIndex, fused
+from lisax.retrieval.mixed import Hits, MixedIndex
+from lisax.retrieval.passages import Passage
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.model_json import check_vocabulary, needed, read_card
+from lisax.runtime.passage_scoring import VectorEncoder
+
+METHODS = ("bm25", "dense", "fused")
+
+
+def card_of(folder: Path, *kinds: Reads) -> dict:
+    """A checkpoint's `model.json`, which must be of one of these families."""
+    card = read_card(folder)
+    family = (card.get("text") or {}).get("family")
+    if family not in kinds:
+        raise DataError(
+            f"expected a model of the family {' or '.join(kinds)}, found '{family}'", path=folder / MODEL_JSON
+        )
+    return card
+
+
+class Retriever:
+    """`digest` names the model by what it was read from."""
+
+    def __init__(self, path: str | os.PathLike):
+        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        folder = resolve_checkpoint(path)
+        card = card_of(folder, Reads.RETRIEVE)
+        self._question_tokens, self._passage_tokens = needed(card, folder, "text.question_tokens", "text.max_tokens")
+        self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, self.vocabulary.size, folder)
+        self._encoder = VectorEncoder.open(folder, max_tokens=self._passage_tokens)
+        self.digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)).hexdigest()
+
+    @classmethod
+    def open(cls, path: str | os.PathLike) -> Retriever:
+        return cls(path)
+
+    def questions(self, texts: Sequence[str]) -> np.ndarray:
+        """float32 [texts, emb]"""
+        return self._encoder.questions(
+            self._tokens(
+                [
+                    reading.encode_question(text, max_tokens=self._question_tokens, count_tokens=self.vocabulary.count)
+                    for text in texts
+                ]
+            )
+        )
+
+    def passages(self, passages: Sequence[Passage], progress: Callable[[int], None] | None = None) -> np.ndarray:
+        """float32 [passages, emb]"""
+        return self._encoder.passages(
+            self._tokens(
+                [
+                    reading.encode_passage(
+                        passage.title, passage.text, max_tokens=self._passage_tokens, count_tokens=self.vocabulary.count
+                    )
+                    for passage in passages
+                ]
+            ),
+            progress,
+        )
+
+    def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[*ids, EOS_ID] for ids in self.vocabulary.encode_batch(texts)]
+
+
+class PassageSearch:
+    """An index opened once, with the way in which it is searched: by BM25, by vectors, or both fused by reciprocal
+    rank, of which each then finds as many. `index` is the index itself."""
+
+    def __init__(
+        self, folder: str | os.PathLike, *, method: str = "bm25", retriever: Retriever | None = None, exact: bool = True
+    ):
+        if method not in METHODS:
+            raise LisaxError(f"expected a method of {', '.join(METHODS)}; found '{method}'")
+        self._method, self._retriever, self._exact = method, retriever, exact
+        if method == "bm25":
+            self.index = MixedIndex.open(folder)
+            return
+        if retriever is None:
+            raise LisaxError(f"the method '{method}' needs a retriever")
+        self._vectors = DenseIndex.open(folder)
+        if self._vectors.models != {retriever.digest}:
+            raise LisaxError(
+                f"{folder} has vectors of another retriever: make them with this one by `lisax index vectors`"
+            )
+        self.index = self._vectors.index
+
+    def __call__(self, questions: Mapping[str, str], k: int) -> dict[str, Hits]:
+        """Up to `k` (passage id, score) of each question {id: text}."""
+        texts, runs = list(questions.values()), []
+        if self._method != "dense":
+            runs.append(dict(zip(questions, self.index.search(texts, k))))
+        if self._method != "bm25":
+            found = self._vectors.search(self._retriever.questions(texts), k, exact=self._exact)
+            runs.append(dict(zip(questions, found)))
+        if len(runs) == 1:
+            return runs[0]
+        return fused([{query: [hit for hit, _ in hits] for query, hits in run.items()} for run in runs], k)
+
+
+def retrieve(
+    folder: str | os.PathLike,
+    questions: Mapping[str, str],
+    k: int,
+    *,
+    method: str = "bm25",
+    retriever: Retriever | None = None,
+    exact: bool = True,
+) -> dict[str, Hits]:
+    """Up to `k` (passage id, score) of each question {id: text}: see `PassageSearch`."""
+    return PassageSearch(folder, method=method, retriever=retriever, exact=exact)(questions, k)

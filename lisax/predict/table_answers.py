@@ -1,0 +1,201 @@
+"""Questions answered by cells (CLTR, section 3.2): pooled tables, a probability for each of their rows and columns, and
+what follows from the two: cells, the tables' new order, answers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lisax.formats.parts import PartKind
+from lisax.predict import fusion
+from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
+from lisax.predict.text_model import TextModel
+from lisax.records import DataError, LisaxError, Table
+from lisax.retrieval.bm25 import Bm25Index
+from lisax.retrieval.table_store import TableStore
+from lisax.retrieval.table_text import POOL, open_index
+
+REDUCTIONS = ("max", "mean")
+ROWS_AT_A_TIME = 256  # between two looks at which tables still have a chance
+ROUNDING = 1e-6  # of a mean
+
+
+@dataclasses.dataclass(frozen=True)
+class TableScores:
+    """Probabilities of relevance of a table's rows and columns, float32 [rows] and [columns]; 0 for an empty one.
+
+    `retrieval` is the table's score in the pool; `relevance` the probability by it and the best cell together that
+    tables are ordered by, None where they are by their cells."""
+
+    table: Table
+    retrieval: float
+    rows: np.ndarray
+    columns: np.ndarray
+    relevance: float | None = None
+
+    @functools.cached_property
+    def filled(self) -> np.ndarray:
+        """Which cells hold anything, bool [rows, columns]."""
+        return filled_cells(self.table)
+
+    @property
+    def cells(self) -> np.ndarray:
+        """P(row) * P(column), float32 [rows, columns]; 0 for an empty cell."""
+        return np.where(self.filled, self.rows[:, None] * self.columns, np.float32(0))
+
+    def score(self, reduce: str = "max") -> float:
+        """The table's: that of its best cell, or the mean over cells that hold anything; 0 for an empty table."""
+        if reduce not in REDUCTIONS:
+            raise LisaxError(f"cells are reduced by {' or '.join(REDUCTIONS)}, found '{reduce}'")
+        if not self.filled.any():
+            return 0.0
+        return float(self.cells.max() if reduce == "max" else self.cells[self.filled].mean())
+
+    @property
+    def value(self) -> float:
+        """What tables are ordered by: `relevance` where there is one, else the best cell's score."""
+        return self.score() if self.relevance is None else self.relevance
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """(row, column) of the best cell, the first of equals in reading order."""
+        row, column = np.unravel_index(int(self.cells.argmax()), self.cells.shape)
+        return int(row), int(column)
+
+
+def filled_cells(table: Table) -> np.ndarray:
+    return np.array([[bool(cell.strip()) for cell in row] for row in table.rows], bool).reshape(
+        len(table.rows), len(table.header)
+    )
+
+
+class TableAnswerer:
+    """Tables for a question from an index folder, and what a row model and a column model (mostly one) say of them.
+
+    `weights`: of best cells beside BM25, where the run that the row model comes from has fitted them (`fusion.py`)."""
+
+    def __init__(self, index: Bm25Index, store: TableStore, rows: PartScorer, columns: PartScorer | None = None):
+        self.index, self.store = index, store
+        self._rows, self._columns = rows, columns or rows
+        try:
+            self.weights = fusion.weights_of(rows.model.card)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"model.json of the model of rows: {error}") from None
+        self._table = functools.lru_cache(TABLES_KEPT)(store.get)
+
+    @classmethod
+    def open(
+        cls, index: str | os.PathLike, bundle: str | os.PathLike, column_bundle: str | os.PathLike | None = None
+    ) -> TableAnswerer:
+        """`index` is what `lisax index tables` built; a bundle is one of the format `table_parts`, or a MODEL_DIR."""
+        folder = Path(index)
+        columns = None if column_bundle is None else PartScorer(TextModel.open(column_bundle))
+        return cls(open_index(folder), TableStore.open(folder), PartScorer(TextModel.open(bundle)), columns)
+
+    def search(self, question: str, pool: int = POOL) -> list[tuple[str, float]]:
+        """Up to `pool` (table, BM25 score), best first."""
+        return self.index.search([question], pool)[0]
+
+    def table(self, table_id: str) -> Table:
+        table = self._table(table_id)
+        if table is None:
+            raise LisaxError(f"{self.store.folder}: the index finds a table '{table_id}' that it does not hold")
+        return table
+
+    def answer(
+        self,
+        question: str,
+        pool: int = 20,
+        keep: int = 5,
+        progress: Progress | None = None,
+        *,
+        reach: int | None = None,
+        reduce: str = "max",
+    ) -> list[TableScores]:
+        """The `keep` best of `pool` tables, best first; of equal ones the one that BM25 puts first. The best are those
+        with the best cells (or mean cells, with `reduce`), or by best cell and BM25 where there are `weights`.
+
+        Columns of all tables are scored, then rows where a table's columns leave it a chance, so that the result is
+        that of `rank`. `reach`: rows of no more tables than that, the most promising. `progress` is told of parts.
+        """
+        pooled = self.pool(question, pool)
+        fused = self.weights is not None and reduce == "max"
+
+        def worth(cells: Sequence[float], places: Sequence[int]) -> list[float]:
+            """What tables are ordered by."""
+            return self._relevance(cells, places, pooled) if fused else list(cells)
+
+        columns = self._columns.scores(question, PartKind.COLUMN, [table for table, _ in pooled], progress)
+        highest = [bound(table, scores, reduce) for (table, _), scores in zip(pooled, columns)]
+        bounds = np.array(worth(highest, range(len(pooled)))) if pooled else np.zeros(0)
+        waiting = np.argsort(-bounds, kind="stable")[:reach].tolist()
+        best: list[tuple[float, int, TableScores]] = []
+        while waiting:
+            if len(best) >= keep:
+                waiting = [i for i in waiting if bounds[i] + ROUNDING >= best[keep - 1][0]]
+            some, waiting = _first_rows(waiting, [table for table, _ in pooled], ROWS_AT_A_TIME)
+            found = [
+                TableScores(*pooled[i], rows, columns[i])
+                for i, rows in zip(
+                    some, self._rows.scores(question, PartKind.ROW, [pooled[i][0] for i in some], progress)
+                )
+            ]
+            values = worth([scores.score(reduce) for scores in found], some)
+            best += (
+                (value, i, dataclasses.replace(scores, relevance=value) if fused else scores)
+                for value, i, scores in zip(values, some, found)
+            )
+            best.sort(key=lambda one: (-one[0], one[1]))
+        return [scores for _, _, scores in best[:keep]]
+
+    def tokens(self, table: Table) -> tuple[int, int]:
+        """About the tokens that its rows and its columns give the models to read."""
+        return self._rows.tokens(PartKind.ROW, table), self._columns.tokens(PartKind.COLUMN, table)
+
+    def rank(
+        self, question: str, pool: Sequence[tuple[Table, float]], progress: Progress | None = None
+    ) -> list[TableScores]:
+        """Every row and column of (table, score in the pool) pairs, in their order."""
+        tables = [table for table, _ in pool]
+        columns = self._columns.scores(question, PartKind.COLUMN, tables, progress)
+        rows = self._rows.scores(question, PartKind.ROW, tables, progress)
+        found = [TableScores(*pair, *scores) for pair, *scores in zip(pool, rows, columns)]
+        if self.weights is None or not found:
+            return found
+        relevance = self._relevance([scores.score() for scores in found], range(len(pool)), pool)
+        return [dataclasses.replace(scores, relevance=value) for scores, value in zip(found, relevance)]
+
+    def _relevance(
+        self, cells: Sequence[float], places: Sequence[int], pool: Sequence[tuple[Table, float]]
+    ) -> list[float]:
+        """Of the tables at these places of a pool, by their best cells and their scores in the pool."""
+        retrieval = np.array([score for _, score in pool])
+        features = fusion.features_of(np.array(cells), retrieval[list(places)], retrieval.max())
+        return fusion.probability(features, self.weights).tolist()
+
+    def pool(self, question: str, pool: int = POOL) -> list[tuple[Table, float]]:
+        """The tables that BM25 finds, but for those without any text in a cell: they hold no answer."""
+        found = [(self.table(table), score) for table, score in self.search(question, pool)]
+        return [(table, score) for table, score in found if any(map(str.strip, itertools.chain(*table.rows)))]
+
+
+def bound(table: Table, columns: np.ndarray, reduce: str = "max") -> float:
+    """What the table's score can be at most, whatever its rows."""
+    return TableScores(table, 0.0, np.ones(len(table.rows), np.float32), columns).score(reduce)
+
+
+def _first_rows(waiting: list[int], tables: Sequence[Table], rows: int) -> tuple[list[int], list[int]]:
+    """The first of the tables, with about so many rows together, and the rest."""
+    taken = 0
+    for number, i in enumerate(waiting, start=1):
+        taken += len(tables[i].rows)
+        if taken >= rows:
+            return waiting[:number], waiting[number:]
+    return waiting, []

@@ -1,0 +1,246 @@
+"""Rows and sub-graphs written as sentences (UDT-QA, section 3), faithfully.
+
+A unit is read in pieces that fit the model. Of a piece's hypotheses the one with the highest ROUGE-1 against the input
+is taken, its case, accents and punctuation restored from the input. Ours: every number, date and name is compared, and
+a hypothesis that loses or invents one gives way to the next, the last to a rule's rendering; a unit whose joined pieces
+are not faithful is rendered by the rule as a whole. So every number and date of a unit stands in its text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lisax.formats.faithfulness import Facts, render, render_pairs
+from lisax.formats.families import Family
+from lisax.formats.overlap import Overlap
+from lisax.formats.restoring import Restorer
+from lisax.formats.triples import Triples
+from lisax.formats.verbalizing import MARKERS, Encoder
+from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
+from lisax.models.decoding import Decoding
+from lisax.papers.stages import say
+from lisax.records import DataError, is_row
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.generating import Generator
+from lisax.runtime.model_json import check_vocabulary, needed, read_card
+from lisax.runtime.resumable import resumable_groups
+
+PLAIN_WORDS = "plain_words.txt"
+UNITS_AT_A_TIME = 512  # verbalized between two points of resumption
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verbalized:
+    """What is written for one unit: a line of `lisax verbalize`'s file, in the order of the units given.
+
+    `beam`: which hypothesis of the model was kept, counted from 0, best first; of a unit that was split, the last of
+    those kept; -1 where `fallback`, the text being a rule's, if only in part. `rejected`: hypotheses that agreed better
+    with the input, but lost or invented a number, a date or a name. `parts`, of a unit whose text is that of its
+    pieces: for each the number of its first pair, counted from 0, and what is said of it and those after it. The rule
+    tells each edge of a sub-graph as a piece. `digest`, in a file: the unit's, by which a text of other data is told.
+    """
+
+    id: str
+    title: str
+    text: str
+    beam: int
+    rejected: int = 0
+    fallback: bool = False
+    parts: Sequence[tuple[int, str]] = ()
+    digest: str = ""
+
+    def to_row(self) -> dict:
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """`max_pairs`: of a piece, None: as many as fit. `check`: False keeps the first hypothesis, faithful or not."""
+
+    beam_size: int = 10
+    max_pairs: int | None = None
+    check: bool = True
+
+
+class Read(NamedTuple):
+    """A piece of a unit, the number of its first pair there, and the model's texts for it, best first."""
+
+    first: int
+    piece: Triples
+    texts: list[str]
+
+
+class Verbalizer:
+    """A trained verbalizer: format, vocabulary, network and choice of hypotheses together."""
+
+    def __init__(
+        self,
+        generator: Generator,
+        vocabulary: Vocabulary,
+        encoder: Encoder,
+        max_tokens: int,
+        choices: Choices,
+        plain_words: Collection[str] | None = None,
+    ):
+        """`plain_words`: see `Facts.judge`."""
+        self.vocabulary, self.encoder, self.choices, self.plain_words = vocabulary, encoder, choices, plain_words
+        self._generator, self._max_tokens = generator, max_tokens
+
+    @classmethod
+    def open(cls, path: str | os.PathLike, choices: Choices = Choices(), rows: int | None = None) -> Verbalizer:
+        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest). The words that any
+        text may use are read from `plain_words.txt` there, where it is."""
+        folder = resolve_checkpoint(path)
+        card = read_card(folder)
+        (family,) = needed(card, folder, "text.family")
+        if family != Family.VERBALIZE:
+            raise DataError(
+                f"this is a model of the format '{family}', not '{Family.VERBALIZE}'", path=folder / MODEL_JSON
+            )
+        max_tokens, target_tokens, preset = needed(card, folder, "text.max_tokens", "text.target_tokens", "text.preset")
+        markers = dict(zip(MARKERS, needed(card, folder, *(f"text.markers.{marker}" for marker in MARKERS))))
+        vocabulary = Vocabulary(folder / VOCABULARY_NAME)
+        check_vocabulary(card, vocabulary.size, folder)
+        encoder = Encoder(vocabulary.encode, markers, preset)
+        generator = Generator.open(
+            folder,
+            max_tokens=max_tokens,
+            target_tokens=target_tokens,
+            rows=rows,
+            decoding=Decoding(beam_size=choices.beam_size, without=(UNK_ID,)),
+        )
+        words = next((place / PLAIN_WORDS for place in (Path(path), folder) if (place / PLAIN_WORDS).is_file()), None)
+        plain = None if words is None else frozenset(words.read_text(encoding="utf-8", errors="replace").split())
+        return cls(generator, vocabulary, encoder, max_tokens, choices, plain)
+
+    def verbalize(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[Verbalized]:
+        """A text for each unit; `progress` is told of each batch's number of pieces."""
+        return [self.choose(unit, found) for unit, found in zip(units, self.hypotheses(units, progress))]
+
+    def hypotheses(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[list[Read]]:
+        """What the model says of the pieces of each unit."""
+        pieces = [self.encoder.split(unit, self._max_tokens, self.choices.max_pairs) for unit in units]
+        tokens = [[*self.encoder.inputs(piece), EOS_ID] for of_unit in pieces for _, piece in of_unit]
+        found = iter(self._generator.hypotheses(tokens, progress))
+        return [
+            [
+                Read(first, piece, [self.vocabulary.decode(hypothesis.ids) for hypothesis in next(found)])
+                for first, piece in of_unit
+            ]
+            for of_unit in pieces
+        ]
+
+    def choose(self, unit: Triples, found: Sequence[Read], check: bool | None = None) -> Verbalized:
+        """The text of a unit from what was said of its pieces; `check` in place of that of `choices`."""
+        check = self.choices.check if check is None else check
+        parts = [self._chosen(read.piece, read.texts, check) for read in found]
+        # A piece that is not the unit itself was cut, be it only in a name: what it says is checked against the unit.
+        return (
+            parts[0]
+            if [read.piece for read in found] == [unit]
+            else self._joined(unit, [read.first for read in found], parts, check)
+        )
+
+    def _chosen(self, piece: Triples, texts: Sequence[str], check: bool) -> Verbalized:
+        overlap, restorer, facts = Overlap.with_cells(piece), Restorer(piece), Facts(piece)
+        ranked = sorted(range(len(texts)), key=lambda i: -overlap.rouge1(texts[i]))
+        for rejected, i in enumerate(ranked):
+            text = ended(restorer.restore(texts[i]))
+            if not check or facts.judge(text, self.plain_words).faithful:
+                return Verbalized(piece.id, piece.title, text, i, rejected)
+        return _by_rule(piece, len(texts))
+
+    def _joined(self, unit: Triples, firsts: Sequence[int], parts: Sequence[Verbalized], check: bool) -> Verbalized:
+        text = " ".join(part.text for part in parts)
+        rejected = sum(part.rejected for part in parts)
+        if check and not Facts(unit).judge(text, self.plain_words).faithful:
+            return _by_rule(unit, rejected + 1)
+        fallback = any(part.fallback for part in parts)
+        beam = -1 if fallback else max(part.beam for part in parts)
+        texts: dict[int, list[str]] = {}
+        for first, part in zip(firsts, parts):
+            for number, said in part.parts or [(0, part.text)]:  # a value that was cut begins several
+                texts.setdefault(first + number, []).append(said)
+        return Verbalized(
+            unit.id,
+            unit.title,
+            text,
+            beam,
+            rejected,
+            fallback,
+            tuple((first, " ".join(said)) for first, said in texts.items()),
+        )
+
+
+def _by_rule(unit: Triples, rejected: int) -> Verbalized:
+    """A row as one sentence, which is a unit of evidence; a sub-graph edge by edge, each of which is one."""
+    texts = render_pairs(unit)
+    # Two sentences may read as one date: `March. 1932`.
+    if is_row(unit.id) or len(texts) < 2 or not Facts(unit).judge(" ".join(texts)).faithful:
+        return Verbalized(unit.id, unit.title, render(unit), -1, rejected, fallback=True)
+    return Verbalized(unit.id, unit.title, " ".join(texts), -1, rejected, True, tuple(enumerate(texts)))
+
+
+def ended(text: str) -> str:
+    """`text` with a mark at its end, so that the next text begins a sentence."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def verbalize_to_file(
+    verbalizer: Verbalizer,
+    units: Iterable[Triples],
+    out: Path,
+    made_from: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, float | int]:
+    """Writes a line for each unit, streamed, and returns `shares` of them; an interrupted call that is `made_from` the
+    same goes on. `progress` is told of each group's number of units."""
+
+    def groups_after(done: int) -> Iterator[list[str]]:
+        rest = iter(units)
+        if done:
+            skipped = sum(1 for _ in itertools.islice(rest, done * UNITS_AT_A_TIME))
+            say(f"  goes on after {skipped:,} units of {out}")
+        while group := list(itertools.islice(rest, UNITS_AT_A_TIME)):
+            yield [
+                json.dumps(found.to_row() | {"digest": unit.digest}, ensure_ascii=False)
+                for unit, found in zip(group, verbalizer.verbalize(group), strict=True)
+            ]
+            if progress is not None:
+                progress(len(group))
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    resumable_groups(out, groups_after, made_from)
+    return shares(read_verbalized(out))
+
+
+def read_verbalized(path: Path) -> Iterator[Verbalized]:
+    """The lines of a file that `verbalize_to_file` wrote."""
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield Verbalized(**json.loads(line))
+            except (ValueError, TypeError) as error:
+                raise DataError(f"not a line of `lisax verbalize`: {error}", path=path, line=number) from None
+
+
+def shares(found: Iterable[Verbalized]) -> dict[str, float | int]:
+    """How many units there are, and the shares of them whose first choice was faithful, for which a later hypothesis
+    was taken, and which needed the rule."""
+    units = at_once = fallback = 0
+    for text in found:
+        units += 1
+        fallback += text.fallback
+        at_once += not text.fallback and not text.rejected
+    return {
+        "units": units,
+        "first_choice": at_once / max(units, 1),
+        "later_hypothesis": (units - at_once - fallback) / max(units, 1),
+        "fallback": fallback / max(units, 1),
+    }

@@ -1,0 +1,100 @@
+"""A report as HTML: jinja2 templates with autoescape, one style sheet, one script, all inside the page.
+
+The page allows itself nothing from outside and no script but its own, by a Content-Security-Policy with the
+script's digest: even a string that slipped through escaping would not run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import markupsafe
+
+from lisax.metrics.calibration import expected_error
+from lisax.records import LABELS, Label
+from lisax.report import charts
+from lisax.report.columns import known, result_tables
+from lisax.report.report import ClaimView, Report
+
+TEMPLATES = Path(__file__).parent / "templates"
+MAX_CLAIMS = 3000  # beyond, the file grows past what a phone opens gladly
+
+LABEL_WORDS = {Label.SUPPORTS: "Supports", Label.REFUTES: "Refutes", Label.NOT_ENOUGH_INFO: "Not enough info"}
+LABEL_SLUGS = {Label.SUPPORTS: "s", Label.REFUTES: "r", Label.NOT_ENOUGH_INFO: "n"}
+
+
+def render(report: Report) -> str:
+    """The page. At most `MAX_CLAIMS` claims are on it, and it says so where there are more."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "plain": plain,
+        "word": LABEL_WORDS.__getitem__,
+        "slug": LABEL_SLUGS.__getitem__,
+        "mark": mark,
+    }
+    environment.tests["known"] = known
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    claims = report.claims[:MAX_CLAIMS]
+    return environment.get_template("report.html").render(
+        report=report,
+        labels=LABELS,
+        result_tables=result_tables(report),
+        best=next((row for row in report.verdict_rows if row.best), None),
+        style=markupsafe.Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+        script=markupsafe.Markup(script),
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        stages=[made for name, rows in report.curves.items() if (made := charts.stage(name, rows))],
+        recall=charts.recall_chart(report.recall_curves),
+        recall_ks=sorted({int(k) for curve in report.recall_curves.values() for k in curve}),
+        frame=charts.unit_frame("confidence, %", "claims right, %", "Share of right verdicts by their probability."),
+        bars=charts.reliability_bars(report.reliability),
+        expected_error=expected_error(report.reliability),
+        confusion=_shaded(report.confusion),
+        claims=claims,
+        outcomes=Counter(claim.outcome for claim in claims if claim.outcome).most_common(),
+        kinds=sorted({claim.kind for claim in claims if claim.kind}),
+    )
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """A fraction as a percentage without its sign: 0.8126 is 81.26; a figure that is not known is a dash."""
+    return f"{100 * value:.{digits}f}" if known(value) else "–"
+
+
+def plain(value: Any) -> str:
+    """A fact as text: floats short, everything else as it is."""
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(plain, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {plain(item)}" for name, item in value.items())
+    return str(value)
+
+
+def mark(claim: ClaimView) -> str:
+    """A sign beside the colour: right, half right (label or evidence), wrong."""
+    right = claim.gold == claim.predicted
+    if claim.outcome == "correct" or (right and not claim.outcome):
+        return "right"
+    return "half" if right else "wrong"
+
+
+def _shaded(confusion) -> list[list[tuple[int, float]]]:
+    """(count, share of its row) for each cell."""
+    return [[(int(count), count / sum(row) if sum(row) else 0.0) for count in row] for row in confusion]

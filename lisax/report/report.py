@@ -1,0 +1,162 @@
+"""What a report holds. `render` and `write_report` make one HTML file of it.
+
+Figures are fractions from 0 to 1; a figure that was not measured is None. Everything may be left out: a
+part without data does not appear on the page.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lisax.records import Label, atomic_write
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectionRow:
+    """A row of the table of sentence selection, at five sentences. `published`: a paper's own figures."""
+
+    name: str
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    map: float | None = None
+    published: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """A row of the table of label prediction. `multi_accuracy`: on claims that need two or more sentences.
+
+    `best` marks the row that the rest of the page is about. Evidence figures are the FEVER scorer's.
+    """
+
+    name: str
+    label_accuracy: float | None = None
+    fever_score: float | None = None
+    multi_accuracy: float | None = None
+    evidence_recall: float | None = None
+    published: bool = False
+    best: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EvidenceView:
+    """A sentence as shown: `score` is the ranker's, `is_gold` whether some gold evidence set holds it."""
+
+    id: str
+    title: str
+    text: str
+    score: float | None = None
+    is_gold: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GridView:
+    """A table as shown. `marked`: numbers (from 0) of the rows that decide; `score` is the system's for the table."""
+
+    id: str
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    marked: frozenset[int] = frozenset()
+    score: float | None = None
+    is_gold: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResultRow:
+    """`values` are fractions, one a column of its table, None where unknown. `published`: a paper's own."""
+
+    name: str
+    values: tuple[float | None, ...]
+    published: bool = False
+    best: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResultTable:
+    """Rows of figures in percent. `published_note` stands above the published ones."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[ResultRow, ...]
+    explanation: str = ""
+    published_note: str = "The paper's own figures: for orientation, not measured here."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Heatmap:
+    """A grid of fractions, darker where greater; `values` [rows][columns]."""
+
+    name: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+    explanation: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimView:
+    """A claim as shown. `probabilities` follow `records.LABELS`, NaN or empty where there are none.
+
+    `evidence` is ranked, best first; `missing` are gold sentences that were not selected; `outcome` is
+    `metrics.fever.outcome`; `kind` is the claim's family, if its source names one. `grids` are tables, best first.
+    """
+
+    id: str
+    text: str
+    gold: Label | None
+    predicted: Label
+    probabilities: tuple[float, ...] = ()
+    evidence: tuple[EvidenceView, ...] = ()
+    missing: tuple[EvidenceView, ...] = ()
+    outcome: str = ""
+    kind: str | None = None
+    grids: tuple[GridView, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """All of a report.
+
+    `curves`: stage to the lines of its `train_log.jsonl` ({"step", "kind": "train" | "dev", scalars}).
+    `confusion`: counts by gold label (rows) and predicted label (columns), both in the order of `LABELS`.
+    `reliability`: bins {"low", "high", "count", "confidence", "accuracy"}, as `metrics.calibration` gives them;
+    `overridden`: how many verdicts it leaves out because dates decided them.
+    `recall_curves`: name to (k to recall@k). `result_tables`, `line_charts` (title to `charts.Chart`) and `heatmaps` are
+    what a pipeline has to show of its own; `tiles` (name, figure) stand at the top instead of the best row's. `facts`: names to values (seed, versions, {"stage": seconds}).
+    """
+
+    title: str
+    subtitle: str = ""
+    notes: Sequence[str] = ()
+    selection_rows: Sequence[SelectionRow] = ()
+    verdict_rows: Sequence[VerdictRow] = ()
+    curves: Mapping[str, Sequence[Mapping[str, Any]]] = dataclasses.field(default_factory=dict)
+    confusion: Sequence[Sequence[int]] = ()
+    reliability: Sequence[Mapping[str, float]] = ()
+    overridden: int = 0
+    recall_curves: Mapping[str, Mapping[int, float]] = dataclasses.field(default_factory=dict)
+    claims: Sequence[ClaimView] = ()
+    result_tables: Sequence[ResultTable] = ()
+    line_charts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    heatmaps: Sequence[Heatmap] = ()
+    tiles: Sequence[tuple[str, float]] = ()
+    tiles_of: str = ""
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    published_note: str = (
+        "The LisT5 paper's own figures, of T5-3B on the whole FEVER development set: "
+        "for orientation, not measured here."
+    )
+
+
+def write_report(out_html: str | os.PathLike, report: Report) -> None:
+    """Writes the report as one HTML file that needs nothing beside it, atomically."""
+    from lisax.report.render import render
+
+    html = render(report)
+    with atomic_write(out_html) as file:
+        file.write(html)

@@ -1,0 +1,31 @@
+"""The tables of a report as plain text, for the end of a run in a terminal."""
+
+from __future__ import annotations
+
+from lisax.report.columns import known, result_tables
+from lisax.report.report import Report, ResultTable
+
+
+def text_tables(report: Report, published: bool = True) -> str:
+    """Every table, in percent; `published` rows below a line of their own.
+
+    `*` marks the best row, the one that the report is about.
+    """
+    return "\n\n".join(map(_lay_out, result_tables(report, published)))
+
+
+def _lay_out(table: ResultTable) -> str:
+    """Names left, figures right-aligned under their headings."""
+    names = [row.name + (" *" if row.best else "") for row in table.rows]
+    wide = max(map(len, (table.name, "published", *names)))
+    widths = [max(len(head), 6) for head in table.columns]
+    rule = "-" * (wide + sum(width + 2 for width in widths))
+    lines = [table.name.ljust(wide) + "".join(f"  {head:>{width}}" for head, width in zip(table.columns, widths)), rule]
+    for published in (False, True):
+        group = [(name, row.values) for name, row in zip(names, table.rows) if row.published == published]
+        if published and group:
+            lines.append(" published ".center(len(rule), "-"))
+        for name, values in group:
+            cells = (f"{100 * value:.2f}" if known(value) else "-" for value in values)
+            lines.append(name.ljust(wide) + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths)))
+    return "\n".join(lines)

@@ -1,0 +1,407 @@
+"""Models and indexes behind the page: what kind of question each corpus can be asked, and the answer as plain data.
+
+A question gets tables with a probability for each row and column, or of an index of passages answers with the place
+where each was read, as `lisax answer` would give them; a claim gets a verdict from text, from tables, or from both, or
+of an index of passages one from text, tables and graphs together, as `lisax rerank` and `lisax verify` would give it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import itertools
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lisax.formats.families import Family
+from lisax.formats.reading import Reads
+from lisax.records import Claim, Hit, Label, LisaxError
+from lisax.serve.library import Corpus
+
+if TYPE_CHECKING:
+    from lisax.predict.fusion_model import FusionModel
+    from lisax.predict.mixed_evidence import MixedEvidence
+    from lisax.predict.reader import Reader
+    from lisax.predict.retriever import PassageSearch, Retriever
+    from lisax.predict.sentences import Sentences
+    from lisax.predict.table_answers import TableAnswerer
+    from lisax.predict.text_model import TextModel
+    from lisax.retrieval.cells import CellIndex
+    from lisax.retrieval.table_store import TableStore
+
+    Model = TextModel | FusionModel | Reader | Retriever
+
+QUESTION, CLAIM = "question", "claim"
+KINDS = (QUESTION, CLAIM)
+WARMED, WARMED_STRIDE = 16, 50  # titles that are asked about at the start, and how far apart they stand
+TEXT, TABLES, PASSAGES = "text", "tables", "passages"
+PARTS, COLUMNS, RANKER, LABELLER, TABLE_VERIFIER = (
+    "question answerer",
+    "scorer of columns",
+    "ranker",
+    "labeller",
+    "table verifier",
+)
+UNLEARNED = (
+    "That no table decides it was not learned from examples: the tables are less sure to than the threshold "
+    "that was chosen on held-out claims."
+)
+READER, RETRIEVER = "reader", "retriever"
+ROLES = {
+    Family.TABLE_PARTS: PARTS,
+    Family.RANK: RANKER,
+    Family.RANK_ENTITIES: RANKER,
+    Family.LABEL_POINTWISE: LABELLER,
+    Family.LABEL_LISTWISE: LABELLER,
+    Family.TABLES: TABLE_VERIFIER,
+    Family.TABLE_FUSION: TABLE_VERIFIER,
+    Reads.READ: READER,
+    Reads.POINT: READER,
+    Reads.RETRIEVE: RETRIEVER,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Depths:
+    """`pool` tables are scored for a question, or `passages` retrieved, and `keep` tables or answers shown; a claim
+    reads the best of `sentences` of `documents`: of pages, or of passages with their sentences, rows and edges."""
+
+    pool: int = 20
+    keep: int = 5
+    passages: int = 100
+    documents: int = 20
+    sentences: int = 100
+    columns: int = 3
+
+
+class Models:
+    """One model a role, which its format tells; `COLUMNS` where rows and columns have models of their own."""
+
+    def __init__(self, models: Mapping[str, Model], paths: Mapping[str, Path] | None = None):
+        self._models, self.paths = dict(models), dict(paths or {})
+
+    @classmethod
+    def open(cls, paths: Iterable[Path]) -> Models:
+        """From bundles or MODEL_DIRs; a second one that answers questions is for columns."""
+        models, named = {}, {}
+        for path in paths:
+            role, model = _open(path)
+            role = COLUMNS if role == PARTS and PARTS in models else role
+            if role in models:
+                raise LisaxError(f"{path} is one {role} too many, beside {named[role]}: give one of them")
+            models[role], named[role] = model, path
+        return cls(models, named)
+
+    def __contains__(self, role: str) -> bool:
+        return role in self._models
+
+    def __getitem__(self, role: str) -> Model:
+        return self._models[role]
+
+    def get(self, role: str) -> Model | None:
+        return self._models.get(role)
+
+    def replace(self, path: Path) -> None:
+        """The model at `path` in the place of those of its role."""
+        role, model = _open(path)
+        if role == PARTS:
+            self._models.pop(COLUMNS, None)
+        self._models[role], self.paths[role] = model, path
+
+
+def _open(path: Path) -> tuple[str, Model]:
+    from lisax.predict.opening import family_of, open_model
+
+    role = ROLES.get(family_of(path))
+    if role == READER:
+        from lisax.predict.reader import Reader
+
+        return role, Reader.open(path)
+    if role == RETRIEVER:
+        from lisax.predict.retriever import Retriever
+
+        return role, Retriever.open(path)
+    model = open_model(path)
+    if model.family not in ROLES:
+        raise LisaxError(
+            f"{path} is of the format '{model.family}', which the page has no use for; it takes {', '.join(ROLES)}"
+        )
+    return ROLES[model.family], model
+
+
+class Engine:
+    """`ask(corpus, kind, text)` is the heavy part and for one thread; looking up tables and sentences is for any."""
+
+    def __init__(self, models: Models, depths: Depths = Depths(), aggregate: str = "any", temporal: bool = False):
+        self.models, self.depths, self.aggregate, self.temporal = models, depths, aggregate, temporal
+        self._opened: dict[tuple[str, str], Any] = {}
+
+    def check(self, corpora: Iterable[Corpus]) -> None:
+        """Opens the indexes of passages; a `LisaxError` where they and the models are of no use to each other."""
+        mixed = [corpus for corpus in corpora if corpus.has_passages]
+        if RETRIEVER in self.models and READER not in self.models:
+            raise LisaxError(f"{self.models.paths[RETRIEVER]} finds passages for a reader: give one beside it")
+        if READER in self.models and not mixed:
+            raise LisaxError(f"{self.models.paths[READER]} reads passages: give an index of `lisax index mixed`")
+        for corpus in mixed:
+            if not self.kinds(corpus):
+                raise LisaxError(
+                    f"{corpus.index} holds passages, and no model that is given reads them: give a "
+                    "labeller, which checks claims, or a reader, which answers questions"
+                )
+            self.search(corpus)
+
+    def kinds(self, corpus: Corpus) -> tuple[str, ...]:
+        """What can be asked of a corpus with the models that are there."""
+        asked = ((corpus.has_table_texts and PARTS in self.models) or self._reads(corpus), bool(self.sources(corpus)))
+        return tuple(kind for kind, can in zip(KINDS, asked) if can)
+
+    def sources(self, corpus: Corpus) -> tuple[str, ...]:
+        """What a claim can be checked against in a corpus."""
+        checked = (
+            corpus.has_pages and LABELLER in self.models,
+            corpus.has_cells and TABLE_VERIFIER in self.models,
+            corpus.has_passages and LABELLER in self.models,
+        )
+        return tuple(source for source, can in zip((TEXT, TABLES, PASSAGES), checked) if can)
+
+    def _reads(self, corpus: Corpus) -> bool:
+        return corpus.has_passages and READER in self.models
+
+    def ask(self, corpus: Corpus, kind: str, text: str) -> dict[str, Any]:
+        if kind not in self.kinds(corpus):
+            raise LisaxError(f"'{corpus.name}' cannot be asked a {kind} with the models that are loaded.")
+        started = time.perf_counter()
+        result = self._answer(corpus, text) if kind == QUESTION else self._check(corpus, text)
+        return result | {"seconds": time.perf_counter() - started}
+
+    def warming(self, corpora: Iterable[Corpus]) -> Iterator[Callable[[], Any]]:
+        """Things to do before people ask: questions about titles of each corpus, so that what is compiled once (for
+        each size of a batch) is compiled before the first of them waits for it."""
+        for corpus in corpora:
+            titles = self._some_titles(corpus)
+            for kind in self.kinds(corpus):
+                yield from (functools.partial(self.ask, corpus, kind, f"What is {title}?") for title in titles)
+
+    def _some_titles(self, corpus: Corpus) -> list[str]:
+        if corpus.has_passages:
+            stores = self.search(corpus).index.stores.values()
+            titles = (passage.title for store in stores for passage in store)
+        elif corpus.has_pages:
+            titles = self.sentences(corpus).index.pages.titles
+        else:
+            titles = (table.title or " ".join(table.header) for table in self.tables(corpus))
+        return list(itertools.islice(titles, 0, WARMED * WARMED_STRIDE, WARMED_STRIDE))
+
+    def use(self, path: Path) -> None:
+        self.models.replace(path)
+        self._keep(lambda what, corpus: what != PARTS)
+
+    def forget(self, corpus: Corpus) -> None:
+        self._keep(lambda what, other: other != corpus.id)
+
+    def _keep(self, wanted: Callable[[str, str], bool]) -> None:
+        # Of a copy, which no other thread opens anything into meanwhile.
+        self._opened = {key: opened for key, opened in self._opened.copy().items() if wanted(*key)}
+
+    # --- Questions ------------------------------------------------------------------------------
+
+    def _answer(self, corpus: Corpus, question: str) -> dict[str, Any]:
+        if self._reads(corpus):
+            return {"answers": self._read(corpus, question)}
+        found = self.answerer(corpus).answer(question, self.depths.pool, self.depths.keep)
+        return {
+            "tables": [
+                {
+                    "id": scores.table.id,
+                    "retrieval": scores.retrieval,
+                    "rows": scores.rows.tolist(),
+                    "columns": scores.columns.tolist(),
+                    "relevance": scores.relevance,
+                    "digest": self.digest(corpus, TABLES, scores.table.id),
+                }
+                for scores in found
+            ]
+        }
+
+    def _read(self, corpus: Corpus, question: str) -> list[dict[str, Any]]:
+        """`Answer.row()` of each answer, with the characters that are `marked` in its passage, where it has one."""
+        search, reader = self.search(corpus), self.models[READER]
+        hits = search({"": question}, max(self.depths.passages, reader.passages))[""]
+        passages = [search.index.passage(hit) for hit, _ in hits[: reader.passages]]
+        (answers,) = reader.read([(question, passages)], answers=self.depths.keep)
+        rows = [answer.row() for answer in answers]
+        for row in rows:
+            if "passage" in row:
+                row["marked"] = search.index.passage(row["passage"]).text[row["begin"] : row["end"]]
+        return rows
+
+    def answerer(self, corpus: Corpus) -> TableAnswerer:
+        from lisax.predict.part_scorer import PartScorer
+        from lisax.predict.table_answers import TableAnswerer
+        from lisax.retrieval.table_text import open_index
+
+        def opened() -> TableAnswerer:
+            columns = self.models.get(COLUMNS)
+            return TableAnswerer(
+                open_index(corpus.index),
+                self.tables(corpus),
+                PartScorer(self.models[PARTS]),
+                None if columns is None else PartScorer(columns),
+            )
+
+        return self._once(PARTS, corpus, opened)
+
+    # --- Claims ---------------------------------------------------------------------------------
+
+    def _check(self, corpus: Corpus, text: str) -> dict[str, Any]:
+        claim = Claim("claim", text)
+        check = {TEXT: self._check_text, TABLES: self._check_tables, PASSAGES: self._check_passages}
+        verdicts = [check[source](corpus, claim) for source in self.sources(corpus)]
+        for row in verdicts:
+            row["digests"] = [self.digest(corpus, row["source"], unit) for unit in row["evidence"]]
+        return {"verdicts": verdicts}
+
+    def _check_text(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
+        from lisax.retrieval.documents import retrieve
+
+        sentences = self.sentences(corpus)
+        found = retrieve(sentences.index, [claim], self.depths.documents)
+        return self._check_units(TEXT, claim, sentences.of_pages(found, self.depths.sentences), sentences)
+
+    def _check_passages(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
+        evidence = self.evidence(corpus)
+        units = evidence.retrieve([claim], self.depths.documents)[claim.id]
+        return self._check_units(PASSAGES, claim, units[: self.depths.sentences], evidence)
+
+    def _check_units(
+        self, source: str, claim: Claim, units: Sequence[str], evidence: Sentences | MixedEvidence
+    ) -> dict[str, Any]:
+        from lisax.predict import inference
+        from lisax.retrieval.entities import default_spotter
+
+        hits = [Hit(claim.id, unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]
+        if (ranker := self.models.get(RANKER)) is not None:
+            (hits,) = inference.ranked(
+                ranker,
+                [claim],
+                {claim.id: units},
+                evidence.lookup,
+                depth=len(units),
+                spot=default_spotter(getattr(evidence.index, "titles", None)).spot,
+            )
+        (verdict,) = inference.verify(
+            self.models[LABELLER], [claim], {claim.id: hits}, evidence.lookup, aggregate=self.aggregate
+        )
+        if self.temporal:
+            (verdict,) = inference.judge_dates([verdict], {claim.id: claim}, evidence.lookup)
+        row = _verdict(source, verdict, [hit.id for hit in hits])
+        return row if ranker is not None else row | {"scores": []}  # ranks of retrieval are no probabilities
+
+    def _check_tables(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
+        from lisax.predict import table_inference
+        from lisax.retrieval.linking import spans
+        from lisax.retrieval.tables import retrieve
+
+        index, model = self.cells(corpus), self.models[TABLE_VERIFIER]
+        run = {claim.id: [hit.id for hit in retrieve(index, [claim], max(10, model.tables))]}
+        if not run[claim.id]:  # nothing is read, and nothing said of it: as of text
+            return {
+                "source": TABLES,
+                "label": str(Label.NOT_ENOUGH_INFO),
+                "probabilities": [0.0, 0.0, 1.0],
+                "evidence": [],
+                "scores": [],
+                "candidates": [],
+            }
+        (found,) = table_inference.verify(
+            model,
+            [claim],
+            run,
+            self.tables(corpus).get,
+            depth=model.tables,
+            decision=getattr(model, "decision", None),  # people ask what no table decides, whatever it was trained on
+            columns=lambda table, asked: index.columns(table, spans(asked), self.depths.columns),
+        )
+        row = _verdict(TABLES, found.verdict, run[claim.id])
+        decision = getattr(model, "decision", None)
+        if decision is not None and not decision.in_data and found.verdict.label is Label.NOT_ENOUGH_INFO:
+            row["note"] = UNLEARNED
+        return row
+
+    # --- What is open ---------------------------------------------------------------------------
+
+    def digest(self, corpus: Corpus, source: str, unit: str) -> str | None:
+        """What a unit of evidence says, in a word; None of one that the corpus does not have."""
+        try:
+            if source == TABLES:
+                found = self.tables(corpus).get(unit)
+                said = found and (found.title, found.caption, found.header, found.rows)
+            else:
+                found = (self.evidence if source == PASSAGES else self.sentences)(corpus).lookup(unit)
+                said = found and (found.title, found.text)
+        except LisaxError:  # its index holds no such thing any more
+            return None
+        return None if found is None else hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+    def is_as_it_was(self, corpus: Corpus, source: str, unit: str, result: Mapping[str, Any]) -> bool:
+        """Whether a unit still says what it said for an answer's verdict, or table of `result["tables"]`: an index may
+        be built anew in its place. Of answers that were kept without digests that is not known, and is taken to be."""
+        digests = {row["id"]: row["digest"] for row in result.get("tables", ()) if "digest" in row}
+        digests |= zip(result.get("evidence", ()), result.get("digests", ()))
+        return unit not in digests or digests[unit] == self.digest(corpus, source, unit)
+
+    def tables(self, corpus: Corpus) -> TableStore:
+        from lisax.retrieval.table_store import TableStore
+
+        return self._once("store", corpus, lambda: TableStore.open(corpus.index))
+
+    def cells(self, corpus: Corpus) -> CellIndex:
+        from lisax.retrieval.cells import CellIndex
+
+        return self._once("cells", corpus, lambda: CellIndex.open(corpus.index))
+
+    def sentences(self, corpus: Corpus) -> Sentences:
+        from lisax.predict.sentences import Sentences
+        from lisax.retrieval.documents import DocumentIndex
+
+        return self._once("sentences", corpus, lambda: Sentences(DocumentIndex.open(corpus.index)))
+
+    def search(self, corpus: Corpus) -> PassageSearch:
+        from lisax.predict.retriever import PassageSearch
+
+        retriever = self.models.get(RETRIEVER)
+        return self._once(
+            "search",
+            corpus,
+            lambda: PassageSearch(corpus.index, method="bm25" if retriever is None else "fused", retriever=retriever),
+        )
+
+    def evidence(self, corpus: Corpus) -> MixedEvidence:
+        from lisax.predict.mixed_evidence import MixedEvidence
+
+        return self._once("evidence", corpus, lambda: MixedEvidence(self.search(corpus).index))
+
+    def _once(self, what: str, corpus: Corpus, opened: Callable[[], Any]) -> Any:
+        key = (what, corpus.id)
+        if key not in self._opened:
+            self._opened[key] = opened()
+        return self._opened[key]
+
+
+def _verdict(source: str, verdict, candidates: list[str]) -> dict[str, Any]:
+    shares = [] if any(map(math.isnan, verdict.probabilities)) else list(verdict.probabilities)
+    return {
+        "source": source,
+        "label": str(verdict.label),
+        "probabilities": shares,
+        "evidence": list(verdict.evidence),
+        "scores": list(verdict.evidence_scores),
+        "candidates": candidates,
+        **({"temporal": verdict.temporal} if verdict.temporal else {}),
+    }

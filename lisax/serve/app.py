@@ -1,0 +1,370 @@
+"""The page's routes. Everything is served by templates; what is heavy waits in a queue for one thread."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import hmac
+import io
+import re
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi import Path as PathField
+from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from lisax.records import LisaxError
+from lisax.report import heatmap
+from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
+from lisax.serve import export, forms, training, views
+from lisax.serve.answering import KINDS, QUESTION, Engine
+from lisax.serve.guard import HEADERS, Guard, Rules
+from lisax.serve.library import Corpus, Library
+from lisax.serve.store import Answer, Store
+from lisax.serve.training import Training
+from lisax.serve.worker import Busy, Worker
+
+STATIC = Path(__file__).parent / "static"
+LISTED = 100  # lines of feedback on a page
+RECENT = 10
+
+
+@dataclasses.dataclass
+class Page:
+    """All that the routes share."""
+
+    engine: Engine
+    library: Library
+    store: Store
+    training: Training
+    rules: Rules
+
+    def __post_init__(self):
+        self.limits = self.rules.limits
+        self.worker = Worker("model", self.limits.waiting)
+        self.loader = Worker("uploads", self.limits.uploads_waiting)
+        style = (
+            (REPORT_TEMPLATES / "style.css").read_text(encoding="utf-8")
+            + heatmap.style()
+            + (STATIC / "page.css").read_text(encoding="utf-8")
+        )
+        contents = {
+            "style": (style, "css", "text/css"),
+            "script": ((STATIC / "page.js").read_text(encoding="utf-8"), "js", "text/javascript"),
+        }
+        # Named by what they hold, so that browsers keep them for good.
+        self.assets = {
+            f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.{end}": (text, media)
+            for text, end, media in contents.values()
+        }
+        self.addresses = dict(zip(contents, (f"/static/{name}" for name in self.assets)))
+        self._environment = views.environment()
+
+    def render(
+        self,
+        request: Request,
+        template: str,
+        *,
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+        **values: Any,
+    ) -> HTMLResponse:
+        html = self._environment.get_template(template).render(
+            assets=self.addresses,
+            here=request.url.path,
+            form_key=request.scope["state"]["session"],
+            limits=self.limits,
+            **values,
+        )
+        return HTMLResponse(html, status, headers)
+
+    def askable(self) -> list[tuple[Corpus, tuple[str, ...]]]:
+        return [(corpus, kinds) for corpus in self.library if (kinds := self.engine.kinds(corpus))]
+
+    def close(self) -> None:
+        self.worker.close()
+        self.loader.close()
+        self.training.stop()
+        self.store.close()
+
+
+async def _form(request: Request) -> FormData:
+    """The form of a request, which must be one of our own."""
+    limits = request.app.state.page.limits
+    form = await request.form(max_files=limits.upload_files, max_fields=200, max_part_size=limits.form_bytes)
+    forms.check(form)
+    key = form.get("form_key")
+    if not isinstance(key, str) or not hmac.compare_digest(key.encode(), request.scope["state"]["session"].encode()):
+        raise HTTPException(403, "This form is from another session. Open the page again and repeat it.")
+    return form
+
+
+Form = Annotated[FormData, Depends(_form)]
+Number = Annotated[int, PathField(ge=0, lt=1 << 53)]
+
+
+def create(page: Page) -> FastAPI:
+    """The application; on shutdown it closes the page."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI):
+        yield
+        await run_in_threadpool(page.close)
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.page = page
+    app.add_middleware(Guard, rules=page.rules)
+    _add_errors(app, page)
+    _add_asking(app, page)
+    _add_feedback(app, page)
+    _add_corpora(app, page)
+    _add_training(app, page)
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in page.assets:
+            raise HTTPException(404, "There is no such file.")
+        text, media = page.assets[name]
+        return Response(text, media_type=media, headers={"cache-control": "public, max-age=31536000, immutable"})
+
+    return app
+
+
+def _add_errors(app: FastAPI, page: Page) -> None:
+    def told(request: Request, status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+        heading = {404: "Not found", 503: "Busy", 500: "Something went wrong"}.get(status, "That did not work")
+        return page.render(request, "message.html", status=status, headers=headers, heading=heading, message=message)
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, error: HTTPException) -> Response:
+        detail = "There is no such page." if error.detail == "Not Found" else str(error.detail)
+        return told(request, error.status_code, detail, dict(error.headers or {}))
+
+    @app.exception_handler(RequestValidationError)
+    async def misspelt(request: Request, error: RequestValidationError) -> Response:
+        return told(request, 404, "There is no such page.")
+
+    @app.exception_handler(LisaxError)
+    async def wrong(request: Request, error: LisaxError) -> Response:
+        return told(request, 400, str(error))
+
+    @app.exception_handler(Busy)
+    async def busy(request: Request, error: Busy) -> Response:
+        return told(request, 503, f"No answer now: {error}. Try again in a few seconds.", {"retry-after": "5"})
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        # The server's log has the trace; who asks is told nothing of the inside.
+        return told(
+            request,
+            500,
+            "The page could not do that. What it stumbled over is in the log of `lisax serve`.",
+            dict(HEADERS),
+        )  # this goes out past the guard
+
+
+def _add_asking(app: FastAPI, page: Page) -> None:
+    @app.get("/")
+    def home(request: Request) -> Response:
+        return page.render(
+            request,
+            "home.html",
+            corpora=page.askable(),
+            recent=page.store.last_answers(RECENT),
+            text="",
+            kind=QUESTION,
+            chosen="",
+        )
+
+    @app.post("/ask")
+    async def ask(form: Form) -> Response:
+        text, kind = forms.text(form, "text", page.limits.text_characters), forms.choice(form, "kind", KINDS)
+        corpus = page.library.get(forms.string(form, "corpus"))
+        if corpus is None:
+            raise LisaxError("There is no such corpus; choose one of the list.")
+        able = [other for other, kinds in page.askable() if kind in kinds]
+        if corpus not in able and len(able) == 1:
+            corpus = able[0]  # the one that was chosen is for the other kind
+        result = await page.worker.run(lambda: page.engine.ask(corpus, kind, text), page.limits.answer_seconds)
+        answer = await run_in_threadpool(page.store.add_answer, corpus.id, kind, text, result)
+        return RedirectResponse(f"/answers/{answer.id}", 303)
+
+    @app.get("/answers/{answer_id}")
+    def shown(request: Request, answer_id: str) -> Response:
+        answer = _answer(page, answer_id)
+        corpus, said = page.library.get(answer.corpus), page.store.feedback(answer.id)
+        values = {
+            "answer": answer,
+            "corpus": corpus,
+            "corpora": page.askable(),
+            "text": answer.text,
+            "kind": answer.kind,
+            "chosen": answer.corpus,
+            "describe": lambda one: views.described(one, corpus, page.engine),
+        }
+        if "answers" in answer.result:
+            read = [] if corpus is None else views.read_answers(answer, corpus, page.engine)
+            return page.render(request, "answers.html", answers=read, **values)
+        make = views.ranked_tables if answer.kind == QUESTION else views.verdicts
+        made = [] if corpus is None else make(answer, corpus, page.engine, said)
+        if answer.kind == QUESTION:
+            return page.render(request, "question.html", tables=made, **values)
+        return page.render(request, "claim.html", verdicts=made, **values)
+
+
+def _add_feedback(app: FastAPI, page: Page) -> None:
+    @app.post("/answers/{answer_id}/feedback")
+    def say(answer_id: str, form: Form) -> Response:
+        answer, said = _answer(page, answer_id), forms.string(form, "say")
+        if said == "verdict" and answer.kind != QUESTION:
+            unit, value = forms.verdict_of(answer, form)
+            page.store.say(answer.id, "verdict", unit, value)
+        elif answer.kind == QUESTION and re.fullmatch("(table|cell) (right|wrong)", said):
+            kind, value = said.split()
+            page.store.say(answer.id, kind, forms.unit_of(answer, kind, form), value)
+        else:
+            raise LisaxError("It is not said what is right or wrong.")
+        back = forms.string(form, "back")
+        return RedirectResponse(f"/answers/{answer.id}" + (f"#{back}" if re.fullmatch("[a-z0-9-]+", back) else ""), 303)
+
+    @app.get("/feedback")
+    def listed(request: Request) -> Response:
+        number = max(1, min(forms.integer(request.query_params.get("page", "1")), 1_000_000))
+        said = page.store.feedback(count=LISTED + 1, start=(number - 1) * LISTED)
+        lines = [(one, views.described(one, page.library.get(one.answer.corpus), page.engine)) for one in said[:LISTED]]
+        gathered = export.gather(page.store.feedback(), page.library, page.engine)
+        return page.render(
+            request,
+            "feedback.html",
+            said=lines,
+            more=len(said) > LISTED,
+            page=number,
+            total=page.store.feedback_count(),
+            skipped=gathered.skipped,
+        )
+
+    @app.post("/feedback/{feedback_id}/remove")
+    def remove(feedback_id: Number, form: Form) -> Response:
+        page.store.take_back(feedback_id)
+        return RedirectResponse("/feedback", 303)
+
+    @app.get("/feedback/export.zip")
+    def download() -> Response:
+        gathered = export.gather(page.store.feedback(), page.library, page.engine)
+        with tempfile.TemporaryDirectory() as folder:
+            gathered.write(folder)
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+                for path in sorted(Path(folder).iterdir()):
+                    archive.write(path, f"feedback/{path.name}")
+        return Response(
+            packed.getvalue(),
+            media_type="application/zip",
+            headers={"content-disposition": 'attachment; filename="feedback.zip"'},
+        )
+
+
+def _add_corpora(app: FastAPI, page: Page) -> None:
+    @app.get("/corpora")
+    def listed(request: Request) -> Response:
+        every = [
+            (corpus, page.engine.kinds(corpus), page.store.answers_with_feedback(corpus.id)) for corpus in page.library
+        ]
+        return page.render(request, "corpora.html", every=every)
+
+    @app.post("/corpora")
+    async def upload(form: Form) -> Response:
+        name = forms.text(form, "name", page.limits.name_characters)
+        given = [file for file in form.getlist("files") if isinstance(file, UploadFile) and file.filename]
+        if not given:
+            raise LisaxError("No file was chosen.")
+        files = [(file.filename, await file.read()) for file in given]
+        await page.loader.run(lambda: page.library.add(name, files), page.limits.upload_seconds)
+        return RedirectResponse("/corpora", 303)
+
+    @app.post("/corpora/{corpus_id}/remove")
+    def remove(corpus_id: str, form: Form) -> Response:
+        corpus, said = page.library.get(corpus_id), page.store.answers_with_feedback(corpus_id)
+        if said and forms.string(form, "without") != str(said):  # what was said meanwhile is asked about too
+            raise LisaxError(
+                f"What was said of {said:,} answers from this corpus can no longer be exported or trained "
+                "on when it is gone: tick the box beside Remove, or download the feedback first."
+            )
+        page.library.remove(corpus_id)
+        page.engine.forget(corpus)
+        return RedirectResponse("/corpora", 303)
+
+
+def _add_training(app: FastAPI, page: Page) -> None:
+    def values() -> dict[str, Any]:
+        runs = page.training.runs()
+        return {
+            "runs": runs,
+            "running": page.training.is_running,
+            "last_lines": page.training.last_lines,
+            "bundle": page.training.bundle,
+        }
+
+    @app.get("/training")
+    def listed(request: Request) -> Response:
+        gathered = export.gather(page.store.feedback(), page.library, page.engine)
+        loaded = [role for role in training.NEEDS if role in page.engine.models]
+        trainable = [
+            (role, len(getattr(gathered, training.NEEDS[role].member)), training.NEEDS[role].words)
+            for role in loaded
+            if training.is_trainable(page.engine.models[role])
+        ]
+        elsewhere = [role for role in loaded if not training.is_trainable(page.engine.models[role])]
+        return page.render(
+            request,
+            "training.html",
+            trainable=trainable,
+            elsewhere=elsewhere,
+            steps=training.STEPS,
+            most_steps=training.MOST_STEPS,
+            **values(),
+        )
+
+    @app.get("/training/progress")
+    def progress(request: Request) -> Response:
+        return page.render(request, "progress.html", **values())
+
+    @app.post("/training")
+    def start(form: Form) -> Response:
+        role = forms.choice(form, "role", [role for role in training.NEEDS if role in page.engine.models])
+        gathered = export.gather(page.store.feedback(), page.library, page.engine)
+        page.training.start(role, page.engine.models.paths[role], gathered, forms.integer(forms.string(form, "steps")))
+        return RedirectResponse("/training", 303)
+
+    @app.post("/training/stop")
+    def stop(form: Form) -> Response:
+        page.training.stop()
+        return RedirectResponse("/training", 303)
+
+    @app.post("/training/{number}/go-on")
+    def go_on(number: Number, form: Form) -> Response:
+        page.training.go_on(number)
+        return RedirectResponse("/training", 303)
+
+    @app.post("/training/{number}/use")
+    async def use(number: Number, form: Form) -> Response:
+        run = page.training.get(number)
+        if run is None or run.state != training.DONE:
+            raise LisaxError("That training is not done.")
+        await page.worker.run(lambda: page.engine.use(page.training.bundle(run)), page.limits.answer_seconds)
+        return RedirectResponse("/training", 303)
+
+
+def _answer(page: Page, answer_id: str) -> Answer:
+    answer = page.store.answer(answer_id)
+    if answer is None:
+        raise HTTPException(404, "There is no such answer; the oldest ones are forgotten.")
+    return answer

@@ -1,0 +1,92 @@
+"""uvicorn's HTTP for people who are slow, or want too much: so many connections a client, and an end to each wait.
+
+A head must arrive in time. So must a body, of which the guard says 408 where it is read, and an answer must be taken. Who
+is late is cut off, so that nobody holds a place that others wait for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+
+import h11
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from lisax.serve.guard import client_of
+from lisax.serve.limits import Limits
+
+_SENTENCE = b"There are too many connections at once. Try again in a moment.\n"
+REFUSAL = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\nretry-after: 5\r\n"
+    b"connection: close\r\ncontent-length: %d\r\n\r\n%b" % (len(_SENTENCE), _SENTENCE)
+)
+
+
+def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            limit_concurrency=limits.connections,
+            timeout_keep_alive=5,
+            timeout_graceful_shutdown=5,
+            http=patient(limits),
+            ws="none",
+            proxy_headers=False,
+        )
+    )
+
+
+def patient(limits: Limits) -> type[H11Protocol]:
+    """The protocol; its connections are counted together."""
+    open_by: collections.Counter[str] = collections.Counter()
+    longest = max(limits.answer_seconds, limits.upload_seconds) + limits.body_seconds
+
+    class Patient(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            self._deadline: asyncio.TimerHandle | None = None
+            self._client = client_of((transport.get_extra_info("peername") or ("",))[0])
+            open_by[self._client] += 1
+            self._wait(limits.head_seconds)
+            if open_by[self._client] > limits.connections_per_client:
+                transport.write(REFUSAL)
+                transport.close()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self._deadline.cancel()
+            open_by[self._client] -= 1
+            if not open_by[self._client]:
+                del open_by[self._client]
+
+        def handle_events(self) -> None:
+            """What has arrived: with a head there is a new cycle, whose answer has its own time."""
+            before = self.cycle
+            super().handle_events()
+            if self.cycle is not before:
+                self._wait(longest)
+
+        def on_response_complete(self) -> None:
+            # Of a request that was refused before all of it was there, the rest is read and dropped.
+            refused = self.conn.their_state is h11.SEND_BODY
+            self._wait(limits.body_seconds if refused else limits.head_seconds)
+            super().on_response_complete()
+
+        def _wait(self, seconds: float) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+            self._deadline = self.loop.call_later(seconds, self._end)
+
+        def _end(self) -> None:
+            if self.transport.get_write_buffer_size() and not self.transport.is_closing():
+                self.transport.close()  # when the answer is taken, which has its time too
+                self._deadline = self.loop.call_later(longest, self.transport.abort)
+            else:
+                self.transport.abort()
+
+    return Patient

@@ -1,0 +1,176 @@
+"""What people said, as training data in the plain layout that `tasks.register` and `lisax train` read.
+
+    questions.train.jsonl     questions whose answer cells were pointed at, with those cells as evidence
+    tables.jsonl              the tables that were shown for them, and for claims over tables
+    claims.train.jsonl        claims with the label that a reader gave and the sentences that decide
+    pages.jsonl               the pages of those sentences and of all that was retrieved for the claims
+    table_claims.train.jsonl  claims with the table that decides
+    table_judgements.jsonl    {"question", "table", "relevant"}: tables said to be right or wrong
+
+Of a verdict from an index of passages, each sentence, row or edge that was retrieved is a page of one sentence: so the
+models read it in training as they do in inference.
+
+Ids begin with the corpus they come from, so that corpora with equal ids can be in one folder.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from lisax.corpora import plain
+from lisax.records import (
+    Claim,
+    Document,
+    Label,
+    Question,
+    Sentence,
+    Table,
+    split_cell_id,
+    split_sentence_id,
+    write_json_lines,
+)
+from lisax.serve import views
+from lisax.serve.answering import PASSAGES, TABLES, Engine
+from lisax.serve.library import Corpus, Library
+from lisax.serve.store import Feedback
+
+CANDIDATES = 50  # sentences of a claim that training takes its negatives from
+GONE = "said of a corpus that is gone"
+CHANGED = "said of tables or sentences that have changed since, or are gone"
+
+
+@dataclasses.dataclass
+class Export:
+    """Records by id, and `skipped`: what could not be used, counted under its reason."""
+
+    questions: dict[str, Question] = dataclasses.field(default_factory=dict)
+    claims: dict[str, Claim] = dataclasses.field(default_factory=dict)
+    table_claims: dict[str, Claim] = dataclasses.field(default_factory=dict)
+    tables: dict[str, Table] = dataclasses.field(default_factory=dict)
+    pages: dict[str, Document] = dataclasses.field(default_factory=dict)
+    judgements: list[dict] = dataclasses.field(default_factory=list)
+    skipped: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+
+    def write(self, folder: str | os.PathLike) -> dict[str, int]:
+        """Writes the files that have content; returns their numbers of lines."""
+        folder, counts = Path(folder), {}
+        for name, write, records in (
+            ("questions.train", plain.write_questions, self.questions.values()),
+            ("claims.train", plain.write_claims, self.claims.values()),
+            ("table_claims.train", plain.write_claims, self.table_claims.values()),
+            ("tables", plain.write_tables, self.tables.values()),
+            ("pages", plain.write_pages, self.pages.values()),
+            ("table_judgements", write_json_lines, self.judgements),
+        ):
+            if records:
+                counts[name] = write(folder / f"{name}.jsonl", records)
+        return counts
+
+
+def gather(said: Iterable[Feedback], library: Library, engine: Engine) -> Export:
+    """All that can be trained on of what was said."""
+    export = Export()
+    cells: dict[str, tuple[Corpus, list[Feedback]]] = {}
+    for one in said:
+        corpus = library.get(one.answer.corpus)
+        if corpus is None:
+            export.skipped[GONE] += 1
+        elif not views.is_as_it_was(one, corpus, engine):
+            export.skipped[CHANGED] += 1
+        elif one.kind == "cell":
+            cells.setdefault(one.answer.id, (corpus, []))[1].append(one)
+        elif one.kind == "table":
+            export.judgements.append(
+                {"question": one.answer.text, "table": _own(corpus, one.unit), "relevant": one.value == "right"}
+            )
+            _add_tables(export, corpus, engine, [one.unit])
+        else:
+            _add_claim(export, corpus, engine, one)
+    for corpus, of_answer in cells.values():
+        _add_question(export, corpus, engine, of_answer)
+    return export
+
+
+def _add_question(export: Export, corpus: Corpus, engine: Engine, said: list[Feedback]) -> None:
+    answer, store = said[0].answer, engine.tables(corpus)
+    right: dict[str, str] = {}
+    for one in said:
+        table, row, column = split_cell_id(one.unit)
+        found = store.get(table)
+        if one.value == "right" and found is not None and row < len(found.rows) and column < len(found.header):
+            if found.rows[row][column].strip():  # an empty cell answers nothing
+                right[_own(corpus, one.unit)] = found.rows[row][column]
+    if not right:
+        export.skipped["questions of which no cell is said to be right"] += 1
+        return
+    name = f"feedback-{answer.id}"
+    export.questions[name] = Question(name, answer.text, tuple(dict.fromkeys(right.values())), tuple(right))
+    _add_tables(export, corpus, engine, [split_cell_id(one.unit)[0] for one in said])
+    _add_tables(export, corpus, engine, [table["id"] for table in answer.result["tables"]])
+
+
+def _add_claim(export: Export, corpus: Corpus, engine: Engine, one: Feedback) -> None:
+    label, units = Label(one.value["label"]), one.value["evidence"]
+    if label is not Label.NOT_ENOUGH_INFO and not units:
+        export.skipped["claims said to be true or false without saying by what"] += 1
+        return
+    name = f"feedback-{one.answer.id}"
+    result = next(row for row in one.answer.result["verdicts"] if row["source"] == one.unit)
+    if not units and not result["candidates"]:
+        export.skipped["claims for which nothing was found"] += 1
+        return
+    evidence = [_own(corpus, unit) for unit in units] if label is not Label.NOT_ENOUGH_INFO else []
+    if one.unit == TABLES:
+        # Any one of the tables suffices.
+        export.table_claims[name] = Claim(name, one.answer.text, label, tuple((unit,) for unit in evidence))
+        _add_tables(export, corpus, engine, [*units, *result["candidates"]])
+        return
+    candidates = list(dict.fromkeys([*units, *result["candidates"][:CANDIDATES]]))
+    if one.unit == PASSAGES:
+        made = _add_unit_pages(export, corpus, engine, candidates)
+        if not all(unit in made for unit in units):
+            export.skipped["claims whose evidence the corpus no longer has"] += 1
+            return
+        evidence = [made[unit] for unit in units] if evidence else []
+        export.claims[name] = Claim(
+            name, one.answer.text, label, (tuple(evidence),) if evidence else (), tuple(made.values())
+        )
+        return
+    export.claims[name] = Claim(
+        name,
+        one.answer.text,
+        label,
+        (tuple(evidence),) if evidence else (),
+        tuple(_own(corpus, unit) for unit in candidates),
+    )
+    sentences = engine.sentences(corpus)
+    for page in map(sentences.page, dict.fromkeys(split_sentence_id(unit)[0] for unit in candidates)):
+        if page is not None:
+            own = _own(corpus, page.id)
+            export.pages[own] = dataclasses.replace(page, id=own, redirects=(), original_id=None)
+
+
+def _add_unit_pages(export: Export, corpus: Corpus, engine: Engine, units: Iterable[str]) -> dict[str, str]:
+    """{unit: id of the sentence that stands for it}, of those that the index of passages still has."""
+    made = {}
+    for unit in units:
+        if (found := engine.evidence(corpus).lookup(unit)) is not None:
+            sentence = Sentence(own := _own(corpus, unit), 0, found.text)
+            export.pages[own], made[unit] = Document(own, found.title, (sentence,)), sentence.id
+    return made
+
+
+def _add_tables(export: Export, corpus: Corpus, engine: Engine, ids: Iterable[str]) -> None:
+    store = engine.tables(corpus)
+    for table_id in ids:
+        own = _own(corpus, table_id)
+        if own not in export.tables and (table := store.get(table_id)) is not None:
+            export.tables[own] = dataclasses.replace(table, id=own, page=None, original_id=None)
+
+
+def _own(corpus: Corpus, unit: str) -> str:
+    return f"{corpus.id}:{unit}"

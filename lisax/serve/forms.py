@@ -1,0 +1,71 @@
+"""What forms hold, checked; what does not fit is a sentence for who sent it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from starlette.datastructures import FormData
+
+from lisax.records import LABELS, LisaxError, cell_id, is_text
+from lisax.serve.store import Answer
+
+
+def check(form: FormData) -> None:
+    """Refuses what cannot be written: a form may say of its texts that they are in an encoding which lets halves of
+    surrogate pairs pass, and so may it of the names of its files."""
+    for field, value in form.multi_items():
+        given = value if isinstance(value, str) else value.filename or ""
+        if not (is_text(field) and is_text(given)):
+            raise LisaxError("A text or the name of a file holds half of a surrogate pair, which is no character.")
+
+
+def string(form: FormData, field: str) -> str:
+    value = form.get(field)
+    return value if isinstance(value, str) else ""
+
+
+def text(form: FormData, field: str, most: int) -> str:
+    """A field's text on one line; empty or longer than `most` characters is an error."""
+    found = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", string(form, field)).split())
+    if not found:
+        raise LisaxError(f"The {field} is empty.")
+    if len(found) > most:
+        raise LisaxError(f"The {field} has {len(found):,} characters; at most {most:,} are taken.")
+    return found
+
+
+def choice(form: FormData, field: str, choices: Collection[str]) -> str:
+    value = string(form, field)
+    if value not in choices:
+        raise LisaxError(f"The {field} must be one of: {', '.join(choices)}.")
+    return value
+
+
+def integer(given: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", given, re.ASCII):
+        raise LisaxError(f"Expected a whole number, found '{given[:20]}'.")
+    return int(given)
+
+
+def unit_of(answer: Answer, kind: str, form: FormData) -> str:
+    """The id of the table or cell that is spoken of, which must be of the answer."""
+    table = next((table for table in answer.result.get("tables", ()) if table["id"] == string(form, "table")), None)
+    if table is None:
+        raise LisaxError("That table is not of this answer.")
+    if kind == "table":
+        return table["id"]
+    row, column = (integer(string(form, field)) for field in ("row", "column"))
+    if not (1 <= row <= len(table["rows"]) and 1 <= column <= len(table["columns"])):
+        raise LisaxError(f"The table has {len(table['rows'])} rows and {len(table['columns'])} columns.")
+    return cell_id(table["id"], row - 1, column - 1)
+
+
+def verdict_of(answer: Answer, form: FormData) -> tuple[str, dict[str, Any]]:
+    """What the verdict was read from, and the label and evidence that a reader gives instead."""
+    source = next((row for row in answer.result["verdicts"] if row["source"] == string(form, "source")), None)
+    if source is None:
+        raise LisaxError("That verdict is not of this answer.")
+    evidence = [unit for unit in form.getlist("evidence") if unit in source["evidence"]]
+    return source["source"], {"label": choice(form, "label", LABELS), "evidence": evidence}

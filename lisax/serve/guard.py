@@ -1,0 +1,238 @@
+"""What stands before every request: who may ask, under which name, how much and how often.
+
+- The Host must be an address, localhost or a name that was given: a foreign name that was made to point here (DNS
+  rebinding) is refused.
+- Away from loopback a token is needed, once in the address or as a Bearer header, then as a cookie.
+- What changes something must come from a form of our own: same origin, and the session's own hidden field.
+- Bodies are cut off by size and time, clients by requests a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import dataclasses
+import hashlib
+import hmac
+import ipaddress
+import re
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lisax.serve.limits import Limits
+
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+CLIENTS_KEPT = 10_000
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?", re.ASCII)
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def client_of(address: str) -> str:
+    """Whom an address stands for: itself, or of IPv6 the network of 64 bits, of which one machine may have all."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 6 and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return str(found if found.version == 4 else ipaddress.ip_network((found, 64), strict=False))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """`token`: None where everyone who can connect may ask. `names`: what else the page is called in the network."""
+
+    secret: bytes
+    port: int
+    token: str | None = None
+    names: frozenset[str] = frozenset()
+    limits: Limits = Limits()
+
+    def knows(self, host: str) -> bool:
+        """Whether a Host header may be ours. A name of numbers cannot be made to point elsewhere."""
+        found = _HOST.fullmatch(host.lower())
+        if found is None:
+            return False
+        name = found[1].strip("[]")
+        try:
+            ipaddress.ip_address(name)
+            return True
+        except ValueError:
+            own = {"localhost", *self.names} | ({socket.gethostname().lower()} if self.token else set())
+            return name in own
+
+    def sealed(self, purpose: str, value: str) -> str:
+        return hmac.new(self.secret, f"{purpose}:{value}".encode(), hashlib.sha256).hexdigest()
+
+
+class Rate:
+    """A bucket of requests for each client, refilled as time goes by."""
+
+    def __init__(self, burst: int, per_second: float, clock: Callable[[], float] = time.monotonic):
+        self._burst, self._per_second, self._clock = burst, per_second, clock
+        self._clients: collections.OrderedDict[str, tuple[float, float]] = collections.OrderedDict()
+
+    def wait(self, client: str) -> float:
+        """0 and one request less, or the seconds until there is one again."""
+        now = self._clock()
+        left, since = self._clients.pop(client, (float(self._burst), now))
+        left = min(self._burst, left + (now - since) * self._per_second)
+        granted = left >= 1
+        self._clients[client] = (left - granted, now)
+        while len(self._clients) > CLIENTS_KEPT:
+            self._clients.popitem(last=False)
+        return 0.0 if granted else (1 - left) / self._per_second
+
+
+class Guard:
+    """ASGI middleware. A request that passes has `session` (its form key) in `scope["state"]`."""
+
+    def __init__(self, app: ASGIApp, rules: Rules):
+        self.app, self.rules = app, rules
+        limits = rules.limits
+        self._requests = Rate(limits.requests_burst, limits.requests_per_second)
+        self._changes = Rate(limits.changes_burst, limits.changes_per_second)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers, cookies = Headers(scope=scope), _cookies(scope)
+        session = cookies.get(self._cookie("session"), "")
+        is_new = not 20 <= len(session) <= 100
+        session = secrets.token_urlsafe(24) if is_new else session
+        scope.setdefault("state", {})["session"] = self.rules.sealed("form", session)
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    given.setdefault(name, value)
+                if is_new:
+                    given.append("set-cookie", self._set_cookie("session", session))
+            await send(message)
+
+        refusal = self._refusal(scope, headers, cookies)
+        if refusal is not None:
+            await refusal(scope, receive, send_guarded)
+        else:
+            await self.app(scope, self._limited(scope, headers, receive), send_guarded)
+
+    def _refusal(self, scope: Scope, headers: Headers, cookies: dict[str, str]) -> Response | None:
+        rules, changes = self.rules, scope["method"] not in SAFE_METHODS
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not rules.knows(hosts[0]):
+            return _sentence(
+                421,
+                "This page does not answer under that name. Open it by the address that "
+                "`lisax serve` printed, or start it with --name.",
+            )
+        client = client_of((scope.get("client") or ("",))[0])
+        if seconds := self._requests.wait(client) or (self._changes.wait(client) if changes else 0.0):
+            return _sentence(429, "That was too much at once. Try again in a moment.", seconds)
+        if rules.token is not None and not self._is_let_in(headers, cookies):
+            query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            offered = dict(query).get("token", "")
+            if changes or not _same(offered, rules.token):
+                return _sentence(
+                    401, "This page needs the token that `lisax serve` printed: open the address that ends in ?token=…"
+                )
+            rest = urlencode([pair for pair in query if pair[0] != "token"])
+            response = RedirectResponse("/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else ""), 303)
+            response.headers.append("set-cookie", self._set_cookie("token", rules.sealed("token", rules.token)))
+            return response
+        if changes and not _is_own(headers, hosts[0]):
+            return _sentence(403, "That came from another page than this one, and was not done.")
+        return None
+
+    def _is_let_in(self, headers: Headers, cookies: dict[str, str]) -> bool:
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        expected = self.rules.sealed("token", self.rules.token)
+        return _same(cookies.get(self._cookie("token"), ""), expected) or _same(bearer, self.rules.token)
+
+    def _limited(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
+        limits = self.rules.limits
+        most = limits.upload_bytes if scope["path"] == "/corpora" else limits.form_bytes
+        left, until, ended = most, time.monotonic() + limits.body_seconds, False
+        length = headers.get("content-length", "0")
+        too_large = HTTPException(413, f"That is more than the {most >> 10:,} KiB that are taken here.")
+
+        async def receive_limited() -> Message:
+            nonlocal left, ended
+            if ended:
+                return await receive()
+            if re.fullmatch(r"[0-9]+", length) and int(length[:20]) > most:
+                raise too_large
+            try:
+                message = await asyncio.wait_for(receive(), max(0.0, until - time.monotonic()))
+            except TimeoutError:
+                raise HTTPException(408, "The request did not arrive in time.") from None
+            left -= len(message.get("body", b""))
+            ended = message["type"] != "http.request" or not message.get("more_body")
+            if left < 0:
+                raise too_large
+            return message
+
+        return receive_limited
+
+    def _cookie(self, name: str) -> str:
+        return f"lisax_{name}_{self.rules.port}"  # cookies are shared between the ports of a host
+
+    def _set_cookie(self, name: str, value: str) -> str:
+        return f"{self._cookie(name)}={value}; Path=/; HttpOnly; SameSite=Lax"
+
+
+def _is_own(headers: Headers, host: str) -> bool:
+    """Whether the browser says that a form of our own sent this; who says nothing has no cookies of ours either."""
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin = headers.get("origin")
+    try:
+        return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:  # no address
+        return False
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def _cookies(scope: Scope) -> dict[str, str]:
+    """As browsers send them: one that another server of this host set, in whatever form, hides none of ours."""
+    cookies: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        if name == b"cookie":
+            cookies |= cookie_parser(value.decode("latin-1"))
+    return cookies
+
+
+def _sentence(status: int, text: str, retry_after: float | None = None) -> Response:
+    headers = {} if retry_after is None else {"retry-after": str(max(1, round(retry_after + 0.5)))}
+    return PlainTextResponse(text + "\n", status, headers)

@@ -1,0 +1,168 @@
+"""Answers that were given and what was said of them, in SQLite: each change is one transaction, on disk when told."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from lisax.records import LisaxError
+
+NAME = "feedback.sqlite"
+FORMAT = 1
+_TABLES = """
+CREATE TABLE IF NOT EXISTS answers (
+  id TEXT PRIMARY KEY, corpus TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, result TEXT NOT NULL,
+  created REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS feedback (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, answer TEXT NOT NULL REFERENCES answers(id), kind TEXT NOT NULL,
+  unit TEXT NOT NULL, value TEXT NOT NULL, created REAL NOT NULL, UNIQUE (answer, kind, unit));
+CREATE INDEX IF NOT EXISTS newest_answers ON answers (created, id);
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """`kind`: question or claim. `result`: what the models said, see `answering`."""
+
+    id: str
+    corpus: str
+    kind: str
+    text: str
+    result: dict[str, Any]
+    created: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Feedback:
+    """`kind`: cell, table (`value` right or wrong) or verdict (`value`: its label and evidence); `unit`: the evidence
+    id, or of a verdict what it was read from."""
+
+    id: int
+    answer: Answer
+    kind: str
+    unit: str
+    value: Any
+    created: float
+
+
+def private_folder(folder: Path) -> None:
+    """Makes a folder that its owner alone may open; one that is there keeps its permissions."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+class Store:
+    """Safe to use from several threads. What is said twice of one thing counts as said last."""
+
+    def __init__(self, folder: Path, answers_kept: int = 10_000):
+        self.path, self._kept, self._lock = folder / NAME, answers_kept, threading.Lock()
+        private_folder(folder)
+        try:
+            # What people ask is for nobody else on this machine. SQLite gives its files beside it the same permissions.
+            for name in (NAME, f"{NAME}-wal", f"{NAME}-shm"):
+                if name == NAME or (folder / name).exists():
+                    os.close(os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600))
+                    os.chmod(folder / name, 0o600)
+            self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=10)
+            self._db.row_factory = sqlite3.Row
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute("PRAGMA foreign_keys=ON")
+            found = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if found not in (0, FORMAT):
+                raise LisaxError(f"{self.path} is of format {found}, not {FORMAT}: it belongs to another LisaX")
+            self._db.executescript(_TABLES + f"PRAGMA user_version={FORMAT};")
+        except (sqlite3.Error, OSError) as error:
+            raise LisaxError(f"{self.path} cannot be used: {error}") from None
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def _change(self, *statements: tuple[str, tuple]) -> None:
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                for statement, values in statements:
+                    self._db.execute(statement, values)
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _read(self, statement: str, values: tuple = ()) -> list[sqlite3.Row]:
+        with self._lock:
+            return self._db.execute(statement, values).fetchall()
+
+    # --- Answers --------------------------------------------------------------------------------
+
+    def add_answer(self, corpus: str, kind: str, text: str, result: dict[str, Any]) -> Answer:
+        """Keeps the newest answers, and all that have feedback."""
+        answer = Answer(secrets.token_hex(8), corpus, kind, text, result, time.time())
+        self._change(
+            (
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)",
+                (answer.id, corpus, kind, text, json.dumps(result, ensure_ascii=False), answer.created),
+            ),
+            (
+                "DELETE FROM answers WHERE id IN (SELECT id FROM answers WHERE id NOT IN (SELECT answer FROM feedback)"
+                " ORDER BY created DESC LIMIT -1 OFFSET ?)",
+                (self._kept,),
+            ),
+        )
+        return answer
+
+    def answer(self, answer_id: str) -> Answer | None:
+        rows = self._read("SELECT * FROM answers WHERE id = ?", (answer_id,))
+        return _answer(rows[0]) if rows else None
+
+    def last_answers(self, count: int) -> list[Answer]:
+        return list(map(_answer, self._read("SELECT * FROM answers ORDER BY created DESC LIMIT ?", (count,))))
+
+    # --- Feedback -------------------------------------------------------------------------------
+
+    def say(self, answer_id: str, kind: str, unit: str, value: Any) -> None:
+        self._change(
+            (
+                "INSERT INTO feedback (answer, kind, unit, value, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT "
+                "(answer, kind, unit) DO UPDATE SET value = excluded.value, created = excluded.created",
+                (answer_id, kind, unit, json.dumps(value, ensure_ascii=False), time.time()),
+            )
+        )
+
+    def take_back(self, feedback_id: int) -> None:
+        self._change(("DELETE FROM feedback WHERE id = ?", (feedback_id,)))
+
+    def feedback(self, answer_id: str | None = None, *, count: int = -1, start: int = 0) -> list[Feedback]:
+        """All of it, or of one answer; the newest first."""
+        where, values = ("WHERE f.answer = ?", (answer_id,)) if answer_id else ("", ())
+        rows = self._read(
+            "SELECT f.id AS number, f.kind AS said_of, f.unit, f.value, f.created AS said, a.* "
+            f"FROM feedback f JOIN answers a ON a.id = f.answer {where} "
+            "ORDER BY f.created DESC, f.id DESC LIMIT ? OFFSET ?",
+            (*values, count, start),
+        )
+        return [
+            Feedback(row["number"], _answer(row), row["said_of"], row["unit"], json.loads(row["value"]), row["said"])
+            for row in rows
+        ]
+
+    def answers_with_feedback(self, corpus: str) -> int:
+        """How many answers from a corpus something is said of."""
+        return self._read(
+            "SELECT count(DISTINCT f.answer) AS n FROM feedback f JOIN answers a ON a.id = f.answer WHERE a.corpus = ?",
+            (corpus,),
+        )[0]["n"]
+
+    def feedback_count(self) -> int:
+        return self._read("SELECT count(*) AS n FROM feedback")[0]["n"]
+
+
+def _answer(row: sqlite3.Row) -> Answer:
+    return Answer(row["id"], row["corpus"], row["kind"], row["text"], json.loads(row["result"]), row["created"])

@@ -1,0 +1,333 @@
+"""Retraining from feedback: `lisax train`, then `lisax export`, as processes of their own, one training at a time.
+
+Each training has a folder: `data/` (see `export`), `run.gin` (the command can be repeated by hand), `model/`,
+`log.txt`, and at the end `bundle/`. What is known of it stands in `training.json`, so that a reload or a restart loses
+nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lisax.formats.families import Family
+from lisax.records import LisaxError, atomic_write, write_json
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, add_to_card, resolve_checkpoint
+from lisax.runtime.model_json import known_family, needed, read_card
+from lisax.serve.answering import LABELLER, PARTS, RANKER, TABLE_VERIFIER
+from lisax.serve.export import Export
+from lisax.serve.store import private_folder
+
+CARD = "training.json"
+NAME, DATASET = "feedback", "dataset.json"
+STEPS, MOST_STEPS = 200, 100_000
+# -P: a `token.py` in the folder that the page was started in is not the one that Python means.
+COMMAND = (sys.executable, "-P", "-m", "lisax")
+RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
+
+
+class Need(NamedTuple):
+    """What a role is trained on: a member of `Export`, the words for it, and its `evidence` for `tasks.register`."""
+
+    member: str
+    words: str
+    evidence: str
+
+
+NEEDS = {
+    PARTS: Need("questions", "questions with a right cell", "cells"),
+    RANKER: Need("claims", "claims over text", "sentences"),
+    LABELLER: Need("claims", "claims over text", "sentences"),
+    TABLE_VERIFIER: Need("table_claims", "claims over tables", "tables"),
+}
+STOP_SECONDS = 30.0
+# Of a command that Ctrl-C or SIGTERM ended: after it had saved, or at once.
+INTERRUPTED = (130, 143, -signal.SIGINT, -signal.SIGTERM)
+
+
+@dataclasses.dataclass
+class Run:
+    """One training as `training.json` has it; `step` and `loss` are read from its log."""
+
+    number: int
+    role: str
+    steps: int
+    examples: int
+    base: str
+    started: float
+    state: str = RUNNING
+    message: str = ""
+    step: int = 0
+    loss: float | None = None
+
+
+class Training:
+    def __init__(self, folder: Path):
+        self.folder, self._lock = folder.resolve(), threading.Lock()  # `run.gin` is for any working folder
+        self._process: subprocess.Popen | None = None
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+        private_folder(folder)
+        for run in self.runs():
+            if run.state == RUNNING:  # of a server that ended without a word
+                self._note(run, STOPPED, "The page was ended while this ran.")
+
+    # --- What there is --------------------------------------------------------------------------
+
+    def runs(self) -> list[Run]:
+        """All trainings, the newest first."""
+        numbers = sorted((int(path.parent.name) for path in self.folder.glob(f"*/{CARD}")), reverse=True)
+        return [self._read(number) for number in numbers]
+
+    def get(self, number: int) -> Run | None:
+        return self._read(number) if (self.folder / str(number) / CARD).is_file() else None
+
+    def bundle(self, run: Run) -> Path:
+        return self.folder / str(run.number) / "bundle"
+
+    def last_lines(self, run: Run, count: int = 12) -> str:
+        """The end of what its processes printed."""
+        path = self.folder / str(run.number) / "log.txt"
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 8192))
+            text = file.read().decode("utf-8", "replace").replace("\r", "\n")
+        return "\n".join([line for line in text.splitlines() if line.strip()][-count:])
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _read(self, number: int) -> Run:
+        run = Run(**json.loads((self.folder / str(number) / CARD).read_text(encoding="utf-8")))
+        log = self.folder / str(number) / "model" / "train_log.jsonl"
+        if log.is_file():
+            for line in log.read_text(encoding="utf-8").splitlines():
+                row = json.loads(line) if line.endswith("}") else {}
+                if row.get("kind") == "train":
+                    run.step, run.loss = row["step"], row["loss"]
+        return run
+
+    def _note(self, run: Run, state: str, message: str = "") -> None:
+        run.state, run.message = state, message
+        write_json(
+            self.folder / str(run.number) / CARD,
+            {name: value for name, value in dataclasses.asdict(run).items() if name not in ("step", "loss")},
+        )
+
+    # --- Starting and stopping ------------------------------------------------------------------
+
+    def start(self, role: str, checkpoint: Path, export: Export, steps: int = STEPS) -> Run:
+        """Trains the model of a role on from its checkpoint or bundle, with what was gathered of feedback."""
+        need = NEEDS[role]
+        examples = len(getattr(export, need.member))
+        if not examples:
+            raise LisaxError(f"There are no {need.words} in the feedback yet: the {role} has nothing to learn from.")
+        if not 1 <= steps <= MOST_STEPS:
+            raise LisaxError(f"A training takes from 1 to {MOST_STEPS:,} steps, not {steps:,}.")
+        with self._lock:
+            if self.is_running:
+                raise LisaxError("A model is being trained already; one at a time.")
+            checkpoint = resolve_checkpoint(checkpoint).resolve()
+            number = max((int(path.name) for path in self.folder.iterdir() if path.name.isdigit()), default=0) + 1
+            folder = self.folder / str(number)
+            folder.mkdir()
+            try:
+                export.write(folder / "data")
+                _prepare(folder, role, checkpoint, export, steps)
+            except BaseException:
+                shutil.rmtree(folder)
+                raise
+            run = Run(number, role, steps, examples, str(checkpoint), time.time())
+            self._note(run, RUNNING)
+            self._begin(run)
+        return run
+
+    def go_on(self, number: int) -> Run:
+        """Continues a training that was stopped or failed, from its last checkpoint."""
+        with self._lock:
+            run = self.get(number)
+            if run is None or run.state not in (STOPPED, FAILED) or self.is_running:
+                raise LisaxError("That training cannot go on.")
+            self._note(run, RUNNING)
+            self._begin(run)
+        return run
+
+    def _begin(self, run: Run) -> None:
+        self._stopping = False
+        self._thread = threading.Thread(target=self._follow, args=(run,), name="training", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the training that runs, after it has saved."""
+        self._stopping = True
+        process, thread = self._process, self._thread
+        if process is not None and process.poll() is None:
+            # Ctrl-C in a terminal has sent it SIGINT already, and a second one would not let it save.
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        if thread is not None:
+            thread.join(STOP_SECONDS)
+
+    def _follow(self, run: Run) -> None:
+        folder = self.folder / str(run.number)
+        commands = [["train", "--gin_file", str(folder / "run.gin")]]
+        if not self.bundle(run).exists():
+            commands.append(["export", "--checkpoint", str(folder / "model"), "--out", str(self.bundle(run))])
+        try:
+            for command in commands:
+                if command[0] == "export":
+                    _keep_weights(Path(run.base), folder / "model")
+                code = self._call(folder, command)
+                if self._stopping or code in INTERRUPTED:
+                    self._note(run, STOPPED, "It was stopped; it can go on from its last checkpoint.")
+                    return
+                if code:
+                    self._note(run, FAILED, f"`lisax {command[0]}` ended with status {code}.")
+                    return
+            self._note(run, DONE)
+        except (OSError, LisaxError) as error:
+            self._note(run, FAILED, str(error))
+
+    def _call(self, folder: Path, command: list[str]) -> int:
+        # People go on asking meanwhile; and a training saves and ends when the page is killed.
+        wrappers = [*_tool("nice", "-n", "10"), *_tool("setpriv", "--pdeathsig", "TERM")]
+        with (folder / "log.txt").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*wrappers, *COMMAND, *command],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env={
+                    **{name: value for name, value in os.environ.items() if name != "LISAX_TOKEN"},
+                    "LISAX_TASKS": str(folder / DATASET),
+                },
+            )
+            if self._stopping:
+                self._process.terminate()
+            return self._process.wait()
+
+
+def _tool(*command: str) -> list[str]:
+    return list(command) if shutil.which(command[0]) else []
+
+
+# --- What is trained on ---------------------------------------------------------------------
+
+
+def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: int) -> None:
+    """Writes `run.gin` and what its task is made of."""
+    from lisax.models.architectures import from_description
+    from lisax.models.t5 import T5Config
+
+    card = read_card(checkpoint)
+    family, preset, max_tokens, described = needed(
+        card, checkpoint, "text.family", "text.preset", "text.max_tokens", "architecture"
+    )
+    family, model = known_family(family, checkpoint), from_description(described)
+    if not isinstance(model, T5Config):
+        raise LisaxError(f"{checkpoint} is no plain T5: it is trained by `lisax train`, not from this page.")
+    task = f"{NAME}_{_variant(family, card['text'].get('tables', 0))}"
+    write_json(
+        folder / DATASET,
+        {
+            "name": NAME,
+            "folder": "data",
+            "vocabulary": str(checkpoint / VOCABULARY_NAME),
+            "preset": preset,
+            "evidence": NEEDS[role].evidence,
+            "out": "tasks",
+        },
+    )
+    with atomic_write(folder / "run.gin") as file:
+        # A gin file is code, and a bundle may come from anyone: of it go only numbers and names from our own lists in
+        # here, as literals.
+        file.write(
+            _GIN.format(
+                dataset=_in_comment(folder / DATASET),
+                path=_in_comment(folder / "run.gin"),
+                task=task,
+                inputs=max_tokens,
+                architecture="\n".join(
+                    f"  {name} = {value!r}"
+                    for name, value in dataclasses.asdict(model).items()
+                    if name != "dropout_rate"
+                ),
+                checkpoint=str(checkpoint),
+                model=str(folder / "model"),
+                steps=steps,
+                period=max(1, steps // 50),
+                rate=0.0003 if family.ranks else 0.001,
+            )
+        )
+
+
+def _in_comment(path: Path) -> str:
+    """A path as a shell takes it, on one line whatever it is called."""
+    return shlex.quote(str(path)) if str(path).isprintable() else repr(str(path))
+
+
+def _keep_weights(base: Path, model: Path) -> None:
+    """What weighed the old model's scores beside BM25 weighs the new one's: nothing better is known of them."""
+    if (base / MODEL_JSON).is_file() and (weights := read_card(base).get("fusion")) is not None:
+        add_to_card(resolve_checkpoint(model), {"fusion": weights})
+
+
+def is_trainable(model: Any) -> bool:
+    """Whether it is trained from this page. Table fusion, whose architecture is another, is not."""
+    return model.family is not Family.TABLE_FUSION
+
+
+def _variant(family: Family, tables: int) -> str:
+    if family is Family.TABLE_FUSION:
+        raise LisaxError("Table fusion is trained by `lisax train` with the exported data, not from this page.")
+    if family is Family.TABLE_PARTS:
+        return "parts"
+    if family is Family.TABLES:
+        return "tables_one" if tables <= 1 else f"tables_top{tables}"
+    return str(family)
+
+
+_GIN = """\
+# From feedback given on the page: LISAX_TASKS={dataset} lisax train --gin_file={path}
+include 'models/t5.gin'
+include 'runs/finetune.gin'
+
+network.T5Config:
+{architecture}
+
+MIXTURE_OR_TASK_MODULE = 'tasks'
+MIXTURE_OR_TASK_NAME = {task!r}
+TASK_FEATURE_LENGTHS = {{'inputs': {inputs}, 'targets': 2}}
+INITIAL_CHECKPOINT_PATH = {checkpoint!r}
+MODEL_DIR = {model!r}
+TRAIN_STEPS = {steps}
+EVAL_SPLIT = 'train'
+EVAL_PERIOD = {steps}
+EVAL_STEPS = 10
+BATCH_SIZE = 16
+DROPOUT_RATE = 0.0
+
+train.log_period = {period}
+utils.SaveCheckpointConfig:
+  period = {steps}
+  keep = 1
+utils.RestoreCheckpointConfig:
+  restore_optimizer = False
+  restore_step = False
+utils.create_learning_rate_scheduler.base_learning_rate = {rate}
+"""

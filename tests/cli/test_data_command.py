@@ -1,0 +1,93 @@
+"""`lisax data list | get | check | world`."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import types
+
+import pytest
+
+from lisax.cli import data as command
+from lisax.cli import main
+from lisax.records import LisaxError
+
+
+def run(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    return command.main(parser.parse_args(words))
+
+
+def test_list_names_each_set_and_where_it_is(capsys):
+    assert run("list") == 0
+    shown = capsys.readouterr().out
+    assert "lisax data get fever\n" in shown
+    assert "https://github.com/wenhuchen/Table-Fact-Checking: clone" in shown
+
+
+def test_check_says_what_is_wrong(tmp_path, capsys):
+    (tmp_path / "pages.jsonl").write_text('{"id": "P", "title": "P", "sentences": ["a"]}\n')
+    claims = tmp_path / "claims.dev.jsonl"
+    claims.write_text('{"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["P_0"]]}\n')
+    assert run("check", str(tmp_path)) == 0
+    assert capsys.readouterr().out.endswith("  sound\n")
+    claims.write_text('{"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["P_1"]]}\n')
+    assert run("check", str(tmp_path)) == 1
+    assert capsys.readouterr().out.endswith(
+        f"  problem: {claims}:1: field 'evidence': evidence 'P_1' of claim '1' is not in the corpus\n  1 problem\n"
+    )
+
+
+def test_errors_are_sentences(tmp_path):
+    with pytest.raises(LisaxError, match="no dataset 'nothing' in the catalogue; there are fever, "):
+        run("get", "nothing")
+    with pytest.raises(LisaxError, match="no such folder"):
+        run("check", str(tmp_path / "nowhere"))
+    with pytest.raises(LisaxError, match="--pages: expected at least 1, found 0"):
+        run("world", "--pages", "0", "--out", str(tmp_path))
+
+
+def test_world_is_asked_to_write(tmp_path, monkeypatch):
+    asked = []
+    world = types.ModuleType("lisax.world")
+    world.write = lambda folder, pages, seed: asked.append((folder, pages, seed))
+    monkeypatch.setitem(sys.modules, "lisax.world", world)
+    monkeypatch.setattr("lisax.world", world, raising=False)
+    assert run("world", "--pages", "5", "--seed", "3", "--out", str(tmp_path / "w")) == 0
+    assert asked == [(tmp_path / "w", 5, 3)]
+
+
+def test_the_verbs_cost_no_heavy_import():
+    heavy = "numpy,requests,jax,tensorflow,lisax.world"
+    code = (
+        "import sys, argparse; from lisax.cli import data as command; "
+        "command.add_arguments(argparse.ArgumentParser()); "
+        f"print([name for name in '{heavy}'.split(',') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_msmarco_triples_become_the_tasks_files(tmp_path, capsys):
+    texts, ids = tmp_path / "texts.tsv", tmp_path / "ids.tsv"
+    texts.write_text("".join(f"query {i}\tgood {i}\tbad {i}\n" for i in range(5)))
+    assert main(["data", "msmarco", "--triples", str(texts), "--dev", "2", "--out", str(tmp_path / "a")]) == 0
+    made = {
+        split: (tmp_path / "a/msmarco" / f"triples.{split}.tsv").read_text().splitlines() for split in ("dev", "train")
+    }
+    assert made["dev"] + made["train"] == texts.read_text().splitlines() and len(made["dev"]) == 2
+    (tmp_path / "queries.tsv").write_text("7\twho?\n")
+    (tmp_path / "collection.tsv").write_text("1\tshe\n2\tit\n")
+    ids.write_text("7\t1\t2\n7\t1\t2\n")
+    of_ids = ["data", "msmarco", "--triples", str(ids), "--dev", "1", "--out", str(tmp_path / "b")]
+    tables = ["--queries", str(tmp_path / "queries.tsv"), "--collection", str(tmp_path / "collection.tsv")]
+    assert main([*of_ids, *tables]) == 0
+    assert (tmp_path / "b/msmarco/triples.train.tsv").read_text() == "who?\tshe\tit\n"
+    capsys.readouterr()
+    assert main([*of_ids, *tables[:2]]) == 1 and "both --queries and --collection" in capsys.readouterr().err
+    ids.write_text("7\t1\t3\n")
+    assert (
+        main([*of_ids, *tables]) == 1
+        and "ids.tsv:1: field 'negative passage id': id 3 is not in" in capsys.readouterr().err
+    )

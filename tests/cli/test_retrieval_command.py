@@ -1,0 +1,220 @@
+import argparse
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lisax.cli.retrieval import (
+    STRATEGIES,
+    add_index_arguments,
+    add_retrieve_arguments,
+    index_main,
+    retrieve_main,
+)
+from lisax.records import LisaxError
+from lisax.retrieval.cells import Strategy
+
+PAGES = [
+    {"id": "Rome", "title": "Rome", "sentences": ["Rome is in Italy."], "redirects": []},
+    {"id": "Oslo", "title": "Oslo", "sentences": ["Oslo is in Norway."], "redirects": ["Kristiania"]},
+]
+CLAIMS = [
+    {"id": "1", "claim": "Rome is in Italy.", "label": "SUPPORTS", "evidence": [["Rome_0"]]},
+    {"id": "2", "claim": "Kristiania is north of Rome.", "label": "SUPPORTS", "evidence": [["Oslo_0", "Rome_0"]]},
+]
+
+
+def write(path, rows):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def data(tmp_path):
+    write(tmp_path / "data" / "pages.jsonl", PAGES)
+    write(tmp_path / "data" / "claims.dev.jsonl", CLAIMS)
+    return tmp_path
+
+
+def run(add_arguments, main, *words):
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return main(parser.parse_args([str(word) for word in words]))
+
+
+def index(*words):
+    return run(add_index_arguments, index_main, *words)
+
+
+def retrieve(*words):
+    return run(add_retrieve_arguments, retrieve_main, *words)
+
+
+def test_index_then_retrieve_then_nothing_to_do(data, capsys):
+    assert index("documents", "--corpus", data / "data", "--out", data / "index") == 0
+    words = ("--index", data / "index", "--claims", data / "data" / "claims.dev.jsonl", "--out", data / "run.trec")
+    assert retrieve(*words, "--k", 2) == 0
+    told = capsys.readouterr().out
+    assert "2 documents" in told and "recall over 2 claims with evidence" in told
+    assert told.splitlines()[-2:] == ["       1         1.0000        0.5000", "       2         1.0000        1.0000"]
+    assert (data / "run.trec").read_text() == (
+        "1 Q0 Rome 1 1.0 lisax-both\n2 Q0 Rome 1 1.0 lisax-both\n2 Q0 Oslo 2 0.5 lisax-both\n"
+    )
+    before = (data / "run.trec").stat().st_mtime_ns
+    assert retrieve(*words, "--k", 2) == 0 and "done before" in capsys.readouterr().out
+    assert (data / "run.trec").stat().st_mtime_ns == before
+    assert retrieve(*words, "--k", 1) == 0 and "done before" not in capsys.readouterr().out
+    assert len((data / "run.trec").read_text().splitlines()) == 2
+
+
+def test_add_and_check(data, capsys):
+    index("documents", "--corpus", data / "data", "--out", data / "index", "--k1", "0.9", "--b", "0.4")
+    page = {"id": "Bern", "title": "Bern", "sentences": ["Bern."], "redirects": []}
+    write(data / "more" / "pages.jsonl", [page])
+    index("documents", "--add", "--corpus", data / "more", "--out", data / "index")
+    index("check", "--out", data / "index")
+    assert "3 documents" in (told := capsys.readouterr().out) and "files, all as they were written" in told
+
+
+def test_bad_calls_are_told(data):
+    with pytest.raises(LisaxError, match="needs --corpus"):
+        index("bm25", "--out", data / "index")
+    with pytest.raises(LisaxError, match="keeps the k1"):
+        index("documents", "--add", "--k1", "1", "--corpus", data / "data", "--out", data / "index")
+    with pytest.raises(LisaxError, match="no index here"):
+        index("documents", "--add", "--corpus", data / "data", "--out", data / "index")
+    assert not (data / "index").exists()
+    with pytest.raises(LisaxError, match="no index here"):
+        retrieve("--index", data / "index", "--claims", data / "data" / "claims.dev.jsonl", "--out", data / "run")
+    index("titles", "--corpus", data / "data", "--out", data / "index")
+    with pytest.raises(LisaxError, match="no such file"):
+        retrieve("--index", data / "index", "--claims", data / "none.jsonl", "--out", data / "run")
+
+
+def test_a_wiki_serves_only_title_searches(data):
+    with pytest.raises(LisaxError, match="--method titles or both"):
+        retrieve(
+            "--index",
+            data / "index",
+            "--claims",
+            data / "data" / "claims.dev.jsonl",
+            "--out",
+            data / "run",
+            "--method",
+            "bm25",
+            "--mediawiki",
+        )
+
+
+def test_a_wikis_titles_become_pages_of_the_index(data, monkeypatch):
+    index("documents", "--corpus", data / "data", "--out", data / "index")
+    asked = []
+
+    class Wiki:
+        def __init__(self, cache, url):
+            asked.append(url)
+
+        def search(self, text, k):
+            return ["Not here", "Kristiania", "Rome"]
+
+    monkeypatch.setattr("lisax.retrieval.mediawiki.MediaWiki", Wiki)
+    retrieve(
+        "--index",
+        data / "index",
+        "--claims",
+        data / "data" / "claims.dev.jsonl",
+        "--out",
+        data / "run",
+        "--method",
+        "titles",
+        "--mediawiki",
+        "http://wiki/api.php",
+    )
+    assert asked == ["http://wiki/api.php"]
+    assert [line.split()[2] for line in (data / "run").read_text().splitlines()] == ["Oslo", "Rome"] * 2
+
+
+def test_the_command_module_imports_nothing_heavy():
+    heavy = "{'numpy', 'numba', 'bm25s', 'jax', 'Stemmer', 'requests'} & set(sys.modules)"
+    code = f"import sys, lisax.cli.retrieval; assert not {heavy}, {heavy}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_searching_leaves_the_accelerator_alone(data):
+    index("documents", "--corpus", data / "data", "--out", data / "index")
+    code = (
+        "import sys; from lisax.retrieval.documents import DocumentIndex as D; "
+        f"assert D.open({str(data / 'index')!r}).bm25.search(['rome'], 1)[0]; assert 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_strategies_offered_are_those_there_are():
+    assert sorted(STRATEGIES) == sorted(Strategy)
+
+
+def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
+    rows = [
+        {"id": f"t{n}", "title": f"Towns of {name}", "header": ["town", "people"], "rows": [[town, people]]}
+        for n, (name, town, people) in enumerate(
+            [("Norway", "Bergen", "3500"), ("Spain", "Bilbao", "9100"), ("Norway", "Oslo", "12")]
+        )
+    ]
+    claims = [
+        {"id": "1", "claim": "Bergen has 3500 people", "label": "SUPPORTS", "evidence": [["t0"]]},
+        {"id": "2", "claim": "Oslo has 13 people", "label": "REFUTES", "evidence": [["t2"]]},
+    ]
+    for folder, some in (("data", rows[:2]), ("more", rows[2:])):
+        write(tmp_path / folder / "tables.jsonl", some)
+        write(tmp_path / folder / "table_claims.dev.jsonl", claims)
+    assert index("cells", "--corpus", tmp_path / "data", "--out", tmp_path / "index") == 0
+    assert index("cells", "--add", "--corpus", tmp_path / "more", "--out", tmp_path / "index") == 0
+    assert "3 tables, 15 cells" in capsys.readouterr().out
+    assert index("check", "--out", tmp_path / "index") == 0
+    words = (
+        "--index",
+        tmp_path / "index",
+        "--claims",
+        tmp_path / "data" / "table_claims.dev.jsonl",
+        "--out",
+        tmp_path / "run.trec",
+        "--k",
+        2,
+    )
+    assert retrieve(*words) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["       1             1.0000", "       2             1.0000"]
+    assert [line.split()[::2][:2] for line in (tmp_path / "run.trec").read_text().splitlines()][::2] == [
+        ["1", "t0"],
+        ["2", "t2"],
+    ]
+    assert retrieve(*words) == 0 and "done before" in capsys.readouterr().out
+    assert retrieve(*words, "--mode", "linked") == 0
+    assert "done before" not in capsys.readouterr().out
+    write(tmp_path / "nothing.jsonl", [claims[0] | {"claim": "It was so ."}])
+    assert retrieve(*words[:2], "--claims", tmp_path / "nothing.jsonl", "--out", tmp_path / "nothing.trec") == 0
+    assert "10             0.0000" in capsys.readouterr().out and (tmp_path / "nothing.trec").read_bytes() == b""
+    write(tmp_path / "lost.jsonl", [claims[0] | {"evidence": [["t9"]]}])
+    for wrong, said in (
+        (("--method", "bm25"), "search documents"),
+        (("--mode", "linked", "--claims", tmp_path / "lost.jsonl"), "lost.jsonl: .*'t9'"),
+    ):
+        with pytest.raises(LisaxError, match=said):
+            retrieve(*words[:-4], "--out", tmp_path / "other.trec", *wrong)
+    for wrong in (
+        ("cells", "--add", "--strategy", "entity-word"),
+        ("cells", "--k1", "1"),
+        ("bm25", "--strategy", "entity-word"),
+    ):
+        with pytest.raises(LisaxError, match="leave|use it with"):
+            index(*wrong, "--corpus", tmp_path / "data", "--out", tmp_path / "index")
+
+
+def test_a_second_hop_is_another_run_and_of_documents_only(data, capsys):
+    index("documents", "--corpus", data / "data", "--out", data / "index")
+    words = ("--index", data / "index", "--claims", data / "data" / "claims.dev.jsonl", "--out", data / "run.trec")
+    for hops in (1, 2):
+        assert retrieve(*words, "--k", 2, "--hops", hops) == 0
+        assert "2 claims" in capsys.readouterr().out
+    assert retrieve(*words, "--k", 2, "--hops", 2) == 0
+    assert "done before" in capsys.readouterr().out

@@ -1,0 +1,154 @@
+"""`lisax cache`: Beam's files are those of the in-process path, byte by byte."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from lisax import cli, world
+from lisax.corpora import open_folder
+from lisax.formats.vocabulary import train_vocabulary
+from lisax.predict.sentences import Sentences
+from lisax.records import Hit
+from lisax.retrieval.documents import DocumentIndex, build_index, retrieve
+from lisax.retrieval.runs import read_run, write_run
+from lisax.sampling import examples, files
+
+needs_beam = pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Apache Beam is not installed")
+OPTIONS = "--pipeline_options=--direct_num_workers=2,--direct_running_mode=multi_threading"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A small world, its index, and the runs of its train claims as the pipeline makes them in one process."""
+    out = tmp_path_factory.mktemp("beam")
+    world.write(out / "world", pages=100, seed=3)
+    data = open_folder(out / "world")
+    sentences = Sentences(build_index(data.documents(), out / "index"))
+    write_run(out / "documents.trec", retrieve(sentences.index, data.claims("train"), 12), "documents")
+    write_run(
+        out / "candidates.trec",
+        (
+            hit
+            for query, hits in read_run(out / "documents.trec").items()
+            for hit in sentences.candidates(query, hits, 60)
+        ),
+        "candidates",
+    )
+    # A ranker that turns every list round, and knows nothing of every fifth claim.
+    turned = [hits[::-1] for i, hits in enumerate(read_run(out / "candidates.trec").values()) if i % 5]
+    write_run(
+        out / "reranked.trec",
+        (Hit(hit.query_id, hit.id, rank, 1 / rank) for hits in turned for rank, hit in enumerate(hits, start=1)),
+        "turned",
+    )
+    return out
+
+
+def lisax(*arguments):
+    assert cli.main(["cache", *map(str, arguments)]) == 0
+
+
+@needs_beam
+def test_candidates(folder, tmp_path):
+    lisax(
+        "candidates",
+        f"--run={folder / 'documents.trec'}",
+        f"--index={folder / 'index'}",
+        "--limit=60",
+        f"--out={tmp_path / 'run.trec'}",
+        OPTIONS,
+    )
+    assert (tmp_path / "run.trec").read_bytes() == (folder / "candidates.trec").read_bytes()
+    assert os.listdir(tmp_path) == ["run.trec"]
+
+
+@needs_beam
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_examples(folder, tmp_path, split, monkeypatch, capsys):
+    from lisax.papers.list5 import beam_examples
+
+    monkeypatch.setattr(beam_examples, "CLAIMS_PER_PART", 7)
+    lisax(
+        "examples",
+        f"--data={folder / 'world'}",
+        f"--split={split}",
+        f"--candidates={folder / 'candidates.trec'}",
+        f"--reranked={folder / 'reranked.trec'}",
+        f"--index={folder / 'index'}",
+        "--seed=5",
+        f"--out={tmp_path / 'beam'}",
+        OPTIONS,
+    )
+    candidates, reranked = (
+        examples.ranked_ids(read_run(folder / f"{name}.trec")) for name in ("candidates", "reranked")
+    )
+    sentences = Sentences(DocumentIndex.open(folder / "index"))
+    skipped = Counter()
+    written = files.write_all(
+        tmp_path / "here",
+        split,
+        list(open_folder(folder / "world").claims(split)),
+        candidates,
+        reranked,
+        sentences.lookup,
+        seed=5,
+        training=split == "train",
+        skipped=skipped,
+    )
+    assert sorted(os.listdir(tmp_path / "beam")) == sorted(os.listdir(tmp_path / "here"))
+    for variant, number in written.items():
+        made = (tmp_path / "beam" / files.file_name(variant, split)).read_bytes()
+        assert made == (tmp_path / "here" / files.file_name(variant, split)).read_bytes()
+        assert made.count(b"\n") == number
+    printed = capsys.readouterr().out
+    assert all(line in printed for line in examples.told(skipped))
+    assert split == "dev" or skipped
+
+
+@needs_beam
+def test_tasks_are_cached_and_read_back(tmp_path):
+    made = [
+        examples.Example(str(i), f"claim {i}", (examples.Passage(f"p_{i}", "Title", f"text {i}"),), label=bool(i % 2))
+        for i in range(30)
+    ]
+    for split in ("train", "dev"):
+        (tmp_path / "examples").mkdir(exist_ok=True)
+        examples.write(tmp_path / "examples" / f"rank.{split}.jsonl", made)
+    train_vocabulary(["claim text Title Query: Document: Relevant: true false weak"] * 9, tmp_path / "spiece.model", 60)
+    environment = os.environ | {"LISAX_DATA": str(tmp_path)}
+    cache = tmp_path / "cache"
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lisax.cli",
+        "cache",
+        "tasks",
+        "list5_rank",
+        f"--out={cache}",
+        "--min_shards=2",
+    ]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip() == f"list5_rank: {cache / 'list5_rank'}"
+    assert len(list((cache / "list5_rank").glob("train.tfrecord-*-of-00002"))) == 2
+    assert json.loads((cache / "list5_rank" / "stats.train.json").read_text())["examples"] == 30
+    read = (
+        "import seqio, sys, tasks; seqio.add_global_cache_dirs([sys.argv[1]]); "
+        "t = seqio.get_mixture_or_task('list5_rank'); "
+        "print(sorted(row['claim_id'].decode() for row in t.get_dataset({'inputs': 64, 'targets': 2}, 'train', "
+        "use_cached=True, shuffle=False).as_numpy_iterator()) == sorted(map(str, range(30))))"
+    )
+    done = subprocess.run([sys.executable, "-c", read, cache], env=environment, capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr[-2000:]
+
+
+def test_without_beam_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert cli.main(["cache", "tasks", "list5_rank", "--out=cache"]) == 1
+    assert "make beam" in capsys.readouterr().err

@@ -1,0 +1,239 @@
+"""DeSePtion end to end on a small world, a few steps of each model."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+import lisax
+from lisax import world
+from lisax.cli import main
+from lisax.corpora import open_folder
+from lisax.papers.deseption.recipe import PointerRecipe, read_recipe
+from lisax.papers.deseption.run import VARIANTS, Deseption
+from lisax.papers.over_pages import _of_every_kind
+from lisax.records import LABELS, LisaxError
+from lisax.retrieval.runs import read_run
+from lisax.sampling.examples import read
+
+RECIPE = """
+PointerRecipe.train = {{
+    'titles': '{folder}/titles.gin',
+    'documents': '{folder}/documents.gin',
+    'evidence': '{folder}/evidence.gin',
+    'evidence_set': '{folder}/evidence_set.gin',
+}}
+PointerRecipe.initial = {{'documents': 'titles'}}
+PointerRecipe.candidates = 8
+PointerRecipe.documents = 3
+PointerRecipe.sentences = 10
+PointerRecipe.title_tokens = 32
+PointerRecipe.sentence_tokens = 48
+PointerRecipe.vocabulary_size = 600
+PointerRecipe.train_claims = 40
+PointerRecipe.validation_claims = 10
+PointerRecipe.report_claims = 30
+PointerRecipe.attacked_claims = 6
+PointerRecipe.attacked_share = 0.2
+"""
+STEPS = (
+    "TRAIN_STEPS = 2\nEVAL_PERIOD = 2\nBATCH_SIZE = 8\nnetwork.T5Config.num_encoder_layers = 1\n"
+    "network.T5Config.num_decoder_layers = 1\n"
+)
+POINTER = "evidence_pointer.PointerConfig:\n  hidden = 16\n  hops = 1\n  beam_size = 2\n  steps = 3\n"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """(folder of the data, folder of the run, what the run printed)"""
+    folder = tmp_path_factory.mktemp("deseption")
+    world.write(folder / "world", 200, 0)
+    for name in ("titles", "documents", "evidence", "evidence_set"):
+        (folder / f"{name}.gin").write_text(
+            f"include 'experiments/deseption/{name}_micro.gin'\n{STEPS}" + (POINTER if name != "titles" else "")
+        )
+    (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
+    command = [
+        "run",
+        "deseption",
+        "--data",
+        str(folder / "world"),
+        "--out",
+        str(folder / "out"),
+        "--gin_file",
+        str(folder / "recipe.gin"),
+    ]
+    assert main(command) == 0
+    return folder, command
+
+
+def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypatch):
+    world.write(tmp_path / "world", 60, 0)
+    train = {name: f"experiments/deseption/{name}_micro.gin" for name in ("documents", "evidence")}
+    recipe = PointerRecipe(train=train, documents=8)
+    run, trained = Deseption(open_folder(tmp_path / "world"), tmp_path / "out", recipe), {}
+    monkeypatch.setattr(run, "train_model", lambda model, *_, bindings, **__: trained.update({model: bindings}))
+    for model in ("documents", "evidence"):
+        run._train(model, "examples")
+    assert trained == {"documents": {"evidence_pointer.PointerConfig.steps": 8}, "evidence": None}
+
+
+def test_the_encoder_of_sentences_learns_from_as_many_pairs_of_each_label(finished):
+    for role in ("train", "dev"):
+        labels = [example.label for example in read(finished[0] / "out" / "examples" / f"pointer_labels.{role}.jsonl")]
+        assert len(set(Counter(labels).values())) == 1 and set(labels) == set(LABELS)
+
+
+def test_figures_of_every_part(finished):
+    folder, _ = finished
+    found = json.loads((folder / "out" / "metrics.json").read_text())
+    assert found["variants"].keys() == VARIANTS.keys() and found["best_variant"] == "joint_temporal"
+    assert found["retrieval"]["test"]["candidates"] > 0.5
+    for role in ("test", "attacked"):
+        recalls = found["retrieval"][role]
+        assert (
+            recalls["candidates"] >= max(recalls["documents"], recalls["first_candidates"])
+            and recalls["sentences"] <= recalls["documents"]
+        )
+    by_kind = found["attacks"]["by_kind"]
+    kinds = by_kind.keys() - {"clean", "all attacks"}
+    assert len(kinds) >= 4 and all(by_kind[kind]["claims"] <= 6 for kind in kinds)
+    assert (
+        by_kind["all attacks"]["claims"]
+        == sum(by_kind[kind]["claims"] for kind in kinds)
+        == found["claims"]["attacked"]
+    )
+    assert by_kind["clean"]["variants"]["joint"]["fever_score"] == found["variants"]["joint"]["fever_score"]
+    share = found["attacks"]["potency"]["by_system"]["joint"]
+    assert share == pytest.approx(1 - by_kind["all attacks"]["variants"]["joint"]["fever_score"])
+
+
+def test_attacked_claims_are_among_those_of_train(finished):
+    folder, _ = finished
+    run = Deseption(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")]))
+    clean, mixed = len(run.claims_of_data["train"]), len(run.claims["train"])
+    assert (mixed - clean) / mixed == pytest.approx(0.2, abs=0.01)
+    assert set(run.claims_of_data["test"]) == set(run.claims["test"])
+
+
+def test_the_page_shows_attacked_claims(finished):
+    folder, _ = finished
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    attack = json.loads((folder / "out" / "attacks" / "claims.test.jsonl").read_text().splitlines()[0])
+    assert "FEVER score by attack" in page and attack["id"] in page and "multi-hop" in page
+
+
+def test_a_second_run_does_nothing_again(finished, capfd):
+    folder, command = finished
+    before = {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()}
+    assert main(command) == 0
+    told = capfd.readouterr().err
+    stages = Deseption(
+        open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])
+    ).stage_names
+    assert [line for line in told.splitlines() if line.startswith("[")] == [
+        f"[{stage}] done before" for stage in stages
+    ]
+    assert {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()} == before
+
+
+def test_verdicts_are_of_sentences_of_the_documents_pointed_to(finished):
+    folder, _ = finished
+    documents = read_run(folder / "out" / "runs" / "documents.attacked.trec")
+    candidates = read_run(folder / "out" / "runs" / "candidates.attacked.trec")
+    rows = [json.loads(line) for line in (folder / "out/predictions/joint.attacked.jsonl").read_text().splitlines()]
+    for row in rows:
+        pages = [hit.id for hit in documents[row["id"]]]
+        assert len(pages) == 3 and set(pages) <= {hit.id for hit in candidates[row["id"]]}
+        assert {page.replace(" ", "_") for page, _ in row["predicted_evidence"]} <= set(pages)
+        assert len(row["predicted_evidence"]) == 3 and sum(row["label_probabilities"].values()) == pytest.approx(1)
+
+
+def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
+    folder, _ = finished
+    bundles = {name: str(folder / name) for name in ("documents", "evidence")}
+    for name, bundle in bundles.items():
+        assert main(["export", "--checkpoint", str(folder / "out" / "models" / name), "--out", bundle]) == 0
+    ranked = lisax.load(bundles["documents"]).rank("A claim.", ["One page", "Another", "A third", "A fourth"])
+    assert len({place for place, _ in ranked}) == 3
+    with pytest.raises(LisaxError, match="points to documents"):
+        lisax.load(bundles["documents"]).verify("A claim.", ["A sentence."])
+    assert sum(lisax.load(bundles["evidence"]).verify("A claim.", ["A sentence.", "Two."]).values()) == pytest.approx(1)
+    claims, out = str(folder / "out" / "attacks" / "claims.test.jsonl"), folder / "by_hand.jsonl"
+    assert (
+        main(
+            [
+                "verify",
+                "--checkpoint",
+                bundles["evidence"],
+                "--index",
+                str(folder / "out" / "index"),
+                "--claims",
+                claims,
+                "--run",
+                str(folder / "out" / "runs" / "documents.attacked.trec"),
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
+    assert len(out.read_text().splitlines()) == len(open(claims).readlines())
+
+
+def test_eval_and_infer_read_the_task(finished, monkeypatch):
+    folder, _ = finished
+    monkeypatch.setenv("LISAX_DATA", str(folder / "out"))
+    card = json.loads(next((folder / "out/models/evidence").glob("checkpoint_*/model.json")).read_text())
+    flags = [
+        "--gin_file=models/t5_1_1_micro.gin",
+        "--gin_file=models/evidence_pointer.gin",
+        "--gin.BATCH_SIZE=8",
+        f"--gin.CHECKPOINT_PATH={folder / 'out/models/evidence'}",
+        "--gin.MIXTURE_OR_TASK_MODULE=tasks",
+        "--gin.MIXTURE_OR_TASK_NAME=pointer_sentences",
+        "--gin.TASK_FEATURE_LENGTHS={'inputs': 480, 'targets': 80}",
+        f"--gin.VOCAB_SIZE={card['architecture']['t5']['vocab_size']}",
+        "--gin.T5Config.num_encoder_layers=1",
+        "--gin.T5Config.num_decoder_layers=1",
+        "--gin.PointerConfig.hidden=16",
+        "--gin.PointerConfig.hops=1",
+        "--gin.PointerConfig.beam_size=2",
+        "--gin.PointerConfig.steps=3",
+    ]
+    assert main(["eval", *flags, "--gin_file=runs/eval.gin", f"--gin.EVAL_OUTPUT_DIR={folder / 'eval'}"]) == 0
+    metrics = json.loads((folder / "eval/pointer_sentences-dev.json").read_text())["metrics"]
+    assert metrics.keys() == {"loss", "recall", "accuracy", "score", "pointed_recall"}
+    assert main(["infer", *flags, "--gin_file=runs/infer.gin", f"--gin.INFER_OUTPUT_DIR={folder / 'infer'}"]) == 0
+    rows = [json.loads(line) for line in (folder / "infer/pointer_sentences-predict.jsonl").read_text().splitlines()]
+    assert len(rows) == 10 and all(len(row["prediction"]) == 3 and len(row["labels"]) == 3 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"train": {"pairs": "a"}}, "PointerRecipe.train names pairs"),
+        ({"train": {"documents": "a"}}, "file for 'evidence'"),
+        ({"train": {"documents": "a", "evidence": "b"}, "documents": 40}, "from 1 to the 30 candidates"),
+        ({"attacked_share": 1.0}, "attacked_share must be"),
+        ({"attacked_claims": 0}, "attacked_claims must be"),
+        ({"attacked_claims": -3}, "attacked_claims must be"),
+        ({"train": {"documents": "a", "evidence": "b"}, "sentences": 0}, "sentences must be at least 1"),
+    ],
+)
+def test_mistakes_in_a_recipe(fields, message):
+    with pytest.raises(LisaxError, match=message):
+        PointerRecipe(**fields)
+
+
+def test_kinds_take_turns():
+    class Made:
+        def __init__(self, kind):
+            self.kind = kind
+
+    attacks = [(f"{kind}{i}", Made(kind)) for kind, count in (("a", 5), ("b", 1), ("c", 3)) for i in range(count)]
+    kinds = [attack.kind for _, attack in _of_every_kind(attacks, 6)]
+    assert sorted(map(kinds.count, "abc")) == [1, 2, 3] and kinds.count("b") == 1
+    assert len(_of_every_kind(attacks, None, 2)) == 5

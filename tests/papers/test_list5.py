@@ -1,0 +1,310 @@
+"""LisT5 end to end at tiny size: every stage, interruption, and the verbs on what a run leaves."""
+
+import dataclasses
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pytest
+from ir_measures import AP, RR, nDCG
+
+import lisax
+from lisax import cli, world
+from lisax.corpora import open_folder
+from lisax.corpora.fever import read_predictions
+from lisax.papers.base import REPORT, TRAIN, VALIDATION
+from lisax.papers.list5.recipe import read_recipe
+from lisax.papers.list5.report import finish
+from lisax.papers.list5.run import List5
+from lisax.predict.inference import AGGREGATES
+from lisax.records import LABELS, LisaxError
+from lisax.retrieval.runs import read_run
+
+MODEL = """
+include 'experiments/list5/scratch_micro.gin'
+TRAIN_STEPS = 6
+BATCH_SIZE = 8
+EVAL_PERIOD = 3
+EVAL_STEPS = 2
+train.log_period = 1
+utils.SaveCheckpointConfig.period = 2
+network.T5Config:
+  emb_dim = 16
+  num_heads = 2
+  num_encoder_layers = 1
+  head_dim = 8
+  mlp_dim = 32
+"""
+RECIPE = """
+Recipe.train = {{'base': '{model}', 'rank_entities': '{model}', 'label_pointwise': '{model}',
+                'label_listwise_infused': '{model}'}}
+Recipe.initial = {{'rank_entities': 'base', 'label_listwise_infused': 'label_pointwise'}}
+Recipe.max_tokens = 96
+Recipe.list_max_tokens = 192
+Recipe.vocabulary_size = 600
+Recipe.documents = 6
+Recipe.candidates = 12
+Recipe.ranking_window = (1, 12)
+Recipe.labelling_window = (1, 10)
+Recipe.fuse_bm25 = True
+Recipe.attacks = True
+Recipe.attacked_claims = 3
+"""
+OUTPUTS = (
+    "runs/candidates.test.trec",
+    "runs/rank_entities.test.trec",
+    "runs/fused.test.trec",
+    "runs/rank_entities.train.trec",
+    "examples/label_listwise_infused.train.jsonl",
+    "predictions/infused.jsonl",
+    "predictions/max.jsonl",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("list5")
+    world.write(folder / "world", 60, seed=1)
+    (folder / "model.gin").write_text(MODEL)
+    (folder / "recipe.gin").write_text(RECIPE.format(model=folder / "model.gin"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def out(folder) -> Path:
+    run = List5(open_folder(folder / "world"), folder / "out", read_recipe([folder / "recipe.gin"]))
+    run.run()
+    print(finish(run))
+    return folder / "out"
+
+
+def command(folder: Path, out: Path, *more: str) -> list[str]:
+    return [
+        sys.executable,
+        "-P",
+        "-m",
+        "lisax.cli",
+        "run",
+        "list5",
+        "--data",
+        str(folder / "world"),
+        "--out",
+        str(out),
+        "--gin_file",
+        str(folder / "recipe.gin"),
+        *more,
+    ]
+
+
+def test_a_run_leaves_runs_predictions_figures_and_a_report(folder, out):
+    claims = {claim.id: claim for claim in open_folder(folder / "world").claims("test")}
+    selected = read_run(out / "runs/rank_entities.test.trec")
+    candidates = read_run(out / "runs/candidates.test.trec")
+    assert all({hit.id for hit in hits} == {hit.id for hit in candidates[claim]} for claim, hits in selected.items())
+    for variant in ("sum", "max", "first", "any", "infused", "bm25"):
+        verdicts = list(read_predictions(out / f"predictions/{variant}.jsonl"))
+        assert [verdict.claim_id for verdict in verdicts] == list(claims)
+        assert all(len(verdict.evidence) <= 5 and abs(sum(verdict.probabilities) - 1) < 1e-3 for verdict in verdicts)
+    figures = json.loads((out / "metrics.json").read_text())
+    assert {"recall_complete@5", "recall_any@5"} <= figures["retrieval"].keys()
+    assert {"recall@5", "map@5"} <= figures["ranking"].keys()
+    assert {"fever_score", "label_accuracy", "evidence_precision", "evidence_recall", "evidence_f1"} <= figures[
+        "fever"
+    ].keys()
+    assert figures["best_variant"] == "infused" and figures["fever"] == figures["variants"]["infused"]
+    by_kind = figures["attacks"]["by_kind"]
+    assert by_kind["clean"]["variants"]["infused"]["fever_score"] == figures["fever"]["fever_score"]
+    assert len(by_kind) > 4 and by_kind["all attacks"]["variants"].keys() == figures["variants"].keys()
+    assert {"train.rank_entities", "predict.infused"} <= figures["seconds"].keys()
+    page = (out / "report.html").read_text()
+    assert (
+        "noise infused" in page
+        and "FEVER score by attack" in page
+        and next(iter(claims.values())).text.split()[0] in page
+    )
+
+
+def test_figures_are_trec_evals_of_the_saved_runs(folder, out):
+    for path in (out / "runs").rglob("*.trec"):
+        for query, hits in read_run(path).items():
+            scores = np.array([hit.score for hit in hits], np.float32)
+            assert (scores[1:] < scores[:-1]).all(), (path.name, query)
+    claims = open_folder(folder / "world").claims("test")
+    qrels = [ir_measures.Qrel(claim.id, unit, 1) for claim in claims for unit in claim.gold_ids]
+    run = list(ir_measures.read_trec_run(str(out / "runs" / "fused.test.trec")))
+    figures = json.loads((out / "metrics.json").read_text())["ranking"]
+    theirs = ir_measures.calc_aggregate([AP @ 5, RR, nDCG @ 10], qrels, run)
+    assert [figures[name] for name in ("map@5", "mrr", "ndcg@10")] == pytest.approx(
+        [theirs[measure] for measure in (AP @ 5, RR, nDCG @ 10)]
+    )
+
+
+def test_a_second_run_does_nothing_and_a_changed_setting_redoes_what_depends_on_it(folder, out, capfd):
+    recipe = read_recipe([folder / "recipe.gin"])
+    before = (out / "runs/rank_entities.test.trec").stat().st_mtime_ns
+    List5(open_folder(folder / "world"), out, recipe).run()
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("[")]
+    assert lines and all(line.endswith("done before") for line in lines)
+    assert (out / "runs/rank_entities.test.trec").stat().st_mtime_ns == before
+
+
+@pytest.mark.slow
+def test_a_run_interrupted_in_every_way_completes_to_the_same_files(folder, out, tmp_path):
+    for number, mark, code in (
+        (signal.SIGINT, "[retrieve]", 130),
+        (signal.SIGKILL, "first step after", -9),
+        (signal.SIGTERM, "first step after", 143),
+        (signal.SIGKILL, "[select.rank_entities.train]", -9),
+    ):
+        with subprocess.Popen(
+            command(folder, tmp_path),
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            # A shell starts background jobs with Ctrl-C ignored, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            text=True,
+        ) as process:
+            for line in process.stderr:
+                if mark in line:
+                    process.send_signal(number)
+                    break
+            rest = process.stderr.read()
+        assert process.returncode == code, rest
+        assert "Traceback" not in rest
+        assert not (tmp_path / "metrics.json").exists()
+    subprocess.run(command(folder, tmp_path), check=True, capture_output=True)
+    for name in OUTPUTS:
+        assert (tmp_path / name).read_bytes() == (out / name).read_bytes(), name
+    first, second = (json.loads((path / "metrics.json").read_text()) for path in (out, tmp_path))
+    assert {k: v for k, v in first.items() if k != "seconds"} == {k: v for k, v in second.items() if k != "seconds"}
+
+
+def test_until_stops_after_a_stage(folder, tmp_path, capfd):
+    arguments = command(folder, tmp_path, "--until", "vocabulary")[4:]
+    assert cli.main(arguments) == 0
+    assert (tmp_path / "spiece.model").exists() and not (tmp_path / "examples").exists()
+    assert "stopped after vocabulary" in capfd.readouterr().err
+    assert cli.main(command(folder, tmp_path / "none", "--until", "vocabluary")[4:]) == 1
+    assert "no stage 'vocabluary'; its stages are index, attack, retrieve, vocabulary" in capfd.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_stages_are_those_that_run(folder, out):
+    run = List5(open_folder(folder / "world"), out, read_recipe([folder / "recipe.gin"]))
+    assert sorted(run.stage_names) == sorted(path.stem for path in (out / "stages").glob("*.json"))
+
+
+def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
+    recipe = dataclasses.replace(read_recipe([folder / "recipe.gin"]), hops=2, fuse_bm25=False)
+    run = List5(open_folder(folder / "world"), tmp_path, recipe)
+    run.build_index()
+    run.retrieve_candidates()
+    first = run.selection_file("rank_entities", REPORT)
+    run.stages.run(
+        f"select.rank_entities.{REPORT}",
+        outputs=[first],
+        work=lambda: first.write_bytes(run.candidates_file(REPORT).read_bytes()),
+    )
+    run._hop(REPORT)
+    before, after = read_run(first), read_run(run.selection_file(recipe.selector, REPORT))
+    assert before.keys() == after.keys()
+    assert any({hit.id for hit in after[claim]} - {hit.id for hit in hits} for claim, hits in before.items())
+    assert all([hit.id for hit in after[claim][:3]] == [hit.id for hit in hits[:3]] for claim, hits in before.items())
+    assert {f"select.hops.{role}" for role in (TRAIN, VALIDATION, REPORT)} <= set(run.stage_names)
+    with pytest.raises(LisaxError, match="hops"):
+        dataclasses.replace(recipe, hops=3)
+
+
+def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, capsys):
+    claims = str(folder / "world" / "claims.test.jsonl")
+    index = ["--claims", claims, "--index", str(out / "index")]
+    for model in ("rank_entities", "label_listwise_infused"):
+        assert cli.main(["export", "--checkpoint", str(out / "models" / model), "--out", str(tmp_path / model)]) == 0
+    run, predictions = tmp_path / "run.trec", tmp_path / "predictions.jsonl"
+    assert (
+        cli.main(
+            [
+                "rerank",
+                "--checkpoint",
+                str(tmp_path / "rank_entities"),
+                *index,
+                "--out",
+                str(run),
+                "--run",
+                str(out / "runs/candidates.test.trec"),
+            ]
+        )
+        == 0
+    )
+    assert run.read_bytes() == (out / "runs/rank_entities.test.trec").read_bytes()
+    assert (
+        cli.main(
+            [
+                "verify",
+                "--checkpoint",
+                str(tmp_path / "label_listwise_infused"),
+                *index,
+                "--run",
+                str(out / "runs/fused.test.trec"),
+                "--out",
+                str(predictions),
+            ]
+        )
+        == 0
+    )
+    assert predictions.read_bytes() == (out / "predictions/infused.jsonl").read_bytes()
+    dated = tmp_path / "dated.jsonl"
+    assert (
+        cli.main(
+            [
+                "verify",
+                "--checkpoint",
+                str(tmp_path / "label_listwise_infused"),
+                *index,
+                "--run",
+                str(out / "runs/fused.test.trec"),
+                "--out",
+                str(dated),
+                "--temporal",
+            ]
+        )
+        == 0
+    )
+    both = list(zip(read_predictions(predictions), read_predictions(dated), strict=True))
+    assert any(after.temporal for _, after in both)
+    for before, after in both:
+        assert before.label == (after.temporal["verifier_label"] if after.temporal else after.label)
+        assert before == dataclasses.replace(after, label=before.label, temporal=None)
+    capsys.readouterr()
+    assert cli.main(["evaluate", "fever", "--gold", claims, "--predictions", str(predictions), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert "fever_score" in json.dumps(figures)
+
+    ranked = lisax.load(str(tmp_path / "rank_entities")).rank("a claim", ["one text", "another text"])
+    assert sorted(i for i, _ in ranked) == [0, 1] and ranked[0][1] >= ranked[1][1]
+    verdict = lisax.load(str(tmp_path / "label_listwise_infused")).verify("a claim", ["one text"])
+    assert set(verdict) == set(LABELS) and abs(sum(verdict.values()) - 1) < 1e-5
+    with pytest.raises(LisaxError, match="needs a labeller"):
+        lisax.load(str(tmp_path / "rank_entities")).verify("a claim", [])
+    assert (
+        cli.main(
+            ["export", "--checkpoint", str(out / "models/rank_entities"), "--out", str(tmp_path / "rank_entities")]
+        )
+        == 1
+    )
+    (tmp_path / "rank_entities" / "model.safetensors").write_bytes(b"cut")
+    with pytest.raises(LisaxError, match="safetensors"):
+        lisax.load(str(tmp_path / "rank_entities"))
+
+
+def test_aggregates_of_single_sentences():
+    shares = np.array([[0.7, 0.1, 0.2], [0.02, 0.08, 0.9], [0.0, 0.1, 0.9]])
+    relevance = np.array([1.0, 0.5, 0.0])
+    np.testing.assert_allclose(AGGREGATES["sum"](shares, relevance), [0.72, 0.28, 2.0])
+    np.testing.assert_allclose(AGGREGATES["max"](shares, relevance), [0.7, 0.1, 0.9])
+    np.testing.assert_allclose(AGGREGATES["first"](shares, relevance), shares[0])
+    np.testing.assert_allclose(AGGREGATES["any"](shares, relevance), [0.7, 0.1, 0.2 * 0.95])

@@ -1,0 +1,319 @@
+"""Open-domain table verification end to end on a small world, a few steps of each model."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import lisax
+from lisax import world
+from lisax.cli import main
+from lisax.corpora import open_folder
+from lisax.papers.base import REPORT
+from lisax.papers.open_tables import report as open_tables_report
+from lisax.papers.open_tables import run as open_tables
+from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
+from lisax.papers.open_tables.run import ORACLE, OpenTables
+from lisax.predict.fusion_model import Decision, FusionModel
+from lisax.predict.table_inference import judged, verdicts_of
+from lisax.records import DataError, Label, LisaxError
+from lisax.retrieval.runs import read_run
+from lisax.sampling.table_examples import TableExample
+
+RECIPE = """
+include 'experiments/open_tables/world_micro.gin'
+TableRecipe.train = {{
+    'claim_only': '{folder}/text.gin',
+    'closed': '{folder}/text.gin',
+    'top3': '{folder}/text.gin',
+    'joint_top3': '{folder}/joint.gin',
+    'ternary_top3': '{folder}/ternary.gin',
+}}
+TableRecipe.compared = ('query-word',)
+TableRecipe.initial = {{}}
+TableRecipe.table_tokens = 64
+TableRecipe.text_tokens = 128
+TableRecipe.vocabulary_size = 600
+TableRecipe.train_claims = 60
+TableRecipe.validation_claims = 12
+TableRecipe.report_claims = 20
+"""
+STEPS = "TRAIN_STEPS = 2\nEVAL_PERIOD = 2\nBATCH_SIZE = 8\nnetwork.T5Config.num_encoder_layers = 1\nnetwork.T5Config.num_decoder_layers = 1\n"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """(folder of the data, folder of the run, what the run printed)"""
+    folder = tmp_path_factory.mktemp("tables")
+    world.write(folder / "world", 200, 0)
+    for name, base in (("text", "tables"), ("joint", "fusion_joint"), ("ternary", "fusion_ternary")):
+        (folder / f"{name}.gin").write_text(f"include 'experiments/open_tables/{base}_micro.gin'\n{STEPS}")
+    (folder / "recipe.gin").write_text(RECIPE.format(folder=folder))
+    command = [
+        "run",
+        "open-tables",
+        "--data",
+        str(folder / "world"),
+        "--out",
+        str(folder / "out"),
+        "--gin_file",
+        str(folder / "recipe.gin"),
+    ]
+    assert main(command) == 0
+    return folder, command
+
+
+def test_figures_of_every_part(finished):
+    folder, _ = finished
+    found = json.loads((folder / "out" / "metrics.json").read_text())
+    assert found["best_model"] == "joint_top3" and found["tables"] == found["models"]["joint_top3"]
+    assert set(found["models"]) == {"claim_only", "closed", "top3", "joint_top3", "ternary_top3", ORACLE}
+    assert set(found["retrieval"]) == {"entity-char-2-3", "query-word"}
+    linked, spans = (found["retrieval"]["entity-char-2-3"][mode]["hits@5"] for mode in ("linked", "spans"))
+    assert linked >= spans > 0.5 and "linked" not in found["retrieval"]["query-word"]
+    assert set(found["fusion"]) == {"joint_top3", "ternary_top3"}
+    assert found["fusion"]["joint_top3"]["reranking"]["hits@3"] == pytest.approx(
+        found["models"]["joint_top3"]["by_gold_rank"]["1"]["claims"] / 20
+        + found["models"]["joint_top3"]["by_gold_rank"]["2-3"]["claims"] / 20
+    )
+    # The run has the reported claims alone; retrieval was reported of the whole split.
+    fused = found["fusion"]["joint_top3"]
+    assert fused["before_reranking"]["claims"] == fused["reranking"]["claims"] == 20 < found["claims"]["retrieval"]
+    assert fused["before_reranking"]["hits@3"] == fused["reranking"]["hits@3"]
+    assert found["tables"]["accuracy"] is not None and found["claims"]["test"] == 20
+
+
+def test_the_page_shows_tables_with_marked_rows_and_escapes_them(finished):
+    folder, _ = finished
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert 'class="marked"' in page and "Head 1, gold table at 1" in page and "Is the gold table there?" in page
+    assert "Tables reranked by p(s)" in page and 'http-equiv="Content-Security-Policy"' in page
+
+
+def test_a_second_run_does_nothing_again(finished, capfd):
+    folder, command = finished
+    before = {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()}
+    assert main(command) == 0
+    told = capfd.readouterr().err
+    stages = OpenTables(
+        open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])
+    ).stage_names
+    assert [line for line in told.splitlines() if line.startswith("[")] == [
+        f"[{stage}] done before" for stage in stages
+    ]
+    assert {path: path.read_bytes() for path in (folder / "out" / "predictions").iterdir()} == before
+
+
+def test_verdicts_name_the_tables_that_were_read(finished):
+    folder, _ = finished
+    run = read_run(folder / "out" / "runs" / "entity-char-2-3.spans.test.trec")
+    for line in (folder / "out" / "predictions" / "joint_top3.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        assert row["predicted_evidence"] == [hit.id for hit in run[row["id"]]][:3]
+        assert sum(row["evidence_scores"]) == pytest.approx(1) and row["predicted_label"] in ("SUPPORTS", "REFUTES")
+
+
+def test_on_the_gold_table_only_claims_count_that_it_decides(finished):
+    folder, _ = finished
+    run = OpenTables(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")]))
+    reported = run.claims[REPORT]
+    reported |= {i: dataclasses.replace(reported[i], label=Label.NOT_ENOUGH_INFO) for i in list(reported)[:5]}
+    run.undecided_claims = True
+    found = open_tables_report._figures(run)
+    assert found["models"][ORACLE]["claims"] == 15 and found["models"]["closed"]["claims"] == 20
+    (table,) = (table for table in open_tables_report._verdict_tables(run, found) if table.name == "Verification")
+    assert "'fusion on the gold table' is of the 15 claims that a gold table decides" in table.explanation
+
+
+def test_evaluate_gives_the_same_figures(finished, capsys):
+    folder, _ = finished
+    claims = folder / "out" / "gold.jsonl"
+    lines = (folder / "world" / "table_claims.test.jsonl").read_text().splitlines()[:20]
+    claims.write_text("\n".join(lines) + "\n")
+    assert (
+        main(
+            [
+                "evaluate",
+                "tables",
+                "--gold",
+                str(claims),
+                "--predictions",
+                str(folder / "out" / "predictions" / "joint_top3.jsonl"),
+                "--json",
+            ]
+        )
+        == 0
+    )
+    found, own = (json.loads(text) for text in (capsys.readouterr().out, (folder / "out" / "metrics.json").read_text()))
+    assert found["tables"]["accuracy"] == own["tables"]["accuracy"]
+    assert found["tables"]["sufficiency"] == own["fusion"]["joint_top3"]["sufficiency"]
+
+
+def test_what_does_not_suffice_is_not_enough_information():
+    pairs = np.array([[[0.4, 0.1], [0.3, 0.2]], [[0.1, 0.8], [0.05, 0.05]], [[0, 0], [0, 0]]])
+    shares, _, relevance = judged(pairs, np.array([0.2, 0.9, 0.9]), Decision(0.2, True, 0.75))
+    assert shares[0] == pytest.approx([0.25 * 0.7, 0.25 * 0.3, 0.75]) and shares[2].tolist() == [0, 0, 1]
+    assert shares[1] == pytest.approx([0.15, 0.85, 0]) and relevance[0] == pytest.approx([0.5, 0.5])
+    unknown, _, _ = judged(
+        pairs, np.array([0.2, 0.9, 0.9]), Decision(0.2, True)
+    )  # how often that is right is not known
+    assert np.isnan(unknown[0]).all() and unknown[1:] == pytest.approx(shares[1:])
+    examples = [TableExample(str(i), "c", ()) for i in range(3)]
+    verdicts = [found.verdict for found in verdicts_of(examples, unknown)]
+    assert [verdict.label for verdict in verdicts] == [Label.NOT_ENOUGH_INFO, Label.REFUTES, Label.NOT_ENOUGH_INFO]
+    shares, _, _ = judged(pairs, None, None)
+    assert shares[0] == pytest.approx([0.7, 0.3, 0])
+
+
+def test_names_of_models():
+    assert task_of("closed") == "tables_closed" and task_of("joint_top5_no_attention") == "tables_fusion_top5"
+    assert [depth_of(name) for name in ("claim_only", "one", "top10", "uniform_top5")] == [0, 1, 10, 5]
+    assert is_fusion("ternary_top1") and not is_fusion("top5")
+    assert TableRecipe(train={"joint_top3": "a", "joint_top5_no_attention": "b", "closed": "c"}).main == "joint_top3"
+    assert TableRecipe(train={"joint_top5": "a", "joint_top1": "b", "closed": "c"}).closest_to_gold == "joint_top1"
+    assert TableRecipe(train={"closed": "c"}).closest_to_gold is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"train": {"joint_top4": "a"}}, "TableRecipe.train names joint_top4"),
+        ({"strategy": "bm25"}, "no strategy is named"),
+        ({"entities": "all"}, "must be 'spans' or 'linked'"),
+        ({"columns": 0}, "at least 1"),
+    ],
+)
+def test_mistakes_in_a_recipe(fields, message):
+    with pytest.raises(LisaxError, match=message):
+        TableRecipe(**fields)
+
+
+@pytest.mark.parametrize("model", ["joint_top3", "top3"])
+def test_export_retrieve_and_verify_by_hand(finished, model):
+    """The verbs, on a bundle and an index of their own, say what the pipeline said."""
+    folder, _ = finished
+    out, claims = folder / "by_hand" / model, str(folder / "world" / "table_claims.test.jsonl")
+    assert main(["export", "--checkpoint", str(folder / "out" / "models" / model), "--out", str(out / "bundle")]) == 0
+    assert main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(out / "index")]) == 0
+    assert (
+        main(
+            ["retrieve", "--index", str(out / "index"), "--claims", claims, "--out", str(out / "run.trec"), "--k", "10"]
+        )
+        == 0
+    )
+    assert (
+        main(
+            [
+                "verify",
+                "--checkpoint",
+                str(out / "bundle"),
+                "--index",
+                str(out / "index"),
+                "--claims",
+                claims,
+                "--run",
+                str(out / "run.trec"),
+                "--out",
+                str(out / "predictions.jsonl"),
+            ]
+        )
+        == 0
+    )
+    rows = {row["id"]: row for row in map(json.loads, (out / "predictions.jsonl").read_text().splitlines())}
+    for line in (folder / "out" / "predictions" / f"{model}.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        assert rows[row["id"]]["predicted_evidence"] == row["predicted_evidence"]
+        assert rows[row["id"]]["label_probabilities"] == pytest.approx(row["label_probabilities"], abs=1e-5)
+
+
+def test_a_run_says_that_its_claims_have_none_without_enough_information(finished, capfd):
+    folder, command = finished
+    assert main(command) == 0
+    assert open_tables.NO_UNDECIDED in capfd.readouterr().err
+    assert open_tables.NO_UNDECIDED[1:] in (folder / "out" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("model", ["joint_top3", "top3"])
+def test_a_card_that_does_not_say_how_many_tables_are_read_is_refused(finished, model):
+    folder, _ = finished
+    bundle = folder / f"tables_of_{model}"
+    assert main(["export", "--checkpoint", str(folder / "out" / "models" / model), "--out", str(bundle)]) == 0
+    card = json.loads((bundle / "model.json").read_text())
+    for given in ({}, *({"tables": wrong} for wrong in (0, -1, "3", True, None, 2.0))):
+        text = {name: value for name, value in card["text"].items() if name != "tables"} | given
+        (bundle / "model.json").write_text(json.dumps(card | {"text": text}))
+        with pytest.raises(DataError, match="model.json.*text.tables"):
+            lisax.load(str(bundle))
+
+
+def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, capfd):
+    folder, _ = finished
+    main(["export", "--checkpoint", str(folder / "out" / "models" / "joint_top3"), "--out", str(folder / "decides")])
+    chosen = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"][
+        "threshold"
+    ]
+    decision = FusionModel(folder / "decides").decision
+    assert decision == (None if chosen is None else Decision(chosen, False, decision.precision))
+    card = folder / "decides" / "model.json"
+    card.write_text(
+        json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": True, "precision": 0.7}})
+    )
+    claims = str(folder / "world" / "table_claims.test.jsonl")
+    main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(folder / "deciding")])
+    main(["retrieve", "--index", str(folder / "deciding"), "--claims", claims, "--out", str(folder / "deciding.trec")])
+
+    def rows() -> list[dict]:
+        return [json.loads(line) for line in (folder / "decided.jsonl").read_text().splitlines()]
+
+    def labels(*given: str) -> set[str]:
+        assert (
+            main(
+                [
+                    "verify",
+                    "--checkpoint",
+                    str(folder / "decides"),
+                    "--index",
+                    str(folder / "deciding"),
+                    "--claims",
+                    claims,
+                    "--run",
+                    str(folder / "deciding.trec"),
+                    "--out",
+                    str(folder / "decided.jsonl"),
+                    *given,
+                ]
+            )
+            == 0
+        )
+        return {row["predicted_label"] for row in rows()}
+
+    assert labels() == {"NOT ENOUGH INFO"}
+    for row in rows():
+        assert row["label_probabilities"]["NOT ENOUGH INFO"] == 0.7
+        assert sum(row["label_probabilities"].values()) == pytest.approx(1)
+    assert labels("--threshold=9") == {"NOT ENOUGH INFO"} and not any("label_probabilities" in row for row in rows())
+    assert labels("--threshold=-inf") <= {"SUPPORTS", "REFUTES"}
+    capfd.readouterr()
+    card.write_text(json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": False}}))
+    assert labels() <= {"SUPPORTS", "REFUTES"}
+    assert "no claim that has a table is NOT ENOUGH INFO; --threshold=9.0 is the one" in capfd.readouterr().err
+
+
+def test_a_bundle_in_python(finished):
+    folder, _ = finished
+    if not (folder / "by_hand" / "joint_top3" / "bundle").exists():
+        main(
+            [
+                "export",
+                "--checkpoint",
+                str(folder / "out" / "models" / "joint_top3"),
+                "--out",
+                str(folder / "by_hand" / "joint_top3" / "bundle"),
+            ]
+        )
+    tables = list(open_folder(folder / "world").tables())[:3]
+    found = lisax.load(str(folder / "by_hand" / "joint_top3" / "bundle")).verify("Something is so.", tables)
+    assert sum(found.values()) == pytest.approx(1)

@@ -1,0 +1,140 @@
+"""Stages are skipped, made again and continued exactly when they should be."""
+
+import json
+import shutil
+
+import pytest
+
+from lisax.papers.stages import Stages, Stopped
+from lisax.records import LisaxError
+from lisax.runtime.resumable import partial
+
+
+def test_a_stage_runs_once_and_again_when_its_settings_or_what_it_depends_on_change(tmp_path):
+    ran = []
+
+    def run(first=1, second=1):
+        stages = Stages(tmp_path)
+        for name, settings_, after in (("a", {"x": first}, []), ("b", {"x": second}, ["a"])):
+            out = tmp_path / name
+            stages.run(
+                name, lambda: (ran.append(name), out.write_text("done")), outputs=[out], after=after, settings=settings_
+            )
+        return stages
+
+    run()
+    run()
+    assert ran == ["a", "b"]
+    run(second=2)
+    assert ran == ["a", "b", "b"]
+    run(first=2, second=2)
+    assert ran == ["a", "b", "b", "a", "b"]
+    (tmp_path / "a").unlink()
+    assert set(run(first=2, second=2).seconds) == {"a", "b"}
+    assert ran[-1] == "a"  # its output was gone; the same inputs give the same output, so b stays
+
+
+def test_an_interrupted_stage_keeps_its_workings_only_for_the_same_settings(tmp_path):
+    out = tmp_path / "out.txt"
+
+    def interrupted():
+        partial(out).write_text("half")
+        raise KeyboardInterrupt
+
+    def attempt(settings_, work):
+        Stages(tmp_path).run("s", work, outputs=[out], settings=settings_)
+
+    with pytest.raises(KeyboardInterrupt):
+        attempt({"x": 1}, interrupted)
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        attempt({"x": 1}, lambda: (seen.append(partial(out).read_text()), interrupted()))
+    attempt({"x": 2}, lambda: (seen.append(partial(out).exists()), out.write_text("whole")))
+    assert seen == ["half", False]
+
+
+def test_a_stage_that_writes_nothing_is_an_error_and_until_stops(tmp_path):
+    with pytest.raises(LisaxError, match="without writing"):
+        Stages(tmp_path).run("s", lambda: None, outputs=[tmp_path / "missing"])
+    with pytest.raises(Stopped):
+        Stages(tmp_path, until="s").run(
+            "s", lambda: (tmp_path / "missing").write_text(""), outputs=[tmp_path / "missing"]
+        )
+    assert json.loads((tmp_path / "stages" / "s.json").read_text())["seconds"] >= 0
+
+
+def _three_files(out, ran):
+    def work():
+        ran.append("s")
+        (out / "lines.jsonl").write_text("one\ntwo\n" * 100)
+        for file in (
+            "index/meta.json",
+            "index/a/b.npy",
+            "models/m/checkpoint_1/state/x",
+            "models/m/checkpoint_2/state/x",
+        ):
+            (out / file).parent.mkdir(parents=True, exist_ok=True)
+            if not (out / file).exists():
+                (out / file).write_text(f"the bytes of {file}")
+
+    Stages(out).run("s", work, outputs=[out / "lines.jsonl", out / "index", out / "models/m"])
+
+
+@pytest.mark.parametrize("damaged", ["lines.jsonl", "index/a/b.npy", "models/m/checkpoint_2/state/x"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(path.read_bytes()[:7]),
+        lambda path: path.unlink(),
+        lambda path: path.write_bytes(path.read_bytes()[::-1]),
+    ],
+    ids=["cut", "gone", "other"],
+)
+def test_what_is_not_as_it_was_written_is_made_again(tmp_path, capfd, damaged, damage):
+    ran = []
+    _three_files(tmp_path, ran)
+    whole = (tmp_path / damaged).read_bytes()
+    damage(tmp_path / damaged)
+    untouched = tmp_path / "models/m/checkpoint_1/state/x"
+    before = untouched.stat().st_mtime_ns
+    _three_files(tmp_path, ran)
+    assert ran == ["s", "s"] and (tmp_path / damaged).read_bytes() == whole
+    assert untouched.stat().st_mtime_ns == before
+    assert str(tmp_path / damaged) in capfd.readouterr().err
+    _three_files(tmp_path, ran)
+    assert ran == ["s", "s"]
+
+
+def test_a_copied_run_with_other_times_is_as_it_was_written(tmp_path):
+    ran = []
+    _three_files(tmp_path / "a", ran)
+    shutil.copytree(tmp_path / "a", tmp_path / "b", copy_function=shutil.copyfile)
+    _three_files(tmp_path / "b", ran)
+    # What later stages add to a model is not the training's.
+    (tmp_path / "b/models/m/checkpoint_2/model.json").write_text("{}")
+    _three_files(tmp_path / "b", ran)
+    assert ran == ["s"]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "[]",
+        "3",
+        "[" * 100_000,
+        '{"digest": "x"}',
+        '{"seconds": "1"}',
+        "\udcff",
+        '{"seconds": 1, "outputs": [1]}',
+        '{"seconds": 1, "outputs": {"a": 1}}',
+        "",
+    ],
+)
+@pytest.mark.parametrize("suffix", ["json", "begun"])
+def test_a_note_that_is_none_is_as_if_it_were_not_there(tmp_path, note, suffix):
+    ran = []
+    _three_files(tmp_path, ran)
+    (tmp_path / "stages/s.json").unlink()
+    (tmp_path / f"stages/s.{suffix}").write_bytes(note.encode(errors="surrogateescape"))
+    _three_files(tmp_path, ran)
+    assert ran == ["s", "s"]

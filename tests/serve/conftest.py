@@ -1,0 +1,76 @@
+"""Bundles that are really trained, and the page served as a user serves it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_models import label_bundle, question_bundle
+from small_page import Browser, build_index, models, open_page
+
+from lisax.serve.limits import Limits
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory):
+    """(question answerer, labeller)"""
+    return question_bundle(tmp_path_factory.mktemp("parts")), label_bundle(tmp_path_factory.mktemp("labels"))
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory, bundles):
+    """`with serve(state folder) as address`: `lisax serve` in a process of its own."""
+    index = build_index(tmp_path_factory.mktemp("world") / "index")
+
+    @contextlib.contextmanager
+    def serve(state: Path, *options: str):
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "lisax.cli",
+            "serve",
+            "--index",
+            str(index),
+            "--state",
+            str(state),
+            "--port",
+            "0",
+            *(part for bundle in bundles for part in ("--bundle", str(bundle))),
+            *options,
+        ]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+            try:
+                yield process.stdout.readline().strip()
+            finally:
+                process.send_signal(signal.SIGINT)
+                process.wait(60)
+
+    return serve
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    return build_index(tmp_path_factory.mktemp("small") / "index")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return models(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture
+def page(tmp_path, index, made):
+    page = open_page(tmp_path / "state", index, made, Limits(changes_burst=1000, requests_burst=10_000))
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def browser(page):
+    return Browser(page)

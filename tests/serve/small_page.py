@@ -1,0 +1,105 @@
+"""The page over a small world with models that draw their scores from the tokens: no training, no waiting."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+from fastapi.testclient import TestClient
+from markup import Page as Markup
+from small_models import pages, questions
+from small_models import tables as small_tables
+
+from lisax.formats import presets
+from lisax.formats.card import text_card
+from lisax.formats.families import Family
+from lisax.formats.vocabulary import train_vocabulary
+from lisax.predict.text_model import TextModel
+from lisax.retrieval import documents, table_text, tables
+from lisax.serve.answering import LABELLER, PARTS, TABLE_VERIFIER, Engine, Models
+from lisax.serve.app import Page, create
+from lisax.serve.guard import Rules
+from lisax.serve.library import Library
+from lisax.serve.limits import Limits
+from lisax.serve.store import Store
+from lisax.serve.training import Training
+
+
+def shown(response) -> Markup:
+    """The page of a response: in order, without scripts or styles of its own, nothing from outside."""
+    found = Markup(response.text)
+    assert found.balanced and response.headers["content-type"] == "text/html; charset=utf-8"
+    for _, attributes in found.elements:
+        assert "style" not in attributes and not any(name.startswith("on") for name in attributes)
+        assert attributes.get("src", "/").startswith("/") and attributes.get("action", "/").startswith("/")
+    labels = {attributes.get("for") for tag, attributes in found.elements if tag == "label"}
+    for tag, attributes in found.elements:
+        if tag in ("textarea", "select", "input") and attributes.get("type") in (None, "file") and "id" in attributes:
+            assert attributes["id"] in labels
+    return found
+
+
+def words(found: Markup) -> str:
+    return " ".join("".join(found.text).split())
+
+
+class Hashing:
+    """Stands in for `LabelScorer`."""
+
+    def __init__(self, pieces, max_tokens):
+        self.pieces = pieces
+
+    def logits(self, tokens, progress=None):
+        draws = [zlib.crc32(np.asarray(ids, np.int32).tobytes()) for ids in tokens]
+        return np.array(
+            [[8 * (draw >> 8 * i & 255) / 255 - 4 for i in range(len(self.pieces))] for draw in draws], np.float32
+        ).reshape(-1, len(self.pieces))
+
+
+def build_index(folder: Path) -> Path:
+    """Pages, tables and cells of the small world in one index."""
+    table_text.build_index(small_tables(), folder)
+    tables.build_index(small_tables(), folder, tables.Strategy.ENTITY_CHAR_23)
+    documents.build_index(pages(small_tables()), folder)
+    return folder
+
+
+def models(folder: Path, **families: Family) -> Models:
+    """By role; those that answer questions, label and verify over tables where no families are given."""
+    texts = [question for question, _, _ in questions(small_tables())]
+    vocabulary = train_vocabulary(texts, folder / "spiece.model", 300)
+
+    def model(family: Family) -> TextModel:
+        card = text_card(family, presets.PAPER, 64, 1) | {"architecture": {"vocab_size": vocabulary.size}}
+        return TextModel(Hashing, vocabulary, card, folder)
+
+    families = families or {PARTS: Family.TABLE_PARTS, LABELLER: Family.LABEL_POINTWISE, TABLE_VERIFIER: Family.TABLES}
+    return Models({role: model(family) for role, family in families.items()})
+
+
+def open_page(folder: Path, index: Path, made: Models, limits: Limits = Limits(), **rules) -> Page:
+    return Page(
+        Engine(made),
+        Library([index], folder / "corpora", limits),
+        Store(folder),
+        Training(folder / "training"),
+        Rules(b"secret", 8000, limits=limits, **rules),
+    )
+
+
+class Browser(TestClient):
+    """A client that fills in forms as a browser does: with the hidden key of the page it has open."""
+
+    def __init__(self, page: Page, host: str = "127.0.0.1:8000", **fields):
+        super().__init__(create(page), base_url=f"http://{host}", raise_server_exceptions=False, **fields)
+
+    def key(self) -> str:
+        return re.search(r'name="form_key" value="([0-9a-f]+)"', self.get("/corpora").text)[1]
+
+    def fill(self, address: str, files=None, **fields):
+        return self.post(address, data={"form_key": self.key(), **fields}, files=files)
+
+    def ask(self, text: str, kind: str = "question", corpus: str = "index"):
+        return self.fill("/ask", text=text, kind=kind, corpus=corpus)

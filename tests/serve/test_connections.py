@@ -1,0 +1,112 @@
+"""Many and slow clients, over real sockets: who wants too much or is late is let go, and others are answered."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+
+import pytest
+from small_page import build_index, models, open_page
+
+from lisax.serve.app import create
+from lisax.serve.connections import server
+from lisax.serve.limits import Limits
+
+HALF = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx: "
+WHOLE = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n"
+POST = (
+    b"POST /ask HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-www-form-urlencoded\r\n"
+    b"content-length: 1000\r\n\r\nx"
+)
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    return build_index(folder / "index"), models(folder)
+
+
+@contextlib.contextmanager
+def served(app, limits):
+    """The port of a server in a thread."""
+    with socket.create_server(("0.0.0.0", 0)) as listener:
+        running = server(app, limits)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            running.should_exit = True
+            thread.join(20)
+
+
+def opened(port: int, client: str, sent: bytes) -> socket.socket:
+    made = socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(client, 0))
+    with contextlib.suppress(ConnectionError):
+        made.sendall(sent)
+    return made
+
+
+def received(connection: socket.socket) -> bytes:
+    """All until its end."""
+    parts = []
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(1 << 16):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def test_three_hundred_half_sent_requests_keep_nobody_else_out(tmp_path, parts):
+    limits = Limits()
+    with served(create(open_page(tmp_path / "state", *parts)), limits) as port, contextlib.ExitStack() as stack:
+        held = [stack.enter_context(opened(port, "127.0.0.2", HALF)) for _ in range(300)]
+        began = time.monotonic()
+        with opened(port, "127.0.0.3", WHOLE) as other:
+            assert received(other).startswith(b"HTTP/1.1 200")
+        assert time.monotonic() - began < 5
+        told = [received(connection) for connection in held[-50:]]
+        assert sum(answer.startswith(b"HTTP/1.1 503") for answer in told) > 0  # the rest may be reset before it is read
+        assert all(answer == b"" or b"too many connections" in answer for answer in told)
+        assert time.monotonic() - began < limits.head_seconds
+
+
+def test_places_are_free_again_when_their_time_is_over(tmp_path, parts):
+    limits = Limits(head_seconds=0.5, connections_per_client=3)
+    with served(create(open_page(tmp_path / "state", *parts)), limits) as port, contextlib.ExitStack() as stack:
+        for connection in [stack.enter_context(opened(port, "127.0.0.2", HALF)) for _ in range(3)]:
+            assert received(connection) == b""
+        with opened(port, "127.0.0.2", WHOLE) as again:
+            assert received(again).startswith(b"HTTP/1.1 200")
+
+
+def test_a_head_that_drips_is_cut_off(tmp_path, parts):
+    with served(create(open_page(tmp_path / "state", *parts)), Limits(head_seconds=0.5)) as port:
+        began = time.monotonic()
+        with opened(port, "127.0.0.2", HALF) as slow, contextlib.suppress(ConnectionError):
+            while time.monotonic() - began < 20:
+                slow.sendall(b"x")
+                time.sleep(0.05)
+        assert time.monotonic() - began < 10
+
+
+def test_a_body_that_drips_is_told_and_cut_off(tmp_path, parts):
+    limits = Limits(body_seconds=0.5, head_seconds=0.5)
+    page = open_page(tmp_path / "state", *parts, limits=limits)
+    with served(create(page), limits) as port, opened(port, "127.0.0.2", POST) as slow:
+        began = time.monotonic()
+        assert received(slow).startswith(b"HTTP/1.1 408")
+        assert time.monotonic() - began < 10
+
+
+def test_an_answer_that_nobody_takes_is_given_up():
+    async def application(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(64):
+            await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
+
+    limits = Limits(answer_seconds=0.4, upload_seconds=0.4, body_seconds=0.1)
+    with served(application, limits) as port, opened(port, "127.0.0.2", WHOLE) as lazy:
+        time.sleep(2)
+        assert len(received(lazy)) < 64 << 20

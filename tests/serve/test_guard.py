@@ -1,0 +1,244 @@
+"""Who may ask: names, tokens, forms of our own, limits; and the headers of every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_page import Browser, build_index, models, open_page
+
+from lisax.serve.guard import Guard, Rate, Rules, client_of, is_loopback
+from lisax.serve.limits import Limits
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    return build_index(folder / "index"), models(folder)
+
+
+@pytest.fixture
+def opened(tmp_path, parts):
+    made = []
+
+    def opened(**rules):
+        made.append(open_page(tmp_path / "state", *parts, **rules))
+        return made[-1]
+
+    yield opened
+    for page in made:
+        page.close()
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "localhost.evil.example",
+        "evil.example:8000",
+        "",
+        "127.0.0.1.evil.example",
+        "evil.example/@127.0.0.1",
+        "[::1",
+        "user@localhost",
+    ],
+)
+def test_foreign_names_are_refused(opened, host):
+    response = Browser(opened()).get("/", headers={"host": host})
+    assert response.status_code == 421 and "lisax serve" in response.text
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:8000", "127.0.0.1", "[::1]:8000", "192.168.1.7:8000", "tables.example"]
+)
+def test_addresses_and_given_names_are_ours(opened, host):
+    assert Browser(opened(names=frozenset({"tables.example"}))).get("/", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "http://\u2100.example", "null", "//", "http://[v1.x]"])
+def test_an_origin_that_is_no_address_is_not_ours(opened, origin):
+    response = Browser(opened()).post("/ask", headers={"origin": origin.encode()})
+    assert response.status_code == 403
+
+
+def test_a_client_is_an_address_or_a_network():
+    assert client_of("10.0.0.7") == client_of("::ffff:10.0.0.7") == "10.0.0.7"
+    assert client_of("2001:db8::1") == client_of("2001:db8::2:3:4:5%eth0") != client_of("2001:db8:0:1::1")
+    assert client_of("") == "" and client_of("testclient") == "testclient"
+
+
+def test_loopback():
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "example.org", "")))
+
+
+def test_what_every_answer_says(opened):
+    browser = Browser(opened())
+    for address in ("/", "/nothing", "/static/x"):
+        headers = browser.get(address).headers
+        policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+        assert policy["default-src"] == "'none'" and policy["script-src"] == policy["style-src"] == "'self'"
+        assert policy["frame-ancestors"] == policy["base-uri"] == "'none'" and "http" not in str(policy)
+        assert headers["x-content-type-options"] == "nosniff"
+    cookie = Browser(opened()).get("/").headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Lax" in cookie
+
+
+def test_a_token_lets_in_once_it_was_shown(opened):
+    browser = Browser(opened(token="right-token"), host="192.168.1.7:8000", follow_redirects=False)
+    for address, headers in (
+        ("/", {}),
+        ("/?token=wrong", {}),
+        ("/?token=", {}),
+        ("/answers/x", {}),
+        ("/", {"authorization": "Bearer wrong"}),
+        ("/", {"cookie": "lisax_token_8000=right-token"}),
+    ):
+        response = browser.get(address, headers=headers)
+        assert response.status_code == 401 and "right-token" not in response.text
+    assert browser.get("/", headers={"authorization": "Bearer right-token"}).status_code == 200
+    entered = browser.get("/feedback?page=1&token=right-token")
+    assert entered.status_code == 303 and entered.headers["location"] == "/feedback?page=1"
+    assert "right-token" not in entered.headers["set-cookie"] and "HttpOnly" in entered.headers["set-cookie"]
+    assert browser.get("/feedback").status_code == 200
+    # The address is never one that leads elsewhere.
+    fresh = Browser(opened(token="right-token"), follow_redirects=False)
+    assert fresh.get("http://127.0.0.1:8000//evil.example/?token=right-token").headers["location"].startswith("/evil")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9000"},
+    ],
+)
+def test_forms_of_other_pages_change_nothing(opened, headers):
+    page = opened()
+    browser = Browser(page)
+    fields = {"form_key": browser.key(), "text": "what?", "kind": "question", "corpus": "index"}
+    assert browser.post("/ask", data=fields, headers=headers).status_code == 403
+    assert browser.post("/ask", data=fields, headers={"origin": "http://127.0.0.1:8000"}).status_code == 200
+
+
+def test_a_form_needs_the_key_of_its_own_session(opened):
+    page = opened()
+    one, other = Browser(page), Browser(page)
+    fields = {"text": "what?", "kind": "question", "corpus": "index"}
+    for key in ("", "x", "é", other.key()):
+        response = one.post("/ask", data={"form_key": key, **fields})
+        assert response.status_code == 403 and "another session" in response.text
+    assert one.ask("what?").status_code == 200 and len(page.store.last_answers(10)) == 1
+    for address in (
+        "/corpora",
+        "/corpora/index/remove",
+        "/training",
+        "/training/stop",
+        "/training/1/use",
+        "/training/1/go-on",
+        "/feedback/1/remove",
+        "/answers/x/feedback",
+    ):
+        assert one.post(address, data=fields).status_code == 403
+
+
+@pytest.mark.parametrize("foreign", ['prefs={"dark":"yes"}', "version=1", "a b=c", "é=é", "x"])
+def test_cookies_of_other_servers_of_this_host_hide_none_of_ours(opened, foreign):
+    browser = Browser(opened(token="right-token"))
+    browser.get("/?token=right-token")
+    ours = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    browser.cookies.clear()
+    headers = {"cookie": f"{foreign}; {ours}".encode()}
+    key = re.search('name="form_key" value="([0-9a-f]+)"', browser.get("/corpora", headers=headers).text)[1]
+    fields = {"form_key": key, "text": "what?", "kind": "question", "corpus": "index"}
+    assert browser.post("/ask", data=fields, headers=headers, follow_redirects=False).status_code == 303
+
+
+def test_too_many_requests_wait(opened):
+    page = opened(limits=Limits(changes_burst=2, changes_per_second=0.01))
+    browser = Browser(page)
+    statuses = [browser.ask("what?").status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+    refused = browser.fill("/ask")
+    assert int(refused.headers["retry-after"]) > 10 and browser.get("/").status_code == 200
+
+
+@given(st.lists(st.floats(0, 100), max_size=50))
+def test_a_client_never_gets_more_than_its_rate(waits):
+    now = 0.0
+    rate, granted = Rate(5, 2.0, lambda: now), 0
+    for wait in waits:
+        now += wait
+        granted += rate.wait("client") == 0
+        assert granted <= 5 + 2 * now + 1e-6
+    assert Rate(5, 2.0, lambda: now).wait("other") == 0
+
+
+def test_the_wait_that_is_told_suffices():
+    now = 0.0
+    rate = Rate(1, 0.5, lambda: now)
+    assert rate.wait("a") == 0 and rate.wait("b") == 0
+    wait = rate.wait("a")
+    now += wait
+    assert wait == 2 and rate.wait("a") == 0
+
+
+def asgi(messages, seconds=5.0, **scope):
+    """Status and body of an application that reads the whole body, behind the guard."""
+
+    async def application(scope, receive, send):
+        from starlette.requests import Request
+        from starlette.responses import PlainTextResponse
+
+        body = await Request(scope, receive).body()
+        await PlainTextResponse(str(len(body)))(scope, receive, send)
+
+    async def receive():
+        if not messages:
+            await asyncio.sleep(60)
+        return messages.pop(0)
+
+    async def run():
+        from starlette.exceptions import HTTPException
+
+        async def send(message):
+            sent.append(message)
+
+        try:
+            await Guard(application, Rules(b"s", 8000, limits=Limits(form_bytes=10, body_seconds=seconds)))(
+                {
+                    "type": "http",
+                    "method": "POST",
+                    "path": "/ask",
+                    "query_string": b"",
+                    "client": ("127.0.0.1", 1),
+                    "headers": [(b"host", b"127.0.0.1")],
+                    **scope,
+                },
+                receive,
+                send,
+            )
+        except HTTPException as error:
+            return error.status_code
+        return sent[0]["status"]
+
+    sent: list = []
+    return asyncio.run(run())
+
+
+def test_bodies_are_counted_as_they_come():
+    def part(size, more):
+        return {"type": "http.request", "body": b"x" * size, "more_body": more}
+
+    assert asgi([part(4, True), part(6, False)]) == 200
+    assert asgi([part(4, True), part(4, True), part(4, True)]) == 413
+    assert asgi([part(4, True)], seconds=0.05) == 408  # the rest never comes
+    headers = [(b"host", b"127.0.0.1"), (b"content-length", b"11")]
+    assert asgi([part(1, False)], headers=headers) == 413
+    assert asgi([part(1, False)], headers=[(b"host", b"a"), (b"host", b"127.0.0.1")]) == 421

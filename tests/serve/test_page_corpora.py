@@ -1,0 +1,198 @@
+"""What the page is asked about: indexes that it is given and uploads, with their limits."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from small_page import Browser, open_page, shown, words
+
+from lisax.corpora.grid import make_table
+from lisax.records import DataError, Table
+from lisax.retrieval import table_text
+from lisax.serve import export
+from lisax.serve.library import Library
+from lisax.serve.limits import Limits
+
+
+def test_an_index_keeps_its_id_whatever_it_is_given_beside(tmp_path, index):
+    """Folders of indexes are mostly called the same; what was said of one is never said of another."""
+
+    def ids(*paths):
+        return [corpus.id for corpus in Library(paths, tmp_path / "state" / "corpora", Limits())]
+
+    other = tmp_path / "other" / "index"
+    table_text.build_index([Table("people-0", "Others", ("a",), (("b",),))], other)
+    assert ids(index) == ["index"] and ids(other) == ["index-1"] and ids(other, index) == ["index-1", "index"]
+    other.rename(tmp_path / "moved")
+    assert ids(tmp_path / "moved") == ["index-1"]
+    table_text.build_index([Table("people-1", "Others", ("a",), (("b",),))], tmp_path / "moved", add=True)
+    assert ids(tmp_path / "moved") == ["index-1"]
+    (tmp_path / "state" / "indexes.json").write_text("[]")
+    with pytest.raises(DataError, match="indexes.json.*which index is which"):
+        ids(index)
+
+
+def test_a_corpus_that_was_half_removed_stays_removed(browser, page, index, made, tmp_path):
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    (left,) = (path.parent for path in page.library.folder.glob("*/corpus.json"))
+    left.rename(left.with_name(f".removed-{left.name}"))  # and the server was killed
+    again = open_page(tmp_path / "state", index, made)
+    assert [corpus.id for corpus in again.library] == ["index"] and not list(again.library.folder.iterdir())
+    again.close()
+
+
+def test_what_a_killed_upload_left_is_removed_at_the_next_start_and_no_other(index, made, tmp_path):
+    folder = tmp_path / "state" / "corpora"
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom lisax.serve import library\n"
+        "with library._scratch(Path(sys.argv[1])) as scratch:\n"
+        "    (scratch / 'corpus').mkdir()\n    print(scratch, flush=True)\n    time.sleep(600)"
+    )
+    folder.mkdir(parents=True)
+    with subprocess.Popen([sys.executable, "-P", "-c", code, str(folder)], stdout=subprocess.PIPE, text=True) as upload:
+        scratch = Path(upload.stdout.readline().strip())
+        open_page(tmp_path / "state", index, made).close()  # of another server, or of `lisax feedback export`
+        assert (scratch / "corpus").is_dir()
+        upload.kill()
+    open_page(tmp_path / "state", index, made).close()
+    assert list(folder.iterdir()) == []
+
+
+def test_an_upload_that_fails_leaves_nothing(page, monkeypatch):
+    def fails(*_):
+        raise OSError("no room")
+
+    monkeypatch.setattr(table_text, "build_index", fails)
+    with pytest.raises(OSError, match="no room"):
+        page.library.add("Sums", [("sums.csv", b"year,sum\n1990,12\n")])
+    assert list(page.library.folder.iterdir()) == []
+
+
+def test_an_uploaded_corpus_is_asked_kept_and_removed(browser, page, index, made, tmp_path):
+    html = b"<title>Rivers</title><table><tr><th>river<th>length<tr><td>Ode<td>120<tr><td>Tarn<td>90</table>"
+    response = browser.fill(
+        "/corpora",
+        name="Rivers",
+        files=[("files", ("rivers.html", html)), ("files", ("lakes.csv", b"lake,depth\nMira,40\n"))],
+    )
+    assert "Rivers" in words(shown(response))
+    corpus = list(page.library)[-1]
+    found = words(shown(browser.ask("How long is the Ode?", corpus=corpus.id)))
+    assert "120" in found and "Rivers" in found
+    assert words(shown(browser.ask("The Ode is long .", "claim", corpus.id)))
+    again = open_page(tmp_path / "state", index, made)
+    assert again.library.get(corpus.id) == corpus
+    again.close()
+    assert corpus.name not in words(shown(browser.fill(f"/corpora/{corpus.id}/remove")))
+    assert page.library.get(corpus.id) is None and not list(page.library.folder.glob("*/files"))
+    assert browser.fill("/corpora/index/remove").status_code == 400
+
+
+def test_a_form_that_is_sent_twice_makes_one_corpus(browser, page):
+    before = len(list(page.library))
+    for name, content in (("A", b"n,m\n1,2\n"), ("A", b"n,m\n1,2\n"), ("A", b"n,m\n1,3\n"), ("B", b"n,m\n1,2\n")):
+        assert browser.fill("/corpora", name=name, files=[("files", ("t.csv", content))]).status_code < 400
+    assert len(list(page.library)) == before + 3
+    for corpus in list(page.library)[before:]:
+        browser.fill(f"/corpora/{corpus.id}/remove")
+
+
+def test_a_corpus_that_something_was_said_of_is_not_removed_by_a_slip(browser, page):
+    browser.fill("/corpora", name="Lakes", files=[("files", ("lakes.csv", b"lake,depth\nMira,40\n"))])
+    corpus = list(page.library)[-1].id
+    address = browser.ask("How deep is the Mira?", corpus=corpus).url.path
+    browser.fill(f"{address}/feedback", say="cell right", table="1-lakes", row="1", column="2")
+    browser.fill(f"{address}/feedback", say="table right", table="1-lakes")
+    assert "Not in it" not in words(shown(browser.get("/feedback")))
+    assert "and what was said of 1 of its answers" in words(shown(browser.get("/corpora")))
+    refused = browser.fill(f"/corpora/{corpus}/remove")
+    assert refused.status_code == 400 and "What was said of 1 answers" in words(shown(refused))
+    assert page.library.get(corpus) is not None
+    assert browser.fill(f"/corpora/{corpus}/remove", without="1").status_code == 200
+    assert page.library.get(corpus) is None
+    assert f"Not in it: 2 {export.GONE}." in words(shown(browser.get("/feedback")))
+
+
+def test_what_was_odd_of_an_upload_is_told_by_the_names_of_its_files(browser, page):
+    """A long name keeps its suffix."""
+    long = "l" * 300 + ".csv"
+    response = browser.fill(
+        "/corpora",
+        name="Odd",
+        files=[("files", ("head.csv", b"a,b\n")), ("files", (long, b"a,b\n1\n")), ("files", ("ok.csv", b"a,b\n1,2\n"))],
+    )
+    notes = words(shown(response))
+    assert "tables without a row below their header (left out): 1, first at head.csv" in notes
+    assert re.search(r"rows that are shorter than the others \(padded\): 1, first at l+…l+\.csv", notes)
+    assert [table.id for table in page.engine.tables(list(page.library)[-1])] == [f"2-{'l' * 87}_{'l' * 8}", "3-ok"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("x.exe", b"MZ", "not a table that can be read"),
+        ("x.csv", b"", "empty"),
+        ("x.csv", b"a,b\n", "no table with a row"),
+        ("x.csv", b"a,b\n\xff\xfe\x00", "'x.csv': not UTF-8"),
+        ("x.html", b"<p>nothing", "no table"),
+    ],
+)
+def test_files_that_are_no_tables_are_told_in_a_sentence_and_leave_nothing(browser, page, name, content, complaint):
+    response = browser.fill("/corpora", name="bad", files=[("files", (name, content))])
+    assert response.status_code == 400 and complaint in words(shown(response))
+    assert str(page.library.folder) not in response.text
+    assert list(page.library.folder.iterdir()) == [] and len(list(page.library)) == 1
+
+
+def test_too_many_files_and_too_large_ones(tmp_path, index, made):
+    page = open_page(tmp_path, index, made, Limits(upload_bytes=20_000, upload_files=3))
+    browser = Browser(page)
+    large = browser.fill("/corpora", name="large", files=[("files", ("x.csv", b"a,b\n" * 10_000))])
+    assert large.status_code == 413 and "19 KiB" in words(shown(large))
+    many = browser.fill("/corpora", name="many", files=[("files", (f"{i}.csv", b"a,b\n1,2\n")) for i in range(4)])
+    assert many.status_code == 400
+    assert browser.post("/ask", data={"text": "x" * 100_000}).status_code == 413
+    page.close()
+
+
+def test_files_may_take_longer_than_answers(tmp_path, index, made, monkeypatch):
+    page = open_page(tmp_path, index, made, Limits(answer_seconds=0.1))
+    add = page.library.add
+    monkeypatch.setattr(page.library, "add", lambda *given: time.sleep(0.3) or add(*given))
+    response = Browser(page).fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    assert response.status_code == 200 and "Sums" in words(shown(response))
+    page.close()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp037"])
+def test_a_page_of_too_many_cells_is_not_even_parsed(browser, monkeypatch, encoding):
+    monkeypatch.setattr("lisax.corpora.html_tables.parse", lambda *_: pytest.fail("parsed"))
+    for text in ("<TABLE><td>" * 2_001, "<table>" + "<Td>" * 500_001):
+        content = (b"<meta charset=cp037>" if encoding == "cp037" else b"") + text.encode(encoding)
+        response = browser.fill("/corpora", name="many", files=[("files", ("x.html", content))])
+        assert response.status_code == 400 and "at most 2,000" in words(shown(response))
+
+
+def test_small_pages_cannot_claim_much(browser, page, monkeypatch):
+    """Tables are counted as they come, and a page's title, which they all have, is cut."""
+    made = []
+    monkeypatch.setattr(
+        "lisax.corpora.html_tables.make_table",
+        lambda *given, **named: made.append(make_table(*given, **named)) or made[-1],
+    )
+    spanning = b"<table><tr><td>h<tr><td rowspan=0 colspan=100>b" + b"<tr><td>" * 400 + b"</table>"
+    response = browser.fill("/corpora", name="x", files=[("files", (f"{i}.html", spanning * 20)) for i in range(5)])
+    assert response.status_code == 400 and "500,000" in words(shown(response)) and len(made) < 20
+    long = b"<table><tr><td>h<tr><td rowspan=0 colspan=100>" + b"word" * 500 + b"<tr>" * 400 + b"</table>"
+    response = browser.fill("/corpora", name="x", files=[("files", ("x.html", long))])
+    assert response.status_code == 400 and "33,554,432 characters" in words(shown(response))
+    made.clear()
+    titled = b"<title>%b</title><table><caption>%b<tr><td>a<tr><td>b</table>" % (b"x" * 100_000, b"y" * 3_000)
+    assert browser.fill("/corpora", name="x", files=[("files", ("x.html", titled))]).status_code == 200
+    assert [(len(table.title), len(table.caption)) for table in made] == [(2_000, 2_000)]
+    assert "titles and captions with more than 2,000 characters (cut)" in list(page.library)[-1].notes[0]

@@ -1,0 +1,305 @@
+"""The page over one index of text, tables and graphs: claims checked and questions answered from all of them."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import zipfile
+
+import pytest
+from markup import HOSTILE
+from small_page import Browser, models, open_page, shown, words
+from small_readers import build_mixed, reader_bundle, retriever_bundle
+
+from lisax.cli import main
+from lisax.cli import serve as command
+from lisax.corpora import open_folder
+from lisax.formats.families import Family
+from lisax.predict import inference
+from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.reader import Reader
+from lisax.predict.retriever import Retriever, retrieve
+from lisax.records import Claim, Graph, LisaxError
+from lisax.retrieval import mixed, passages
+from lisax.retrieval.dense import encode_index
+from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.mixed import MixedIndex
+from lisax.retrieval.passages import Source
+from lisax.retrieval.runs import read_run
+from lisax.serve.answering import LABELLER, RANKER, READER, RETRIEVER, Engine, Models
+from lisax.serve.export import gather
+from lisax.serve.library import Library
+from lisax.serve.limits import Limits
+
+CLAIM, QUESTION = "Tarn, whose mayor is Mara Velin, won 18 points in 1971.", "Who is the mayor of Tarn?"
+PLACES = {
+    "text": "text: sentence {} of the page Tarn_1",
+    "table": "table (raw): row {} of the table Tarn_1:seasons",
+    "graph": "graph (raw): edge {} of the graph Tarn_1:graph",
+}
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory):
+    """(reader, retriever)"""
+    folder = tmp_path_factory.mktemp("readers")
+    return reader_bundle(folder / "reader"), retriever_bundle(folder / "retriever")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, bundles):
+    """A ranker and a labeller of sentences, a reader and a retriever."""
+    hashing = models(
+        tmp_path_factory.mktemp("models"), **{RANKER: Family.RANK_ENTITIES, LABELLER: Family.LABEL_POINTWISE}
+    )
+    return Models(
+        {
+            LABELLER: hashing[LABELLER],
+            RANKER: hashing[RANKER],
+            READER: Reader.open(bundles[0]),
+            RETRIEVER: Retriever.open(bundles[1]),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory, made):
+    folder = build_mixed(tmp_path_factory.mktemp("mixed") / "index")
+    encode_index(folder, made[RETRIEVER])
+    return folder
+
+
+@pytest.fixture
+def page(tmp_path, index, made):
+    page = open_page(tmp_path / "state", index, made, Limits(changes_burst=1000, requests_burst=10_000))
+    page.engine.check(page.library)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def browser(page):
+    return Browser(page)
+
+
+def place(unit: str) -> str:
+    """How the page says where a unit of the small world stands."""
+    source = {"#r": "table", "#e": "graph"}.get(unit[-3:-1], "text")
+    return PLACES[source].format(int(unit[-1]) + 1)
+
+
+def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(browser, page, index, made, tmp_path):
+    found = words(shown(browser.ask(CLAIM, "claim")))
+    (row,) = page.store.last_answers(1)[0].result["verdicts"]
+    claim, evidence = Claim("c", CLAIM), MixedEvidence(MixedIndex.open(index))
+    inference.rank_to_file(
+        made[RANKER],
+        [claim],
+        evidence.retrieve([claim], 20),
+        evidence.lookup,
+        tmp_path / "run.trec",
+        depth=100,
+        spot=default_spotter().spot,
+        tag="ranker",
+    )
+    (verdict,) = inference.verify(
+        made[LABELLER], [claim], read_run(tmp_path / "run.trec"), evidence.lookup, aggregate="any"
+    )
+    assert row["label"] == verdict.label and row["evidence"] == list(verdict.evidence)
+    assert row["probabilities"] == pytest.approx(verdict.probabilities, abs=1e-6)
+    assert "By text, tables and graphs:" in found and len(row["evidence"]) == 5
+    assert all(place(unit) in found and evidence.lookup(unit).text in found for unit in row["evidence"])
+    assert {place(unit).partition(":")[0] for unit in row["evidence"]} == {"text", "table (raw)", "graph (raw)"}
+
+
+def test_dates_decide_where_they_can_and_the_page_says_so(made, tmp_path):
+    graph = Graph("Tarn:graph", "Tarn", (("founded", "1850"), ("river", "Orm")))
+    mixed.build_index({Source.GRAPH: passages.of_graph(graph)}, tmp_path / "index")
+    page = open_page(tmp_path / "state", tmp_path / "index", Models({role: made[role] for role in (RANKER, LABELLER)}))
+    for temporal in (True, False):
+        page.engine.temporal = temporal
+        found = words(shown(Browser(page).ask("Tarn was founded in 1900.", "claim")))
+        (row,) = page.store.last_answers(1)[0].result["verdicts"]
+        said = f"By dates: {row['temporal']['reason']}. The verifier alone:" if temporal else "By dates:"
+        assert (said in found) is temporal and ("temporal" in row) is temporal
+        assert not temporal or row["label"] == row["temporal"]["label"] == "REFUTES"
+    page.close()
+
+
+def test_what_is_said_of_such_a_verdict_is_kept_and_can_be_trained_on(browser, page, tmp_path):
+    address = browser.ask(CLAIM, "claim").url.path
+    units = page.store.last_answers(1)[0].result["verdicts"][0]["evidence"]
+    row, edge = (next(unit for unit in units if mark in unit) for mark in ("#r", "#e"))
+    said = browser.fill(
+        f"{address}/feedback",
+        say="verdict",
+        source="passages",
+        label="REFUTES",
+        evidence=[row, edge],
+        back="v-passages",
+    )
+    assert said.url.fragment == "v-passages" and said.text.count(" checked> this decides it") == 2
+    assert "Kept: the verdict by text, tables and graphs should be: refutes" in words(shown(said))
+    zipfile.ZipFile(io.BytesIO(browser.get("/feedback/export.zip").content)).extractall(tmp_path / "out")
+    data = open_folder(tmp_path / "out" / "feedback")
+    (claim,) = data.claims("train")
+    assert claim.label == "REFUTES" and claim.evidence_sets == ((f"index:{row}_0", f"index:{edge}_0"),)
+    texts = {
+        sentence.id: (document.title, sentence.text) for document in data.documents() for sentence in document.sentences
+    }
+    assert set(claim.candidates) == set(texts) and len(texts) == 6  # all that was retrieved
+    for unit in units:
+        passage = page.engine.evidence(page.library.get("index")).lookup(unit)
+        assert texts[f"index:{unit}_0"] == (passage.title, passage.text)
+
+
+def test_a_question_is_answered_with_its_place_marked_as_lisax_answer_does(browser, page, index, made):
+    response = browser.ask(QUESTION)
+    found = shown(response)
+    rows = page.store.last_answers(1)[0].result["answers"]
+    hits = retrieve(index, {"q": QUESTION}, 100, method="fused", retriever=made[RETRIEVER])["q"]
+    opened = MixedIndex.open(index)
+    (answers,) = made[READER].read([(QUESTION, [opened.passage(hit) for hit, _ in hits])])
+    assert [row["answer"] for row in rows] == [answer.text for answer in answers] and len(rows) == 5
+    assert [row["probability"] for row in rows] == pytest.approx([answer.probability for answer in answers], rel=1e-5)
+    marked = re.findall(r'<p class="passage">(.*?)<mark>(.*?)</mark>(.*?)</p>', response.text, re.DOTALL)
+    assert [(before + answer + after, answer) for before, answer, after in marked] == [
+        (opened.passage(row["passage"]).text, row["answer"]) for row in rows
+    ]  # nothing in them is escaped
+    assert all(place(row["unit"]) in words(found) for row in rows)
+    assert f"{100 * rows[0]['probability']:.1f} %" in words(found)
+    assert response.url.path in browser.get("/").text and QUESTION in words(shown(browser.get(response.url.path)))
+    refused = browser.fill(f"{response.url.path}/feedback", say="table right", table="x")
+    assert refused.status_code == 400 and "not of this answer" in words(shown(refused))
+
+
+def test_without_a_retriever_passages_are_found_by_words(page, index, made, tmp_path):
+    by_words = open_page(tmp_path / "other", index, Models({READER: made[READER]}))
+    assert by_words.engine.kinds(by_words.library.get("index")) == ("question",)
+    browser = Browser(by_words)
+    assert "mayor" in words(shown(browser.ask(QUESTION)))
+    assert "No answer was found" in words(shown(browser.ask("zzz?")))
+    assert browser.ask(CLAIM, "claim").status_code == 400
+    by_words.close()
+
+
+@pytest.mark.parametrize("bad", HOSTILE)
+def test_hostile_passages_titles_and_answers_stay_text(tmp_path, made, bad):
+    index = build_mixed(tmp_path / "index", title=bad, said=bad)
+    page = open_page(
+        tmp_path / "state",
+        index,
+        Models({READER: made[READER], LABELLER: made[LABELLER]}),
+        Limits(changes_burst=1000, requests_burst=10_000),
+    )
+    browser = Browser(page)
+    claim = shown(browser.ask(f"Tarn 1972 known for {bad}", "claim"))
+    assert words(claim).count(" ".join(bad.split())) >= 4  # what was asked, and a sentence, a row, an edge
+    answered = browser.ask(f"Tarn mayor {bad}")
+    (row, *_) = page.store.last_answers(1)[0].result["answers"]
+    # As it could be: an answer that is the hostile text itself.
+    passage = page.engine.search(page.library.get("index")).index.passage("graph:Tarn_1:graph:0")
+    begin = passage.text.index(" ".join(bad.split()))
+    end = begin + len(" ".join(bad.split()))
+    said = passage.text[begin:end]
+    kept = page.store.add_answer(
+        "index",
+        "question",
+        bad,
+        {
+            "seconds": 0.1,
+            "answers": [
+                row
+                | {
+                    "answer": said,
+                    "passage": passage.id,
+                    "unit": "Tarn_1:graph#e1",
+                    "begin": begin,
+                    "end": end,
+                    "marked": said,
+                }
+            ],
+        },
+    )
+    response = browser.get(f"/answers/{kept.id}")
+    for found in (shown(answered), shown(response)):
+        assert not {tag for tag, _ in found.elements} & {"img", "svg"} and found.count()["script"] == 1
+    assert response.text.count("<mark>") == 1 and words(shown(response)).count(said) >= 3
+    page.close()
+
+
+def test_an_answer_whose_passage_has_changed_is_shown_without_it(tmp_path, made):
+    index, only = build_mixed(tmp_path / "index"), Models({READER: made[READER]})
+    page = open_page(tmp_path / "state", index, only)
+    address = Browser(page).ask(QUESTION).url.path
+    rows = page.store.last_answers(1)[0].result["answers"]
+    page.close()
+    build_mixed(index, said="x")
+    page, opened = open_page(tmp_path / "state", index, only), MixedIndex.open(index)
+    found = shown(Browser(page).get(address))
+    kept = [row for row in rows if opened.passage(row["passage"]).text[row["begin"] : row["end"]] == row["answer"]]
+    assert 0 < len(kept) < len(rows) == found.count()["li"] - 4  # those of the navigation
+    assert found.count()["mark"] == len(kept)
+    assert words(found).count("It stands in no passage") == len(rows) - len(kept)
+    # A generated answer may stand in none from the start.
+    nowhere = page.store.add_answer(
+        "index", "question", QUESTION, {"seconds": 0.1, "answers": [{"answer": "Orm", "probability": 0.25}]}
+    )
+    assert "Orm 25.0 % It stands in no passage" in words(shown(Browser(page).get(f"/answers/{nowhere.id}")))
+    page.close()
+
+
+def test_evidence_that_is_gone_is_not_trained_on(tmp_path, made):
+    index, only = build_mixed(tmp_path / "index"), Models({LABELLER: made[LABELLER]})
+    page = open_page(tmp_path / "state", index, only)
+    browser = Browser(page)
+    address = browser.ask(CLAIM, "claim").url.path
+    edge = next(unit for unit in page.store.last_answers(1)[0].result["verdicts"][0]["evidence"] if "#e" in unit)
+    browser.fill(f"{address}/feedback", say="verdict", source="passages", label="SUPPORTS", evidence=[edge])
+    page.close()
+    mixed.remove_source(Source.GRAPH, index)
+    page = open_page(tmp_path / "state", index, only)
+    gathered = gather(page.store.feedback(), page.library, page.engine)
+    assert not gathered.claims and gathered.skipped.total() == 1
+    assert edge not in Browser(page).get(address).text
+    page.close()
+
+
+def test_titles_of_passages_are_asked_about_at_the_start(page, monkeypatch):
+    asked = []
+    monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((kind, text)))
+    for work in page.engine.warming(page.library):
+        work()
+    assert asked == [("question", "What is Tarn?"), ("claim", "What is Tarn?")]
+
+
+@pytest.mark.parametrize(
+    ("roles", "with_index", "complaint"),
+    [
+        ([RETRIEVER], True, "finds passages for a reader"),
+        ([READER], False, "reads passages: give an index"),
+        ([RANKER], True, "no model that is given reads them"),
+        ([READER, RETRIEVER], True, "have no vectors"),
+    ],
+    ids=["no-reader", "no-passages", "no-model", "no-vectors"],
+)
+def test_models_and_indexes_that_do_not_fit(tmp_path, made, roles, with_index, complaint):
+    library = Library([build_mixed(tmp_path / "index")] if with_index else [], tmp_path / "corpora", Limits())
+    with pytest.raises(LisaxError, match=complaint):
+        Engine(Models({role: made[role] for role in roles}, {role: tmp_path / role for role in roles})).check(library)
+
+
+def test_from_the_command_line(bundles, index, tmp_path, capsys):
+    """Bundles tell what they are for; complaints come before anything is served."""
+    parser = argparse.ArgumentParser()
+    command.add_serve_arguments(parser)
+    given = ["--bundle", str(bundles[0]), "--bundle", str(bundles[1]), "--state", str(tmp_path), "--keep", "2"]
+    page = command.open_page(parser.parse_args([*given, "--index", str(index)]), 8000, None)
+    answered = Browser(page).ask(QUESTION)
+    assert answered.status_code == 200 and shown(answered).count()["mark"] == 2
+    page.close()
+    assert main(["serve", *given, "--port", "0"]) == 1
+    assert "give an index of `lisax index mixed`" in capsys.readouterr().err
+    assert main(["serve", *given, "--bundle", str(bundles[0]), "--index", str(index)]) == 1
+    assert "one reader too many" in capsys.readouterr().err

@@ -1,0 +1,291 @@
+"""Training from feedback: one at a time, told of as it goes, stopped and continued; and once for real."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from small_models import label_bundle, pages, tables
+
+import lisax
+from lisax.records import Claim, Label, LisaxError, Question
+from lisax.runtime.checkpoints import add_to_card, read_card
+from lisax.runtime.gin_files import parsed
+from lisax.serve import training
+from lisax.serve.answering import LABELLER, PARTS
+from lisax.serve.export import Export
+from lisax.serve.training import DONE, FAILED, RUNNING, STOPPED, Run, Training
+
+# What stands in for `lisax`: it notes its arguments, and ends when it is told to, after it has saved; but a second
+# Ctrl-C ends it at once.
+STAND_IN = """
+import pathlib, signal, sys, time
+folder = pathlib.Path({folder!r})
+with (folder / "calls").open("a") as calls:
+    calls.write(sys.argv[1] + "\\n")
+stopped = []
+def stop(number, _):
+    stopped.append(number)
+    if number == signal.SIGINT:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, stop)
+(folder / "ready").touch()
+while sys.argv[1] == "train" and not (folder / "go").exists():
+    time.sleep(0.01)
+    if stopped:
+        time.sleep(0.3)
+        (folder / "saved").touch()
+        sys.exit(128 + stopped[-1])
+if sys.argv[1] == "export":
+    pathlib.Path(sys.argv[-1]).mkdir()
+sys.exit(int((folder / "go").read_text() or 0))
+"""
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """As much of a bundle as a training looks at."""
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    (folder / "model.safetensors").touch()
+    (folder / "model.json").write_text(
+        '{"architecture": {"vocab_size": 128, "emb_dim": 8}, "text": {"family": '
+        '"table_parts", "preset": "paper", "max_tokens": 32}}'
+    )
+    return folder
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    (tmp_path / "lisax.py").write_text(STAND_IN.format(folder=str(tmp_path)))
+    monkeypatch.setattr(training, "COMMAND", (sys.executable, str(tmp_path / "lisax.py")))
+    return tmp_path
+
+
+def asked() -> Export:
+    (table,) = tables(1)
+    return Export(
+        questions={"q": Question("q", "What is the city of Mara Velin?", ("x",), (f"{table.id}#r0c1",))},
+        tables={table.id: table},
+    )
+
+
+def until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_one_at_a_time_to_the_end(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    run = trainings.start(PARTS, checkpoint, asked(), 10)
+    until((stand_in / "calls").exists)
+    assert trainings.is_running and trainings.get(1).state == RUNNING and trainings.get(1).step == 0
+    with pytest.raises(LisaxError, match="one at a time"):
+        trainings.start(PARTS, checkpoint, asked(), 10)
+    (stand_in / "training/1/model").mkdir()
+    (stand_in / "training/1/model/train_log.jsonl").write_text(
+        '{"step": 3, "kind": "train", "loss": 0.5}\n{"step": 3, "kind": "dev", "loss": 9}\n{"step": 4, "ki'
+    )
+    assert (trainings.get(1).step, trainings.get(1).loss) == (3, 0.5)
+    (stand_in / "go").touch()
+    until(lambda: not trainings.is_running)
+    assert trainings.get(1).state == DONE and trainings.bundle(run).is_dir()
+    assert (stand_in / "calls").read_text().split() == ["train", "export"]
+    gin = (stand_in / "training/1/run.gin").read_text()
+    assert "emb_dim = 8" in gin and "'feedback_parts'" in gin and str(checkpoint) in gin
+
+
+def test_no_file_of_the_current_folder_is_run(tmp_path):
+    for name in sys.stdlib_module_names:
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name} of the current folder')")
+    done = subprocess.run([*training.COMMAND, "train", "--help"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "" and "--gin_file" in done.stdout
+
+
+HOSTILE = "x', 1)\nimport os\nMODEL_DIR = '"
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "complaint"),
+    [
+        (("architecture", "x = 1\nimport antigravity\nnetwork.T5Config.remat"), "none", "is none that is known here"),
+        (("architecture", "dtype"), HOSTILE, "'architecture.dtype': must be one of"),
+        (("architecture", "mlp_activations"), [HOSTILE], "'architecture.mlp_activations'"),
+        (("architecture", "emb_dim"), "8\nimport antigravity", "'architecture.emb_dim': must be a whole number"),
+        (("text", "max_tokens"), "5}\nimport antigravity", "'text.max_tokens': must be a whole number"),
+        (("text", "preset"), HOSTILE, "'text.preset': must be one of"),
+        (("text", "family"), HOSTILE, "'text.family': there is no format"),
+        (("text", "tables"), HOSTILE, "'text.tables': must be a whole number"),
+    ],
+)
+def test_nothing_that_a_bundle_says_is_run(stand_in, checkpoint, place, value, complaint):
+    card = json.loads((checkpoint / "model.json").read_text())
+    card[place[0]][place[1]] = value
+    (checkpoint / "model.json").write_text(json.dumps(card))
+    trainings = Training(stand_in / "training")
+    with pytest.raises(LisaxError, match=complaint):
+        trainings.start(PARTS, checkpoint, asked(), 10)
+    assert trainings.runs() == [] and not list((stand_in / "training").iterdir())
+
+
+@pytest.mark.parametrize("name", ["it's", "two\nimport antigravity", 'a"b%c@d'])
+def test_folders_of_any_name_are_literals_in_the_gin_file(stand_in, checkpoint, name):
+    (stand_in / "go").write_text("0")
+    checkpoint = checkpoint.rename(stand_in / name)
+    trainings = Training(stand_in / name / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until(lambda: not trainings.is_running)
+    with parsed([str(stand_in / name / "training/1/run.gin")]) as gin:
+        assert gin.query_parameter("INITIAL_CHECKPOINT_PATH/macro.value") == str(checkpoint)
+        assert gin.query_parameter("MODEL_DIR/macro.value") == str(stand_in / name / "training/1/model")
+        assert gin.query_parameter("T5Config.emb_dim") == 8
+    assert "antigravity" not in sys.modules
+
+
+def test_a_token_is_not_handed_on(stand_in, checkpoint, monkeypatch):
+    monkeypatch.setenv("LISAX_TOKEN", "right-token")
+    (stand_in / "lisax.py").write_text(f"import os\nopen({str(stand_in / 'seen')!r}, 'w').write(str(dict(os.environ)))")
+    trainings = Training(stand_in / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until(lambda: not trainings.is_running)
+    assert "LISAX_TASKS" in (seen := (stand_in / "seen").read_text()) and "right-token" not in seen
+
+
+def test_a_relative_folder_is_written_in_full(stand_in, checkpoint, monkeypatch):
+    """So that the command in `run.gin` can be repeated from anywhere."""
+    monkeypatch.chdir(stand_in)
+    (stand_in / "go").write_text("0")
+    trainings = Training(Path("training"))
+    run = trainings.start(PARTS, checkpoint, asked(), 10)
+    until(lambda: not trainings.is_running)
+    gin = (stand_in / "training/1/run.gin").read_text()
+    assert f"MODEL_DIR = '{stand_in}/training/1/model'" in gin
+    assert f"LISAX_TASKS={stand_in}/training/1/dataset.json" in gin
+    assert trainings.bundle(run).is_absolute()
+
+
+def test_what_fails_is_told_and_can_go_on(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    (stand_in / "go").write_text("3")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until(lambda: not trainings.is_running)
+    assert trainings.get(1).state == FAILED and "status 3" in trainings.get(1).message
+    (stand_in / "go").write_text("0")
+    trainings.go_on(1)
+    until(lambda: not trainings.is_running)
+    assert trainings.get(1).state == DONE
+    with pytest.raises(LisaxError):
+        trainings.go_on(1)
+
+
+def test_stopping_and_ending_the_page(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until((stand_in / "calls").exists)
+    trainings.stop()
+    assert trainings.get(1).state == STOPPED and not trainings.is_running
+    trainings._note(trainings.get(1), RUNNING)  # as a page leaves it that is killed
+    assert Training(stand_in / "training").get(1).state == STOPPED
+
+
+def test_a_training_that_another_ends_by_sigterm_is_stopped_and_nothing_is_exported(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until((stand_in / "ready").exists)
+    trainings._process.terminate()
+    until(lambda: not trainings.is_running)
+    assert trainings.get(1).state == STOPPED
+    assert (stand_in / "calls").read_text().split() == ["train"]
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_ctrl_c_in_the_terminal_reaches_the_training_too_which_saves_all_the_same(stand_in, checkpoint, is_stopped):
+    trainings = Training(stand_in / "training")
+    trainings.start(PARTS, checkpoint, asked(), 10)
+    until((stand_in / "ready").exists)
+    trainings._process.send_signal(signal.SIGINT)
+    if is_stopped:  # by the page, which ends as well
+        time.sleep(0.1)
+        trainings.stop()
+    until(lambda: not trainings.is_running)
+    assert (stand_in / "saved").exists() and trainings.get(1).state == STOPPED
+    assert (stand_in / "calls").read_text().split() == ["train"]
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="only where util-linux is installed")
+def test_a_page_that_is_killed_leaves_no_training_running(stand_in, checkpoint):
+    card = stand_in / "training/1"
+    card.mkdir(parents=True)
+    (card / "training.json").write_text(
+        json.dumps(dataclasses.asdict(Run(1, PARTS, 10, 1, str(checkpoint), time.time(), STOPPED)))
+    )
+    page = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"""if True:
+        import sys, time
+        from pathlib import Path
+        from lisax.serve import training
+        training.COMMAND = (sys.executable, {str(stand_in / "lisax.py")!r})
+        training.Training(Path({str(stand_in / "training")!r})).go_on(1)
+        time.sleep(600)""",
+        ]
+    )
+    until((stand_in / "ready").exists)
+    page.kill()
+    page.wait()
+    until((stand_in / "saved").exists)
+
+
+def test_nothing_is_begun_without_something_to_learn(stand_in, checkpoint):
+    trainings = Training(stand_in / "training")
+    for role, export, steps, complaint in (
+        (PARTS, Export(), 10, "nothing to learn"),
+        (LABELLER, asked(), 10, "nothing to learn"),
+        (PARTS, asked(), 0, "from 1 to"),
+    ):
+        with pytest.raises(LisaxError, match=complaint):
+            trainings.start(role, checkpoint, export, steps)
+    assert trainings.runs() == []
+
+
+@pytest.mark.slow
+def test_a_labeller_learns_from_feedback(tmp_path):
+    bundle = label_bundle(tmp_path, 4)
+    add_to_card(bundle, {"fusion": [0.5, 3.0, -1.0]})
+    documents = {page.id: page for page in pages(tables(2))}
+    claims = {
+        name: Claim(
+            name,
+            f"{page.title} was born in 1800 .",
+            Label.REFUTES,
+            ((page.sentences[1].id,),),
+            tuple(sentence.id for sentence in page.sentences),
+        )
+        for name, page in documents.items()
+    }
+    trainings = Training(tmp_path / "training")
+    run = trainings.start(LABELLER, bundle, Export(claims=claims, pages=documents), 20)
+    until_done = time.monotonic() + 300
+    while trainings.is_running and time.monotonic() < until_done:
+        time.sleep(0.2)
+    done = trainings.get(1)
+    assert done.state == DONE, trainings.last_lines(done)
+    assert done.step == 20 and done.loss > 0
+    before, after = (
+        lisax.load(str(path)).verify("Mara Velin was born in 1800 .", ["Mara Velin was born in 1912 ."])
+        for path in (bundle, trainings.bundle(run))
+    )
+    assert after[Label.REFUTES] > before[Label.REFUTES]
+    assert read_card(trainings.bundle(run))["fusion"] == [0.5, 3.0, -1.0]

@@ -1,0 +1,413 @@
+"""The page's routes: ask, check, say what is right, load tables; whatever comes in stays text."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import re
+import shutil
+import threading
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from markup import HOSTILE
+from small_page import Browser, open_page, shown, words
+
+from lisax.corpora import open_folder
+from lisax.predict.fusion_model import Decision, FusionModel
+from lisax.records import Table
+from lisax.retrieval import table_text, tables
+from lisax.runtime.fusion_scoring import Scores
+from lisax.serve import export
+from lisax.serve.answering import TABLE_VERIFIER, UNLEARNED, Models
+from lisax.serve.limits import Limits
+from lisax.serve.store import Store
+from lisax.serve.worker import Worker
+
+QUESTION = "What is the city of Mara Velin?"
+
+
+def test_a_question_gets_tables_with_heatmaps_and_linked_answers(browser):
+    response = browser.ask(QUESTION)
+    assert response.status_code == 200 and re.fullmatch("/answers/[0-9a-f]{16}", response.url.path)
+    found = shown(response)
+    ids = {attributes["id"] for _, attributes in found.elements if "id" in attributes}
+    links = [
+        attributes["href"][1:]
+        for tag, attributes in found.elements
+        if tag == "a" and re.fullmatch(r"#t\d-r\d+c\d+", attributes.get("href", ""))
+    ]
+    assert len(links) == 5 and set(links) <= ids
+    best = [attributes["id"] for tag, attributes in found.elements if "best" in attributes.get("class", "").split()]
+    assert best == links
+    assert "Register, sheet" in words(found) and QUESTION in words(found)
+    assert re.search(r"from the page \w+_\w+ .* \w+ \w+ lived in \w+ \. \w+ \w+ was born in", words(found))
+    # The answer is kept: a reload shows it, and so does the start.
+    assert browser.get(response.url.path).text.count("Mara Velin") >= 2
+    assert response.url.path in browser.get("/").text
+
+
+def multipart(browser, address, charset, *parts):
+    """Sends a form in an encoding of its own; `parts` are (what a part says of itself, its content)."""
+    parts = [('name="form_key"', browser.key().encode()), *parts]
+    body = (
+        b"".join(
+            b"--x\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + content + b"\r\n"
+            for head, content in parts
+        )
+        + b"--x--\r\n"
+    )
+    return browser.post(address, content=body, headers={"content-type": f"multipart/form-data; boundary=x{charset}"})
+
+
+@pytest.mark.parametrize("charset", ["; charset=utf-7", "; charset=unicode-escape"])
+def test_half_of_a_surrogate_pair_in_a_form_is_told(browser, charset):
+    half = {"; charset=utf-7": b"+2AA-", "; charset=unicode-escape": rb"\ud800"}[charset]
+    kind = [('name="kind"', b"question"), ('name="corpus"', b"index")]
+    response = multipart(browser, "/ask", charset, ('name="text"', b"What is " + half), *kind)
+    assert response.status_code == 400 and "half of a surrogate pair" in response.text
+    response = multipart(
+        browser,
+        "/corpora",
+        charset,
+        ('name="name"', b"mine"),
+        (f'name="files"; filename="{half.decode()}.csv"', b"a,b\r\n1,2"),
+    )
+    assert response.status_code == 400 and "half of a surrogate pair" in response.text
+    response = multipart(browser, "/ask", "", ('name="text"', b"What is \xed\xa0\x80"), *kind)
+    assert response.status_code == 200  # bytes that are not UTF-8 are taken for Latin-1
+
+
+def test_a_claim_gets_verdicts_from_text_and_from_tables(browser):
+    response = browser.ask("Mara Velin lived in Tarn .", "claim")
+    found = words(shown(response))
+    assert "By text:" in found and "By tables:" in found and "Mara Velin lived in" in found and "people-0" in found
+    assert len(re.findall(r"(?:Supports|Refutes|Not enough info) \d+\.\d %", found)) == 6
+    assert "Evidence, as it was found" in found  # without a ranker there are ranks alone, which are no scores
+
+
+def test_feedback_is_kept_shown_listed_removed_and_exported(browser, page, tmp_path):
+    address = browser.ask(QUESTION).url.path
+    table = page.store.last_answers(1)[0].result["tables"][0]["id"]
+    said = browser.fill(f"{address}/feedback", say="cell right", table=table, row="2", column="3", back="t0")
+    assert said.url.fragment == "t0" and "Kept: cell" in words(shown(said))
+    browser.fill(f"{address}/feedback", say="table wrong", table=table)
+    browser.fill(f"{address}/feedback", say="table right", table=table)  # the last word counts
+    assert f"table {table} is right" in words(shown(browser.get(address)))
+    claim = browser.ask("Mara Velin lived in Tarn .", "claim").url.path
+    verdicts = page.store.last_answers(1)[0].result["verdicts"]
+    browser.fill(
+        f"{claim}/feedback", say="verdict", source="text", label="SUPPORTS", evidence=verdicts[0]["evidence"][0]
+    )
+    browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="NOT ENOUGH INFO")
+    assert page.store.feedback_count() == 4 and words(shown(browser.get("/feedback"))).startswith("Feedback")
+
+    archive = zipfile.ZipFile(io.BytesIO(browser.get("/feedback/export.zip").content))
+    archive.extractall(tmp_path / "out")
+    data = open_folder(tmp_path / "out" / "feedback")
+    (question,) = data.questions("train")
+    assert question.text == QUESTION and question.evidence == (f"index:{table}#r1c2",)
+    held = {held.id: held for held in data.tables()}
+    assert question.answers == (held[f"index:{table}"].rows[1][2],)
+    (claim,) = data.claims("train")
+    assert claim.label == "SUPPORTS" and claim.evidence_sets == ((f"index:{verdicts[0]['evidence'][0]}",),)
+    assert {unit.rpartition("_")[0] for unit in claim.candidates} <= {document.id for document in data.documents()}
+    (of_table,) = data.table_claims("train")
+    assert of_table.label == "NOT ENOUGH INFO" and not of_table.evidence_sets
+    judged = json.loads((tmp_path / "out" / "feedback" / "table_judgements.jsonl").read_text())
+    assert judged == {"question": QUESTION, "table": f"index:{table}", "relevant": True}
+
+    number = page.store.feedback()[0].id
+    assert "3 kept" in words(shown(browser.fill(f"/feedback/{number}/remove")))
+
+
+class LastIsSure(FusionModel):
+    """Table fusion that finds the last of three tables the likeliest."""
+
+    def __init__(self, sufficiency: float):
+        self.tables, self.decision, self.says = 3, Decision(0.5, False), sufficiency
+
+    def scores(self, examples, progress=None):
+        return Scores(np.array([[[0.1, 0.0], [0.0, 0.2], [0.6, 0.1]]]), np.zeros((1, 0, 3, 3)))
+
+    def sufficiency(self, examples, probabilities):
+        return np.array([self.says])
+
+
+@pytest.mark.parametrize(("sufficiency", "label"), [(0.6, "Supports"), (0.5, "Not enough info")])
+def test_table_fusion_has_its_threshold_and_the_likeliest_table_first(tmp_path, index, sufficiency, label):
+    page = open_page(tmp_path, index, Models({TABLE_VERIFIER: LastIsSure(sufficiency)}))
+    browser = Browser(page)
+    found = words(shown(browser.ask("Mara Velin lived in Tarn .", "claim")))
+    units = page.store.last_answers(1)[0].result["verdicts"][0]["evidence"]
+    assert (UNLEARNED in found) == (label == "Not enough info")
+    assert f"By tables: {label}" in found and "Evidence, the strongest first" in found
+    assert sorted(units, key=found.index) == [units[2], units[1], units[0]]
+    # It is not trained from here, and that is not offered.
+    training = words(shown(browser.get("/training")))
+    assert "a model of table fusion, which lisax train trains" in training and "Train from feedback" not in training
+    page.close()
+
+
+def test_what_was_said_of_other_contents_is_neither_shown_nor_exported_as_said_of_these(tmp_path, made):
+    """An index is built anew in its place, with the same ids."""
+
+    def opened(rows: list[tuple[str, str]]):
+        made_of = [Table("t", "People", ("name", "city"), tuple(rows))]
+        shutil.rmtree(tmp_path / "index", ignore_errors=True)
+        table_text.build_index(made_of, tmp_path / "index")
+        tables.build_index(made_of, tmp_path / "index", tables.Strategy.ENTITY_CHAR_23)
+        return open_page(tmp_path / "state", tmp_path / "index", made)
+
+    page = opened([("Ada", "Tarn"), ("Bo", "Lund")])
+    browser = Browser(page)
+    address, claim = (browser.ask("Ada lived in Tarn", kind).url.path for kind in ("question", "claim"))
+    browser.fill(f"{address}/feedback", say="cell right", table="t", row="1", column="2")
+    browser.fill(f"{claim}/feedback", say="verdict", source="tables", label="SUPPORTS", evidence="t")
+    assert "cell “Tarn” (row 1, column 2 of t) is right" in words(shown(browser.get("/feedback")))
+    page.close()
+    page = opened([("Bo", "Lund"), ("Ada", "Tarn")])
+    browser = Browser(page)
+    gathered = export.gather(page.store.feedback(), page.library, page.engine)
+    assert gathered.skipped == {export.CHANGED: 2} and not gathered.questions and not gathered.table_claims
+    listed = words(shown(browser.get("/feedback")))
+    assert "cell (row 1, column 2 of t) (which has changed since, or is gone) is right" in listed
+    assert "by tables on evidence (which has changed since, or is gone) should be: supports" in listed
+    assert "1 of the 1 tables that were found" in words(shown(browser.get(address)))
+    assert "have changed since, or are gone: 1" in words(shown(browser.get(claim)))
+    page.close()
+
+
+def test_where_nothing_was_found_nothing_is_said_and_nothing_learned(browser, page):
+    address = browser.ask("zzqxv", "claim").url.path
+    verdicts = page.store.last_answers(1)[0].result["verdicts"]
+    assert [(verdict["label"], verdict["probabilities"]) for verdict in verdicts] == [
+        ("NOT ENOUGH INFO", [0.0, 0.0, 1.0])
+    ] * 2
+    for source in ("text", "tables"):
+        browser.fill(f"{address}/feedback", say="verdict", source=source, label="NOT ENOUGH INFO")
+    browser.fill("/corpora", name="odd", files=[("files", ("odd.csv", b"a,b\n1,\n"))])
+    address = browser.ask("a 1", corpus=list(page.library)[-1].id).url.path
+    browser.fill(f"{address}/feedback", say="cell right", table="1-odd", row="1", column="2")
+    gathered = export.gather(page.store.feedback(), page.library, page.engine)
+    assert not gathered.claims and not gathered.table_claims and not gathered.questions
+    assert gathered.skipped == {
+        "claims for which nothing was found": 2,
+        "questions of which no cell is said to be right": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"say": "cell right", "row": "9", "column": "1"}, "4 rows and 4 columns"),
+        ({"say": "cell right", "row": "x", "column": "1"}, "whole number"),
+        ({"say": "table right", "table": "other"}, "not of this answer"),
+        ({"say": "verdict"}, "not said"),
+    ],
+)
+def test_feedback_that_fits_nothing_is_refused(browser, page, fields, complaint):
+    address = browser.ask(QUESTION).url.path
+    table = page.store.last_answers(1)[0].result["tables"][0]["id"]
+    response = browser.fill(f"{address}/feedback", **{"table": table, **fields})
+    assert response.status_code == 400 and complaint in words(shown(response)) and not page.store.feedback_count()
+
+
+def test_the_newest_answers_are_found_and_the_oldest_forgotten_without_reading_all(tmp_path):
+    store = Store(tmp_path, answers_kept=3)
+    kept = [store.add_answer("index", "question", f"{i}?", {"tables": []}) for i in range(2)]
+    store.say(kept[0].id, "table", "people-0", "right")
+    statements = []
+    store._db.set_trace_callback(statements.append)
+    kept += [store.add_answer("index", "question", f"{i}?", {"tables": []}) for i in range(2, 6)]
+    assert [answer.text for answer in store.last_answers(9)] == ["5?", "4?", "3?", "0?"]
+    store._db.set_trace_callback(None)
+    for statement in {statement for statement in statements if "ORDER BY" in statement}:
+        plan = " ".join(row["detail"] for row in store._db.execute(f"EXPLAIN QUERY PLAN {statement}"))
+        assert "USING INDEX newest_answers" in plan.replace("COVERING ", "") and "TEMP B-TREE" not in plan
+    store.close()
+
+
+def test_feedback_outlives_the_server(browser, page, index, made, tmp_path):
+    address = browser.ask(QUESTION).url.path
+    table = page.store.last_answers(1)[0].result["tables"][0]["id"]
+    browser.fill(f"{address}/feedback", say="table right", table=table)
+    # Nothing is closed: what was said must be on disk already.
+    again = Browser(open_page(tmp_path / "state", index, made))
+    assert f"table {table} is right" in words(shown(again.get(address)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"text": " \x00 "}, "empty"),
+        ({"text": "x" * 501}, "at most 500"),
+        ({"corpus": "../index"}, "no such corpus"),
+        ({"kind": "joke"}, "must be one of"),
+    ],
+)
+def test_what_cannot_be_asked(browser, fields, complaint):
+    response = browser.ask(**{"text": "what?", **fields})
+    assert response.status_code == 400 and complaint in words(shown(response))
+
+
+def test_a_claim_goes_to_the_only_corpus_that_it_can_be_asked_of(browser, page, monkeypatch):
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    sums = list(page.library)[-1]
+    monkeypatch.setattr(page.engine, "kinds", lambda corpus: ("question",) if corpus == sums else ("question", "claim"))
+    browser.ask("Mara Velin lived in Tarn .", "claim", sums.id)
+    browser.ask("What sum had 1990?", "question", sums.id)
+    assert [answer.corpus for answer in page.store.last_answers(2)] == [sums.id, "index"]
+
+
+@pytest.mark.parametrize("bad", HOSTILE)
+def test_hostile_questions_cells_titles_and_file_names_stay_text(browser, page, tmp_path, bad):
+    shown(browser.ask(bad))
+    shown(browser.get("/"))
+    sheet = f'"{bad.replace(chr(34), chr(34) * 2)}",b\n"{bad.replace(chr(34), chr(34) * 2)}",2\n'.encode()
+    response = browser.fill("/corpora", name=bad, files=[("files", (f"../../{bad}.csv", sheet))])
+    assert response.status_code == 200 and page.library.folder == tmp_path / "state" / "corpora"
+    assert " ".join(bad.split())[:20] in words(shown(response))
+    corpus = list(page.library)[-1]
+    assert re.fullmatch("[a-z0-9-]+", corpus.id)
+    assert sorted(path.name for path in (page.library.folder / corpus.id / "files").iterdir()) == ["0.csv"]
+    answer = browser.ask(f"{bad} 2 b", corpus=corpus.id)
+    assert answer.status_code == 200
+    shown(answer)
+    shown(browser.get("/feedback"))
+
+
+def test_ten_people_at_once_get_answers(page):
+    browsers = [Browser(page) for _ in range(10)]
+    with ThreadPoolExecutor(10) as people:
+        found = list(people.map(lambda one: one[1].ask(f"What is the year of person {one[0]}?"), enumerate(browsers)))
+    assert [response.status_code for response in found] == [200] * 10
+    assert all(f"person {i}?" in response.text for i, response in enumerate(found))
+
+
+def test_beyond_the_queue_people_are_told_to_come_back(tmp_path, index, made):
+    page = open_page(tmp_path, index, made, Limits(waiting=1, answer_seconds=0.2))
+    browser, going_on = Browser(page), threading.Event()
+    first = page.worker.submit(going_on.wait)
+    while not first.running():
+        pass
+    late = browser.ask(QUESTION)  # waits behind the first, in vain
+    assert late.status_code == 503 and late.headers["retry-after"] == "5" and "longer than" in words(shown(late))
+    page.worker.submit(lambda: None)
+    refused = browser.ask(QUESTION)
+    assert refused.status_code == 503 and "too many people" in words(shown(refused))
+    going_on.set()
+    first.result(10)
+    page.close()
+
+
+def test_a_worker_goes_on_after_an_error():
+    worker = Worker("test", 2)
+    with pytest.raises(ZeroDivisionError):
+        worker.submit(lambda: 1 / 0).result(10)
+    assert worker.submit(lambda: 1).result(10) == 1
+    worker.close()
+
+
+def test_what_is_opened_meanwhile_does_not_break_forgetting(page):
+    page.engine._opened = {("store", f"{i}"): i for i in range(20_000)}
+    ended = threading.Event()
+
+    def opening():
+        for i in itertools.count():
+            if ended.is_set():
+                return
+            page.engine._opened["cells", f"{i % 1000}"] = i
+
+    with ThreadPoolExecutor(1) as people:
+        opener = people.submit(opening)
+        try:
+            for _ in range(50):
+                page.engine.forget(page.library.get("index"))
+                page.engine._opened = {key: i for key, i in page.engine._opened.copy().items() if key[0] == "store"}
+        finally:
+            ended.set()
+        opener.result(10)
+    assert len(page.engine._opened) >= 20_000
+
+
+def test_people_come_before_what_is_done_when_idle():
+    worker, going_on, ended, done = Worker("test", 5), threading.Event(), threading.Event(), []
+    worker.submit(going_on.wait)
+    worker.when_idle([lambda: done.append("idle"), lambda: 1 / 0, ended.set])
+    asked = worker.submit(lambda: done.append("asked"))
+    going_on.set()
+    asked.result(10)
+    assert ended.wait(10) and done == ["asked", "idle"]
+    worker.close()
+
+
+def test_what_is_done_when_idle_keeps_nobody_out_and_ends_nothing():
+    """To find the next bit of it may take long, and fail."""
+    worker, going_on, done = Worker("test", 5), threading.Event(), threading.Event()
+
+    def found():
+        going_on.wait(10)
+        raise FileNotFoundError("of a corpus that was removed meanwhile")
+        yield
+
+    worker.when_idle(found())
+    worker.when_idle([done.set])
+    with ThreadPoolExecutor(1) as people:
+        asked = people.submit(worker.submit, lambda: "answered").result(5)
+    going_on.set()
+    assert asked.result(10) == "answered" and done.wait(10)
+    worker.close()
+
+
+def test_a_corpus_that_is_removed_while_models_warm_up_ends_nothing(browser, page):
+    browser.fill("/corpora", name="Sums", files=[("files", ("sums.csv", b"year,sum\n1990,12\n"))])
+    page.engine._opened.clear()
+    warming = page.engine.warming(page.library)
+    next(warming)
+    browser.fill(f"/corpora/{list(page.library)[-1].id}/remove")
+    done = threading.Event()
+    page.worker.when_idle(warming)
+    page.worker.when_idle([done.set])
+    assert done.wait(10) and browser.ask(QUESTION).status_code == 200
+
+
+def test_warming_asks_everything_that_can_be_asked(page, monkeypatch):
+    asked = []
+    monkeypatch.setattr(page.engine, "ask", lambda corpus, kind, text: asked.append((corpus.id, kind, text)))
+    for work in page.engine.warming(page.library):
+        work()
+    assert asked == [("index", kind, "What is Mara Velin?") for kind in ("question", "claim")]
+
+
+def test_a_broken_model_is_no_secret_and_no_end(browser, page, monkeypatch):
+    def broken(*_):
+        raise ValueError("/secret/path")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(page.engine, "ask", broken)
+        response = browser.ask(QUESTION)
+        assert response.status_code == 500 and "/secret/path" not in response.text
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+    assert browser.ask(QUESTION).status_code == 200
+
+
+def test_static_files_and_unknown_addresses(browser):
+    home = browser.get("/")
+    found = shown(home)
+    addresses = [
+        attributes.get("href") or attributes.get("src")
+        for tag, attributes in found.elements
+        if tag in ("link", "script")
+    ]
+    for address in addresses[1:]:
+        response = browser.get(address)
+        assert response.status_code == 200 and "immutable" in response.headers["cache-control"]
+        assert "http" not in response.text and "@import" not in response.text and "url(" not in response.text
+    for address in (f"/feedback/{10**30}/remove", "/feedback/-1/remove", "/training/x/use"):
+        assert browser.fill(address).status_code == 404
+    for address in ("/static/../app.py", "/static/%2e%2e%2fapp.py", "/answers/x", "/docs", "/openapi.json", "/nothing"):
+        assert browser.get(address).status_code == 404

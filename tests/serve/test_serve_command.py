@@ -1,0 +1,216 @@
+"""`lisax serve` and `lisax feedback export` from a shell: complaints before anything is served, a token, patience."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from types import SimpleNamespace
+
+import pytest
+import uvicorn
+from small_models import label_bundle
+from small_page import build_index
+
+from lisax.cli import main
+from lisax.cli import serve as command
+from lisax.serve.connections import patient
+from lisax.serve.limits import Limits
+from lisax.serve.store import Store
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """(a labeller's bundle, an index)"""
+    folder = tmp_path_factory.mktemp("made")
+    return label_bundle(folder, 2), build_index(folder / "index")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--bundle", "{none}"], "no such checkpoint or bundle"),
+        (["--bundle", "{bundle}", "--index", "{none}"], "no index here"),
+        (["--bundle", "{bundle}", "--bundle", "{bundle}"], "one labeller too many"),
+        (["--bundle", "{bundle}", "--pool", "0"], "--pool must be at least 1"),
+        (["--bundle", "{bundle}", "--host", "no.such.host.invalid"], "cannot listen"),
+        (["--bundle", "{bundle}", "--port", "99999"], "cannot listen"),
+    ],
+)
+def test_what_cannot_be_served(made, tmp_path, capsys, options, complaint):
+    names = {"none": str(tmp_path / "none"), "bundle": str(made[0])}
+    arguments = [option.format(**names) for option in options]
+    assert main(["serve", "--state", str(tmp_path / "state"), "--port", "0", *arguments]) == 1
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("later", [b"GET / HT", b"", b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET"])
+@pytest.mark.parametrize(
+    "first", [b"GET / HTTP/1.1\r\nhost: x\r\n\r\n", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9000\r\n\r\nx"]
+)
+def test_who_falls_silent_after_an_answer_is_let_go(first, later):
+    async def application(scope, receive, send):
+        await send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def run():
+        limits = Limits(head_seconds=0.2, body_seconds=0.2)
+        config = uvicorn.Config(
+            application,
+            port=0,
+            lifespan="off",
+            http=patient(limits),
+            log_level="critical",
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=1,
+        )
+        server = uvicorn.Server(config)
+        task = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.servers[0].sockets[0].getsockname()[1])
+        writer.write(first)
+        assert b"401" in await reader.readuntil(b"\r\n\r\n")
+        writer.write(later)
+        await asyncio.wait_for(reader.read(), 5)  # to its end
+        writer.close()
+        server.should_exit = True
+        await task
+
+    asyncio.run(run())
+
+
+@pytest.fixture
+def starts(tmp_path, monkeypatch):
+    """`lisax serve` beyond loopback, but for the serving."""
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
+    monkeypatch.setattr(
+        command,
+        "open_page",
+        lambda *_: SimpleNamespace(
+            worker=SimpleNamespace(when_idle=list), engine=SimpleNamespace(warming=list), library=[], limits=Limits()
+        ),
+    )
+    monkeypatch.setattr("lisax.serve.app.create", lambda page: None)
+    return lambda: main(["serve", "--bundle", "any", "--host", "0.0.0.0", "--state", str(tmp_path), "--port", "0"])
+
+
+def test_a_token_of_ones_own_is_not_printed(starts, monkeypatch, capsys):
+    monkeypatch.setenv("LISAX_TOKEN", "a+b/c=&%#")
+    assert starts() == 0
+    told = capsys.readouterr()
+    assert "a+b/c" not in told.out + told.err and "a%2Bb" not in told.out and "LISAX_TOKEN" in told.out
+    monkeypatch.delenv("LISAX_TOKEN")
+    assert starts() == 0
+    address = urllib.parse.urlsplit(capsys.readouterr().out.split()[0])
+    assert len(urllib.parse.parse_qs(address.query)["token"][0]) >= 20
+
+
+@pytest.mark.parametrize("token", ["geheim-é", "two words", "tab\t", "\u212a"])
+def test_a_token_that_is_not_the_same_everywhere_is_refused(starts, monkeypatch, capsys, token):
+    monkeypatch.setenv("LISAX_TOKEN", token)
+    assert starts() == 1
+    told = capsys.readouterr()
+    assert "letters, digits and signs of ASCII" in told.err and token not in told.err
+
+
+def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "LISAX_TOKEN"}
+    started = [
+        sys.executable,
+        "-c",
+        "import lisax.serve.limits as l, sys\n"
+        "l.LIMITS = l.Limits(head_seconds=0.5)\nfrom lisax.cli import main\nsys.exit(main(sys.argv[1:]))",
+    ]
+    with subprocess.Popen(
+        [
+            *started,
+            "serve",
+            "--bundle",
+            str(made[0]),
+            "--index",
+            str(made[1]),
+            "--host",
+            "0.0.0.0",
+            "--state",
+            str(tmp_path),
+            "--port",
+            "0",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        try:
+            line = process.stdout.readline().strip()
+            port, token = re.fullmatch(r"http://0\.0\.0\.0:(\d+)/\?token=([\w-]{20,})", line).groups()
+            assert "HTTPS" in process.stdout.readline()
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/")
+            request = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Authorization": f"Bearer {token}"})
+            with urllib.request.urlopen(request) as response:
+                assert response.status == 200 and b"claim to check" in response.read()
+            with socket.create_connection(("127.0.0.1", int(port))) as silent:
+                silent.settimeout(30)
+                silent.send(b"GET / HTTP/1.1\r\n")
+                assert silent.recv(100) == b""  # closed without an answer
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+        assert process.returncode == 0 and "Traceback" not in process.stderr.read()
+
+
+def test_the_secret_is_kept_and_for_its_owner_alone(tmp_path):
+    secret = command._secret(tmp_path)
+    assert command._secret(tmp_path) == secret and len(secret) == 32
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_people_say_is_for_the_owner_alone(tmp_path):
+    folder = tmp_path / "state"
+    store = Store(folder)
+    store.add_answer("index", "question", "private?", {"tables": []})
+    modes = {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+    assert modes == dict.fromkeys(["feedback.sqlite", "feedback.sqlite-wal", "feedback.sqlite-shm"], 0o600)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    store.close()
+    store.path.chmod(0o644)  # as an older version made it
+    Store(folder).close()
+    assert store.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_feedback_export(made, tmp_path, capsys):
+    arguments = [
+        "feedback",
+        "export",
+        "--index",
+        str(made[1]),
+        "--state",
+        str(tmp_path / "state"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert main(arguments) == 1 and "no feedback" in capsys.readouterr().err
+    store = Store(tmp_path / "state")
+    scores = {"tables": [{"id": "people-0", "retrieval": 1.0, "rows": [0.5] * 4, "columns": [0.5] * 4}]}
+    answers = [store.add_answer("index", "question", f"{what}?", scores) for what in ("right", "wrong")]
+    gone = store.add_answer("gone", "question", "gone?", scores)
+    store.say(answers[0].id, "cell", "people-0#r0c1", "right")
+    store.say(answers[1].id, "cell", "people-0#r0c1", "wrong")
+    store.say(gone.id, "table", "people-0", "right")
+    store.close()
+    assert main(arguments) == 0
+    told = capsys.readouterr().out
+    assert "questions.train.jsonl: 1" in told and "no cell is said to be right: 1" in told and "that is gone: 1" in told
+    (line,) = (tmp_path / "out/questions.train.jsonl").read_text().splitlines()
+    assert json.loads(line)["evidence"] == ["index:people-0#r0c1"]
+    assert main(arguments) == 1 and "there already" in capsys.readouterr().err
