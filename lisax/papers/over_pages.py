@@ -13,14 +13,13 @@ from lisax.corpora import fever, open_folder, read_claims
 from lisax.formats.families import Family
 from lisax.papers.base import REPORT, TRAIN, Pipeline
 from lisax.papers.stages import counting, say
-from lisax.predict.inference import KEPT
 from lisax.predict.sentences import Sentences
 from lisax.records import Claim, Verdict, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.sampling import examples as sampling
-from lisax.sampling.examples import Example, Passage
+from lisax.sampling.examples import LIST_LENGTH, Example, Passage
 from lisax.sampling.files import hashed_share
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the claims that it makes of the reported ones
@@ -161,7 +160,7 @@ class PagePipeline(Pipeline):
             for family in (Family.RANK_ENTITIES, Family.LABEL_POINTWISE):
                 example = Example(claim.id, claim.text, (Passage("", "", "."),), (".", "."))
                 yield encode(example, family, preset=self.preset, count_tokens=len).inputs
-            example = dataclasses.replace(example, sentences=example.sentences * KEPT)
+            example = dataclasses.replace(example, sentences=example.sentences * LIST_LENGTH)
             yield encode(example, Family.LABEL_LISTWISE, preset=self.preset, count_tokens=len).inputs
 
     # --- Verdicts ---------------------------------------------------------------------------

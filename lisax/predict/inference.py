@@ -19,7 +19,6 @@ from lisax.runtime.resumable import resumable_lines
 from lisax.sampling import examples as sampling
 from lisax.sampling.examples import Example
 
-KEPT = sampling.LIST_LENGTH  # L
 CLAIMS_AT_A_TIME = 32  # claims scored between two points of resumption
 
 
