@@ -99,3 +99,29 @@ def test_microbatches_normalized_each_are_t5x_s():
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7)
     assert any(not np.allclose(a, parts * b, rtol=1e-2) for a, b in zip(found, gradients(batch, microbatches=parts)))
+
+
+def test_dropout_is_drawn_anew_at_each_step_and_repeats_with_its_seed():
+    parameters, optimizer = initialize(MODEL), AdamW()
+
+    def loss(seed, step, microbatches=1, model=MODEL):
+        """Of one batch, `microbatches` times over, with parameters that stay as they are."""
+        rows = {name: np.concatenate([array] * microbatches) for name, array in batch_of(3).items()}
+        run = make_train_step(
+            model,
+            Loss(),
+            optimizer,
+            lambda _: jnp.float32(0.0),
+            seed=seed,
+            microbatches=microbatches,
+            slots_first_step=0,
+            partitioner=Partitioner.over_all_devices(),
+        )
+        copied = jax.tree.map(jnp.copy, parameters)
+        return float(run(TrainState(jnp.int32(step), copied, optimizer.init(copied)), rows)[1]["loss"]) / microbatches
+
+    losses = {(seed, step): loss(seed, step) for seed in (0, 1) for step in (0, 1, 7)}
+    assert len(set(losses.values())) == len(losses)
+    assert losses == {of: loss(*of) for of in losses}
+    assert len({loss(0, 0, microbatches=count) for count in (1, 2, 4)}) == 3  # each slice has masks of its own
+    assert len({loss(seed, 0, model=dataclasses.replace(MODEL, dropout_rate=0.0)) for seed in (0, 1)}) == 1
