@@ -1,5 +1,7 @@
 """Files that grow group by group are the same however often they were interrupted."""
 
+import os
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +21,13 @@ GROUPS = [
     ["#group 0 Q0 d 1 1 t"],
     ['{"id": "#2"}', "", "#"],
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_waiting_for_the_disk():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
 
 
 class Stop(Exception):
