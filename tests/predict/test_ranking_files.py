@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from lisax.formats.families import Family
-from lisax.predict import inference
-from lisax.predict.inference import rank_to_file, ranked
+from lisax.predict import ranker
+from lisax.predict.ranker import SentenceRanker, rank_to_file
+from lisax.predict.verdicts import Evidence
 from lisax.records import Claim
 from lisax.retrieval.runs import read_run
 from lisax.runtime.resumable import partial
-from lisax.sampling.examples import Passage
 
 CLAIMS = [Claim(f"#{number}", f"Claim {number}.") for number in range(7)]
 UNITS = ["P_0", "T#r0c1", "#group", "G#e2", "Å#0_3"]
 CANDIDATES = {claim.id: UNITS[i % 3 :] for i, claim in enumerate(CLAIMS)}
 
 
-class Ranker:
-    """In the place of a model: says of each unit what `scores` say, and stops before the claim `stop_at`."""
+class Model:
+    """Says of each unit what `scores` say, and stops before the claim `stop_at`."""
 
     family = Family.RANK
 
@@ -27,7 +27,7 @@ class Ranker:
         self.scores, self.stop_at, self.asked = scores or {}, stop_at, []
 
     def probabilities(self, rows, progress=None):
-        claims = list(dict.fromkeys(example.claim_id for example in rows))
+        claims = list(dict.fromkeys(example.claim for example in rows))
         if self.stop_at in claims:
             raise KeyboardInterrupt
         self.asked += claims
@@ -35,41 +35,47 @@ class Ranker:
         return np.stack([relevant, 1 - relevant], axis=1)
 
 
-def lookup(unit):
-    return Passage(unit, "Title", f"Of {unit}.")
+def evidence(units):
+    return [Evidence(unit, f"Of {unit}.", "Title") for unit in units]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(UNITS[:4])), ids="-".join)
 def test_equal_scores_keep_the_order_of_the_candidates(order):
-    (hits,) = ranked(
-        Ranker({"P_0": 0.75, "T#r0c1": 0.25}), CLAIMS[:1], {"#0": list(order)}, lookup, depth=9, spot=lambda text: ()
-    )
+    model = Model({"P_0": 0.75, "T#r0c1": 0.25})
+    ((*found,),) = SentenceRanker(model).rank_many(["A claim."], [evidence(order)])
     tied = [unit for unit in order if unit in ("#group", "G#e2")]
-    assert [hit.id for hit in hits] == ["P_0", *tied, "T#r0c1"]
-    assert [hit.rank for hit in hits] == [1, 2, 3, 4] and [hit.score for hit in hits] == [0.75, 0.5, 0.5, 0.25]
+    assert [(one.unit, one.score) for one in found] == [
+        ("P_0", 0.75),
+        *((unit, 0.5) for unit in tied),
+        ("T#r0c1", 0.25),
+    ]
 
 
 def write(model, out):
-    rank_to_file(model, CLAIMS, CANDIDATES, lookup, out, depth=4, spot=lambda text: (), tag="#tag")
+    rank_to_file(
+        SentenceRanker(model), CLAIMS, lambda claim: evidence(CANDIDATES[claim.id]), out, spot=None, tag="#tag"
+    )
 
 
 def test_an_interrupted_run_goes_on_at_the_first_claims_that_are_not_in_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(inference, "CLAIMS_AT_A_TIME", 2)
+    monkeypatch.setattr(ranker, "CLAIMS_AT_A_TIME", 2)
     scores = dict(zip(UNITS, (0.5, 0.5, 1.0, 0.125, 1.0)))
-    write(Ranker(scores), tmp_path / "whole")
+    write(Model(scores), tmp_path / "whole")
     run = read_run(tmp_path / "whole")
-    assert {query: len(hits) for query, hits in run.items()} == {
-        claim.id: min(4, len(CANDIDATES[claim.id])) for claim in CLAIMS
+    assert {query: {hit.id for hit in hits} for query, hits in run.items()} == {
+        claim: set(units) for claim, units in CANDIDATES.items()
     }
+    for hits in run.values():  # of equal scores, too, none is equal to a reader of float32
+        assert (np.diff(np.array([hit.score for hit in hits], np.float32)) < 0).all()
     for stop_at in range(len(CLAIMS)):
         out = tmp_path / f"stopped{stop_at}"
         with pytest.raises(KeyboardInterrupt):
-            write(Ranker(scores, stop_at=CLAIMS[stop_at].id), out)
+            write(Model(scores, stop_at=CLAIMS[stop_at].text), out)
         gathered = partial(out).read_bytes()
         for lost in (0, 1, 15):  # of the last group, its mark or more
             partial(out).write_bytes(gathered[: len(gathered) - lost])
-            again = Ranker(scores)
+            again = Model(scores)
             write(again, out)
             finished = max(0, stop_at // 2 * 2 - (2 if lost else 0))
-            assert again.asked == [claim.id for claim in CLAIMS[finished:]], (stop_at, lost)
+            assert again.asked == [claim.text for claim in CLAIMS[finished:]], (stop_at, lost)
             assert out.read_bytes() == (tmp_path / "whole").read_bytes()

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import Dataset
-from lisax.formats.folding import RUN, fold
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.formats.vocabulary import Vocabulary
 from lisax.papers.base import gin_text, make_vocabulary, train_by_gin
-from lisax.papers.stages import Stages, counting, say
+from lisax.papers.stages import Stages
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.papers.verbalizer.report import report
 from lisax.predict.verbalizer import PLAIN_WORDS, Choices, Verbalizer, read_verbalized, verbalize_to_file
+from lisax.progress import counting, say
 from lisax.records import DataText, LisaxError, atomic_write, read_json_lines, write_json, write_json_lines
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling.files import hashed_share
@@ -39,6 +39,7 @@ from lisax.sampling.verbal_examples import (
     sample,
     training_examples,
 )
+from lisax.text.folding import RUN, fold
 
 REPORTED_SHARE = 0.1  # of the target units: reported, and never in ID-T
 REPORTED_UNITS = 1000
