@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -84,6 +85,16 @@ def test_questions_that_choose_checkpoints_are_held_out_of_train(folder, tmp_pat
     assert roles["train"] | roles["dev"] <= ids(folder, "questions", "train")
     assert roles["test"] <= ids(folder, "questions", "test")
     assert 0.2 < len(roles["dev"]) / len(roles["train"] | roles["dev"]) < 0.4
+
+
+def test_a_question_that_is_reported_is_left_out_of_train(folder, tmp_path):
+    data = tmp_path / "data"
+    shutil.copytree(folder, data)
+    with (data / "questions.train.jsonl").open("a") as train:
+        train.write((data / "questions.test.jsonl").read_text())
+    run = Cltr(open_folder(data), tmp_path / "out", read_cltr_recipe(["experiments/cltr/world_micro.gin"]))
+    run.build_index()
+    assert roles_of(run)["test"] <= ids(folder, "questions", "test")
 
 
 def test_texts_that_choose_checkpoints_are_held_out_of_train(tmp_path):
