@@ -102,7 +102,8 @@ def test_claims_are_checked_against_every_index(run, monkeypatch):
             self.model_dir(model).mkdir(parents=True, exist_ok=True)
 
     monkeypatch.setattr(List5, "train_models", trained)
-    monkeypatch.setattr(mixed_claims.TextModel, "open", staticmethod(Words))
+    for part in ("ranker", "verifier"):
+        monkeypatch.setattr(f"lisax.predict.{part}.open_model", Words)
     run.verbalize()
     run.build_indexes()
     run.claim_checks.run()
@@ -144,7 +145,8 @@ def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path,
         "train_models",
         lambda self: [self.model_dir(model).mkdir(parents=True, exist_ok=True) for model in self.recipe.train],
     )
-    monkeypatch.setattr(mixed_claims.TextModel, "open", staticmethod(Words))
+    for part in ("ranker", "verifier"):
+        monkeypatch.setattr(f"lisax.predict.{part}.open_model", Words)
     monkeypatch.setattr(mixed_claims, "rank_to_file", rank)
     monkeypatch.setattr(mixed_claims, "default_spotter", lambda titles: SimpleNamespace(spot=None))
     monkeypatch.setattr(List5, "index", SimpleNamespace(titles=None))
