@@ -116,7 +116,7 @@ def main() -> None:
             "-m",
             "lisax",
             "serve",
-            "--bundle",
+            "--model",
             str(arguments.bundle),
             "--index",
             str(arguments.index),

@@ -102,7 +102,7 @@ def test_values_of_every_kind_of_model(copied, name):
         with pytest.raises(DataError, match=f"model.json: field 'architecture.*{field}': must be"):
             hostile_bundles.load(folder)
         for arguments in (
-            ["export", "--checkpoint", str(folder), "--out", str(folder / "out")],
+            ["export", "--model", str(folder), "--out", str(folder / "out")],
             ["checkpoint", "import", str(folder), "--out", str(folder / "out")],
             ["checkpoint", "show", str(folder)],
         ):
