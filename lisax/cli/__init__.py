@@ -49,13 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         error.show()
         return error.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except ModuleNotFoundError as error:
         if (missing := not_installed(error)) is None:
             raise
         print(f"lisax: {missing}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (LisaxError, OSError) as error:
         print(f"lisax: {error}", file=sys.stderr)

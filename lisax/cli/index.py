@@ -195,7 +195,7 @@ def cluster(
     from lisax.runtime.resumable import fingerprint
 
     _bm25_settings(k1, b, add)
-    fill_cluster(corpus, of, cluster, fingerprint=fingerprint(corpus), k1=k1, b=b, add=add)
+    fill_cluster(corpus, of, cluster, corpus_print=fingerprint(corpus), k1=k1, b=b, add=add)
     print(f"{cluster}: filled")
 
 

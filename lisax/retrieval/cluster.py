@@ -22,20 +22,20 @@ def fill_cluster(
     of: str,
     cluster: str,
     *,
-    fingerprint: list,
+    corpus_print: list,
     k1: float | None = None,
     b: float | None = None,
     add: bool = False,
 ) -> None:
     """Fills an index of the cluster with a corpus's pages or whole tables, each as one text (`of`: DOCUMENTS or
-    TABLES). A call that was interrupted goes on where it stopped, if the corpus has the same `fingerprint`, see
-    `runtime.resumable`."""
+    TABLES). A call that was interrupted goes on where it stopped if `corpus_print`, which changes with the corpus's
+    files, is the same."""
     client, name = _connected(cluster)
     if add:
         elastic.ElasticIndex(client, name).add(_texts(corpus, of))
         return
     usual_k1, usual_b = (table_text.K1, table_text.B) if of == TABLES else (K1, B)
-    made_from = json.dumps([of, fingerprint])
+    made_from = json.dumps([of, corpus_print])
     elastic.ElasticIndex.build(
         client,
         name,

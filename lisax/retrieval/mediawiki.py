@@ -98,7 +98,7 @@ class MediaWiki:
         raise LisaxError(
             f"{self.url} gave no answer in {self._manners.attempts} attempts ({problem}). What it "
             "answered before is cached: the same command goes on from there. Without the network, "
-            "search the corpus's own titles: `lisax retrieve --method both` without `--mediawiki`"
+            "search the corpus's own titles: `lisax retrieve documents --method both` without `--mediawiki`"
         )
 
     def _attempt(self, parameters: dict[str, str]) -> tuple[float, str, list[str] | None]:

@@ -108,7 +108,7 @@ def test_values_of_every_kind_of_model(copied, name):
         ):
             assert cli.main(arguments) == 1 and not (folder / "out").exists()
         with pytest.raises(DataError, match=f"model.json: field 'architecture.*{field}': must be"):
-            Models.open([folder])  # of `lisax serve --bundle`
+            Models.open([folder])  # of `lisax serve --model`
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -304,7 +304,7 @@ def test_a_pipe_is_not_waited_for(copied):
         hostile_bundles.load(folder)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 1 << 32))
 def test_mutations(sound, tmp_path_factory, seed):
     draw = random.Random(seed)
