@@ -54,4 +54,4 @@ def test_it_finds_its_gin_files_and_tasks_from_anywhere(installed, tmp_path):
     given = ("INITIAL_CHECKPOINT_PATH=None", "TRAIN_STEPS=1", "MIXTURE_OR_TASK_NAME=list5_rank")
     lengths = "--gin.TASK_FEATURE_LENGTHS={'inputs': 8, 'targets': 2}"
     done = lisax(*finetune, *(f"--gin.{setting}" for setting in given), lengths)
-    assert done.returncode == 1 and "the tasks' data folder is not set" in done.stderr, done.stderr
+    assert done.returncode == 1 and "the tasks' vocabulary is not set" in done.stderr, done.stderr
