@@ -143,6 +143,12 @@ def configured(
         yield config
 
 
+def architecture_of(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = ()) -> Any:
+    """The `T5Config` of gin files, for inference."""
+    with parsed(gin_files, ["DROPOUT_RATE = 0.0", *bindings]) as gin:
+        return gin.get_configurable("T5Config")()
+
+
 def bindings_of(values: Mapping[str, Any]) -> list[str]:
     """{"TRAIN_STEPS": 100, "MODEL_DIR": path} as gin bindings; paths become strings."""
     return [f"{name} = {(str(value) if isinstance(value, os.PathLike) else value)!r}" for name, value in values.items()]
