@@ -65,7 +65,7 @@ def test_hostile_strings_stay_strings(text):
     assert set(page.attributes("data-kind")) == {text}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
 def test_any_string_leaves_the_structure_alone(text):
     page = Page(render(report(text)))
