@@ -32,7 +32,7 @@ _folders: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("fold
 
 
 def rewrite_gin_flags(arguments: Sequence[str]) -> list[str]:
-    """T5X's `--gin.NAME=value` as `--gin_bindings=NAME=value`, which argparse can read.
+    """T5X's `--gin.NAME=value` as `--gin_bindings=NAME=value`, which is an option like any other.
 
     A value that is no gin literal, macro or reference is a string: quotes may be left out."""
     rewritten = []
