@@ -15,8 +15,8 @@ from markup import HOSTILE, Page
 from lisax.records import LABELS
 from lisax.report import render as rendering
 from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
-from lisax.report.render import render
-from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow, write_report
+from lisax.report.render import render, write_report
+from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
 
 
 def report(text="a text"):

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.records import LisaxError
-from tasks import pretraining
-from tasks.vocabularies import ByteVocabulary
+from lisax.tasks import pretraining
+from lisax.tasks.vocabularies import ByteVocabulary
 
 FIRST = 1099  # 1,000 pieces and 100 sentinels
 
