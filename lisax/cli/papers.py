@@ -92,7 +92,7 @@ def _demo(args: argparse.Namespace) -> int:
     gin_files, bindings = args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings]
     data = args.data
     if data is None:
-        List5.read_recipe(gin_files, bindings)  # what is wrong with it is said before a world is written
+        List5.recipe_class.read(gin_files, bindings)  # what is wrong with it is said before a world is written
         data = args.out / "world"
         _write_world(List5, data, args.pages, args.seed)
     return _list5(args, data, gin_files, bindings)
@@ -196,7 +196,8 @@ def _run_or_world(
     gin_files = args.gin_file or [f"{recipes}/{'world' if args.data is None else 'scratch'}.gin"]
     data = args.data
     if data is None:
-        pipeline.read_recipe(gin_files, args.gin_bindings)  # what is wrong with it is said before a world is written
+        # What is wrong with it is said before a world is written.
+        pipeline.recipe_class.read(gin_files, args.gin_bindings)
         data = args.out / "world"
         _write_world(pipeline, data, args.pages or RUN_PAGES[args.pipeline], 0)
     return _run(pipeline, finish, args, data, gin_files, args.gin_bindings)
@@ -226,7 +227,7 @@ def _cltr(args: argparse.Namespace) -> int:
     gin_files = args.gin_file or [recipe]
     if data is None:
         data = args.out / "world"
-        head = Cltr.read_recipe(gin_files, bindings).aggregates
+        head = Cltr.recipe_class.read(gin_files, bindings).aggregates
         _write_world(Cltr, data, args.pages or RUN_PAGES["cltr"], 0, {"aggregations_per_table": 2} if head else {})
     if args.folds is None:
         return _run(Cltr, finish, args, data, gin_files, bindings)
@@ -236,7 +237,7 @@ def _cltr(args: argparse.Namespace) -> int:
     from lisax.papers.cltr.folds import cross_validate
     from lisax.runtime.run_lock import alone_in
 
-    made, dataset = Cltr.read_recipe(gin_files, bindings), open_folder(data)
+    made, dataset = Cltr.recipe_class.read(gin_files, bindings), open_folder(data)
     with alone_in(args.out):
         print(cross_validate(dataset, args.out, made, args.folds))
     return 0
@@ -263,7 +264,7 @@ def _run(
     from lisax.progress import say
     from lisax.runtime.run_lock import alone_in
 
-    recipe = pipeline.read_recipe(gin_files, bindings)
+    recipe = pipeline.recipe_class.read(gin_files, bindings)
     dataset = open_folder(data)
     if args.mirror is not None:
         args.mirror.push()  # a world: the run goes by the times of its data

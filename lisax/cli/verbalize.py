@@ -137,7 +137,7 @@ def add_verbalizer_arguments(parser: argparse.ArgumentParser) -> None:
 def verbalizer_main(args: argparse.Namespace) -> int:
     from lisax.corpora import open_folder
     from lisax.papers.stages import Stopped
-    from lisax.papers.verbalizer.recipe import read_recipe
+    from lisax.papers.verbalizer.recipe import VerbalizerRecipe
     from lisax.papers.verbalizer.run import VerbalizerTraining
     from lisax.progress import say
     from lisax.runtime.gin_files import searching
@@ -146,7 +146,9 @@ def verbalizer_main(args: argparse.Namespace) -> int:
 
     sources = _sources(args)
     with searching([path for path in args.gin_search_paths.split(",") if path]):
-        recipe = read_recipe(args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings)
+        recipe = VerbalizerRecipe.read(
+            args.gin_file or ["experiments/udt_qa/verbalizer_scratch.gin"], args.gin_bindings
+        )
         target_print = [fingerprint(path, besides=args.out) for path in sources]
         data, other = open_folder(args.data), open_folder(args.report) if args.report else None
         run = VerbalizerTraining(

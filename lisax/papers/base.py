@@ -6,10 +6,9 @@ import dataclasses
 import functools
 import itertools
 import os
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from lisax import world
 from lisax.corpora import Dataset, open_folder
 from lisax.formats import presets
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
+from lisax.papers.recipe import WARM_UP, WarmUpRecipe, gin_text
 from lisax.papers.stages import Stages
 from lisax.progress import say
 from lisax.records import Claim, LisaxError, atomic_write
@@ -24,7 +24,6 @@ from lisax.runtime.resumable import fingerprint
 from lisax.sampling import files
 from lisax.sampling.examples import told
 
-WARM_UP = "warm_up"
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 
 
@@ -41,7 +40,7 @@ class Pipeline(ABC):
     """
 
     indexed: str  # the stage after which the corpus can be read
-    read_recipe: Callable[[Sequence[str]], Any]
+    recipe_class: type[WarmUpRecipe]
     asked = "claims"
     world_settings: Mapping[str, Any] = {}  # of its generated worlds, beside size and seed, as `world.write` takes them
 
@@ -193,7 +192,9 @@ class Pipeline(ABC):
             return
         pipeline = self.warm_up_pipeline
         recipe = dataclasses.replace(
-            pipeline.read_recipe([self.recipe.warm_up]), vocabulary=str(self.vocabulary_file), seed=self.recipe.seed
+            pipeline.recipe_class.read([self.recipe.warm_up]),
+            vocabulary=str(self.vocabulary_file),
+            seed=self.recipe.seed,
         )
         folder = self.out / WARM_UP
         models = [folder / "models" / model for model in recipe.train]
@@ -322,16 +323,6 @@ def train_by_gin(
     }
     result = run_gin([gin_file], [*bindings_of(values), *bindings_of(locations)], files=files or {})
     say(f"  {folder.name}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
-
-
-def gin_text(gin_file: str) -> str:
-    """The text of a gin file with that of all it includes or names (a recipe names its models' files and the recipe of
-    its warm-up): what a stage depends on."""
-    from lisax.runtime.gin_files import find
-
-    text = find(gin_file).read_text(encoding="utf-8")
-    named = re.findall(r"^[^#\n]*?['\"]([^'\"\n]+\.gin)['\"]", text, re.MULTILINE)
-    return "\n".join([text, *map(gin_text, named)])
 
 
 def tell(counts: Counter) -> None:

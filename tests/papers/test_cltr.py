@@ -17,7 +17,7 @@ from lisax.corpora import open_folder
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
-from lisax.papers.cltr.recipe import CltrRecipe, read_recipe
+from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.cltr.run import Cltr, by_id
 from lisax.predict.table_answers import TableAnswerer
 from lisax.records import DataError, LisaxError, Operation, Question, split_cell_id
@@ -143,7 +143,9 @@ def test_a_second_run_does_nothing_again(finished, capfd):
     before = (folder / "out" / "predictions" / "scores.test.jsonl").read_bytes()
     assert main(command) == 0
     told = capfd.readouterr().err
-    stages = Cltr(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])).stage_names
+    stages = Cltr(
+        open_folder(folder / "world"), folder / "out", CltrRecipe.read([str(folder / "recipe.gin")])
+    ).stage_names
     assert [line for line in told.splitlines() if line.startswith("[")] == [
         f"[{stage}] done before" for stage in stages
     ]
@@ -167,7 +169,7 @@ def test_the_same_answers_through_an_index_and_a_bundle(finished):
 def test_weights_of_a_run_go_with_its_model(finished):
     folder, _ = finished
     out = folder / "out"
-    run = Cltr(open_folder(folder / "world"), out, read_recipe([str(folder / "recipe.gin")]))
+    run = Cltr(open_folder(folder / "world"), out, CltrRecipe.read([str(folder / "recipe.gin")]))
     run.fusion_weights = np.array([0.7, 2.0, -1.0])  # what two steps have taught may count for nothing
     run._answer()
     assert main(["export", "--checkpoint", str(out / "models" / "parts"), "--out", str(folder / "weighed")]) == 0

@@ -11,7 +11,7 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
-from lisax.papers.deseption.recipe import PointerRecipe, read_recipe
+from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.run import VARIANTS, Deseption
 from lisax.papers.over_pages import _of_every_kind
 from lisax.records import LABELS, LisaxError
@@ -112,7 +112,7 @@ def test_figures_of_every_part(finished):
 
 def test_attacked_claims_are_among_those_of_train(finished):
     folder, _ = finished
-    run = Deseption(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")]))
+    run = Deseption(open_folder(folder / "world"), folder / "out", PointerRecipe.read([str(folder / "recipe.gin")]))
     clean, mixed = len(run.claims_of_data["train"]), len(run.claims["train"])
     assert (mixed - clean) / mixed == pytest.approx(0.2, abs=0.01)
     assert set(run.claims_of_data["test"]) == set(run.claims["test"])
@@ -131,7 +131,7 @@ def test_a_second_run_does_nothing_again(finished, capfd):
     assert main(command) == 0
     told = capfd.readouterr().err
     stages = Deseption(
-        open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])
+        open_folder(folder / "world"), folder / "out", PointerRecipe.read([str(folder / "recipe.gin")])
     ).stage_names
     assert [line for line in told.splitlines() if line.startswith("[")] == [
         f"[{stage}] done before" for stage in stages

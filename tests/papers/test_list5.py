@@ -17,7 +17,7 @@ from lisax import cli, world
 from lisax.corpora import open_folder
 from lisax.corpora.fever import read_predictions
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
-from lisax.papers.list5.recipe import read_recipe
+from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
 from lisax.predict.inference import AGGREGATES
@@ -76,7 +76,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def out(folder) -> Path:
-    run = List5(open_folder(folder / "world"), folder / "out", read_recipe([folder / "recipe.gin"]))
+    run = List5(open_folder(folder / "world"), folder / "out", Recipe.read([folder / "recipe.gin"]))
     run.run()
     print(finish(run))
     return folder / "out"
@@ -144,7 +144,7 @@ def test_figures_are_trec_evals_of_the_saved_runs(folder, out):
 
 
 def test_a_second_run_does_nothing_and_a_changed_setting_redoes_what_depends_on_it(folder, out, capfd):
-    recipe = read_recipe([folder / "recipe.gin"])
+    recipe = Recipe.read([folder / "recipe.gin"])
     before = (out / "runs/rank_entities.test.trec").stat().st_mtime_ns
     List5(open_folder(folder / "world"), out, recipe).run()
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("[")]
@@ -194,12 +194,12 @@ def test_until_stops_after_a_stage(folder, tmp_path, capfd):
 
 
 def test_the_stages_are_those_that_run(folder, out):
-    run = List5(open_folder(folder / "world"), out, read_recipe([folder / "recipe.gin"]))
+    run = List5(open_folder(folder / "world"), out, Recipe.read([folder / "recipe.gin"]))
     assert sorted(run.stage_names) == sorted(path.stem for path in (out / "stages").glob("*.json"))
 
 
 def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
-    recipe = dataclasses.replace(read_recipe([folder / "recipe.gin"]), hops=2, fuse_bm25=False)
+    recipe = dataclasses.replace(Recipe.read([folder / "recipe.gin"]), hops=2, fuse_bm25=False)
     run = List5(open_folder(folder / "world"), tmp_path, recipe)
     run.build_index()
     run.retrieve_candidates()

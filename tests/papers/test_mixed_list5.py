@@ -7,7 +7,7 @@ import pytest
 from lisax import world
 from lisax.corpora import open_folder
 from lisax.papers.base import TRAIN
-from lisax.papers.list5.recipe import read_recipe
+from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.run import List5
 from lisax.papers.udt_qa.claim_models import MixedList5, decided
 from lisax.papers.udt_qa.recipe import QuestionRecipe
@@ -40,7 +40,7 @@ def test_edges_are_evidence_and_what_is_withheld_is_not(run, tmp_path, monkeypat
     pipeline = MixedList5(
         run.data,
         tmp_path,
-        read_recipe(["experiments/list5/demo.gin"]),
+        Recipe.read(["experiments/list5/demo.gin"]),
         index=run.index_folder("raw", "raw"),
         passages=20,
     )

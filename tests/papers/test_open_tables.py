@@ -15,7 +15,7 @@ from lisax.corpora import open_folder
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables import report as open_tables_report
 from lisax.papers.open_tables import run as open_tables
-from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
+from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.open_tables.run import ORACLE, OpenTables
 from lisax.predict.fusion_model import Decision, FusionModel
 from lisax.predict.table_inference import judged, verdicts_of
@@ -99,7 +99,7 @@ def test_a_second_run_does_nothing_again(finished, capfd):
     assert main(command) == 0
     told = capfd.readouterr().err
     stages = OpenTables(
-        open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])
+        open_folder(folder / "world"), folder / "out", TableRecipe.read([str(folder / "recipe.gin")])
     ).stage_names
     assert [line for line in told.splitlines() if line.startswith("[")] == [
         f"[{stage}] done before" for stage in stages
@@ -118,7 +118,7 @@ def test_verdicts_name_the_tables_that_were_read(finished):
 
 def test_on_the_gold_table_only_claims_count_that_it_decides(finished):
     folder, _ = finished
-    run = OpenTables(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")]))
+    run = OpenTables(open_folder(folder / "world"), folder / "out", TableRecipe.read([str(folder / "recipe.gin")]))
     reported = run.claims[REPORT]
     reported |= {i: dataclasses.replace(reported[i], label=Label.NOT_ENOUGH_INFO) for i in list(reported)[:5]}
     run.undecided_claims = True

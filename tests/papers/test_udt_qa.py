@@ -9,7 +9,7 @@ import pytest
 from lisax import cli, world
 from lisax.corpora import open_folder
 from lisax.papers import base
-from lisax.papers.udt_qa.recipe import QuestionRecipe, read_recipe
+from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.predict.opening import open_model
 from lisax.predict.reader import Reader
@@ -206,8 +206,8 @@ def test_recipes_say_what_is_wrong(tmp_path):
         ("QuestionRecipe.train = {'writer': 'x'}", "names writer"),
     ):
         with pytest.raises(LisaxError, match=message):
-            read_recipe(["experiments/udt_qa/world.gin"], [binding])
-    initial = read_recipe(["experiments/udt_qa/world.gin"]).expanded().initial
+            QuestionRecipe.read(["experiments/udt_qa/world.gin"], [binding])
+    initial = QuestionRecipe.read(["experiments/udt_qa/world.gin"]).expanded().initial
     assert {name: start for name, start in initial.items() if "second" in name} == {
         f"retriever_second_{index}": f"retriever_{index}" for index in ("text", "raw", "verbalized")
     }

@@ -16,10 +16,11 @@ from pathlib import Path
 from lisax.corpora import Dataset
 from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.papers import reporting
-from lisax.papers.base import REPORT, TRAIN, WARM_UP, is_of_warm_up
+from lisax.papers.base import REPORT, TRAIN, is_of_warm_up
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.recipe import OWN, CltrRecipe
 from lisax.papers.cltr.run import CELLS, TABLES, Cltr, by_id
+from lisax.papers.recipe import WARM_UP
 from lisax.progress import say
 from lisax.records import LisaxError, Question
 from lisax.report.report import Report

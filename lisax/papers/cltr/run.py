@@ -25,7 +25,7 @@ from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.cltr import pool_scores
 from lisax.papers.cltr.operations import AGGREGATING, STAGE, AggregationStages
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
-from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, read_recipe
+from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, CltrRecipe
 from lisax.predict import fusion
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.progress import counting, say
@@ -78,7 +78,7 @@ class Cltr(Pipeline):
     and that of anything else that comes from elsewhere."""
 
     indexed = "index"
-    read_recipe = staticmethod(read_recipe)
+    recipe_class = CltrRecipe
 
     def __init__(
         self,

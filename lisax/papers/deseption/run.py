@@ -15,10 +15,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lisax.formats.pointing import COLUMNS
-from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, Pipeline, tell
-from lisax.papers.deseption.recipe import TASKS, read_recipe
+from lisax.papers.base import TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
 from lisax.papers.over_pages import PagePipeline
+from lisax.papers.recipe import WARM_UP
 from lisax.predict.inference import judge_dates
 from lisax.predict.pointer_inference import CLAIMS_AT_A_TIME, verify
 from lisax.predict.pointer_model import PointerModel
@@ -61,7 +62,7 @@ VARIANTS = {
 class Deseption(PagePipeline):
     """One run in the folder `out`: each method is a stage that reads and writes files there."""
 
-    read_recipe = staticmethod(read_recipe)
+    recipe_class = PointerRecipe
     world_settings = {"shares": WORLD_SHARES}
 
     @property

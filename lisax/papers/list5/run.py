@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, tell
-from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, read_recipe
+from lisax.papers.base import TRAIN, VALIDATION, tell
+from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, Recipe
 from lisax.papers.over_pages import PagePipeline
+from lisax.papers.recipe import WARM_UP
 from lisax.predict import fusion
 from lisax.predict.inference import judge_dates, rank_to_file, verify
 from lisax.predict.text_model import TextModel
@@ -48,7 +49,7 @@ VARIANTS = {
 class List5(PagePipeline):
     """One run in the folder `out`: each method is a stage that reads and writes files there."""
 
-    read_recipe = staticmethod(read_recipe)
+    recipe_class = Recipe
     world_settings = {"shares": WORLD_SHARES}
 
     # --- Files ------------------------------------------------------------------------------

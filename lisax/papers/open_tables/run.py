@@ -23,7 +23,7 @@ from lisax.formats.families import Family, encode
 from lisax.metrics import tables as figures
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
-from lisax.papers.open_tables.recipe import depth_of, is_fusion, read_recipe, task_of
+from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.predict.fusion_model import Decision, FusionModel
 from lisax.predict.table_inference import judged, tell_dropped_rows, tell_open, verdicts_of
 from lisax.predict.text_model import TextModel
@@ -48,7 +48,7 @@ class OpenTables(Pipeline):
     """One run in the folder `out`: each method is a stage that reads and writes files there."""
 
     indexed = "tables"
-    read_recipe = staticmethod(read_recipe)
+    recipe_class = TableRecipe
     world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
 
     @property

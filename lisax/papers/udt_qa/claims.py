@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from lisax.corpora.fever import read_predictions, write_predictions
 from lisax.formats.families import Family
-from lisax.papers.base import WARM_UP, gin_text, is_of_warm_up
+from lisax.papers.base import is_of_warm_up
+from lisax.papers.recipe import WARM_UP, gin_text
 from lisax.predict.inference import judge_dates, rank_to_file, verify
 from lisax.predict.mixed_evidence import MixedEvidence
 from lisax.predict.text_model import TextModel
@@ -46,7 +47,7 @@ class ClaimChecks:
         from lisax.papers.list5.run import List5
 
         self._run, self.folder = run, run.out / "claims"
-        recipe = self.recipe = dataclasses.replace(List5.read_recipe([run.recipe.claims]), seed=run.recipe.seed)
+        recipe = self.recipe = dataclasses.replace(List5.recipe_class.read([run.recipe.claims]), seed=run.recipe.seed)
         self.labeller, initial = recipe.labellers[-1], recipe.initial
         self._of_warm_up = run.recipe.warm_up and not recipe.warm_up and any(map(is_of_warm_up, initial.values()))
         if self._of_warm_up:

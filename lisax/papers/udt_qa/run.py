@@ -17,9 +17,10 @@ from lisax.cli.mixed import passages_of
 from lisax.corpora import open_folder
 from lisax.formats import faithfulness
 from lisax.formats.triples import Triples, graph_triples, table_triples
-from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, gin_text, tell
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.recipe import gin_text
 from lisax.papers.udt_qa.claims import ClaimChecks
-from lisax.papers.udt_qa.recipe import read_recipe
+from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.predict.reader import Reader, answer_to_file
 from lisax.predict.retriever import Retriever, retrieve
 from lisax.progress import counting, say
@@ -40,7 +41,7 @@ class UdtQa(Pipeline):
 
     indexed = "index.text"
     asked = "questions"
-    read_recipe = staticmethod(read_recipe)
+    recipe_class = QuestionRecipe
     # Claims of which more need two pages than in other worlds, one of them perhaps withheld; questions of facts mostly.
     world_settings = {
         "shares": {"one_hop": 0.5, "two_hop": 0.2, "joint": 0.05, "compare": 0.25},

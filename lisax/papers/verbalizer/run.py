@@ -19,7 +19,8 @@ from lisax.formats.folding import RUN, fold
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.formats.vocabulary import Vocabulary
-from lisax.papers.base import gin_text, make_vocabulary, train_by_gin
+from lisax.papers.base import make_vocabulary, train_by_gin
+from lisax.papers.recipe import gin_text
 from lisax.papers.stages import Stages
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.papers.verbalizer.report import report
