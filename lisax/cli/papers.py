@@ -271,7 +271,7 @@ def _run(
     run = pipeline(dataset, args.out, recipe, until=args.until)
     with alone_in(args.out):
         if args.mirror is not None:
-            run.stages.known_as, run.stages.after_each = str(args.mirror.place), args.mirror.push
+            run.runner.known_as, run.runner.after_each = str(args.mirror.place), args.mirror.push
         try:
             run.run()
         except Stopped as stage:

@@ -131,6 +131,10 @@ class WarmUpRecipe(BaseRecipe):
     warm_up: str | None = dataclasses.field(default=None, metadata=GIN_FILE)
     warm_up_pages: int = 12_000  # of the generated world
 
+    @property
+    def warms_up(self) -> bool:
+        return bool(self.warm_up)
+
 
 @dataclasses.dataclass(frozen=True)
 class ClaimsRecipe(WarmUpRecipe):

@@ -10,6 +10,7 @@ from pathlib import Path
 import ir_measures
 import numpy as np
 import pytest
+import stages_alone
 from ir_measures import AP, RR, nDCG
 
 import lisax
@@ -87,7 +88,7 @@ def command(folder: Path, out: Path, *more: str) -> list[str]:
         sys.executable,
         "-P",
         "-m",
-        "lisax.cli",
+        "lisax",
         "run",
         "list5",
         "--data",
@@ -201,15 +202,10 @@ def test_the_stages_are_those_that_run(folder, out):
 def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
     recipe = dataclasses.replace(Recipe.read([folder / "recipe.gin"]), hops=2, fuse_bm25=False)
     run = List5(open_folder(folder / "world"), tmp_path, recipe)
-    run.build_index()
-    run.retrieve_candidates()
+    run.make("retrieve")
     first = run.selection_file("rank_entities", REPORT)
-    run.stages.run(
-        f"select.rank_entities.{REPORT}",
-        outputs=[first],
-        work=lambda: first.write_bytes(run.candidates_file(REPORT).read_bytes()),
-    )
-    run._hop(REPORT)
+    first.write_bytes(run.candidates_file(REPORT).read_bytes())  # as if a model had ranked them
+    run._hop(REPORT, recipe.first_selector)
     before, after = read_run(first), read_run(run.selection_file(recipe.selector, REPORT))
     assert before.keys() == after.keys()
     assert any({hit.id for hit in after[claim]} - {hit.id for hit in hits} for claim, hits in before.items())
@@ -308,3 +304,9 @@ def test_aggregates_of_single_sentences():
     np.testing.assert_allclose(AGGREGATES["max"](shares, relevance), [0.7, 0.1, 0.9])
     np.testing.assert_allclose(AGGREGATES["first"](shares, relevance), shares[0])
     np.testing.assert_allclose(AGGREGATES["any"](shares, relevance), [0.7, 0.1, 0.2 * 0.95])
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(folder, out, monkeypatch):
+    recipe = Recipe.read([folder / "recipe.gin"])
+    stages_alone.check(lambda: List5(open_folder(folder / "world"), out, recipe), monkeypatch)

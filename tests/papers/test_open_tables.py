@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pytest
+import stages_alone
 
 import lisax
 from lisax import world
@@ -21,6 +23,7 @@ from lisax.predict.fusion_model import Decision, FusionModel
 from lisax.predict.table_inference import judged, verdicts_of
 from lisax.records import DataError, Label, LisaxError
 from lisax.retrieval.runs import read_run
+from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.sampling.table_examples import TableExample
 
 RECIPE = """
@@ -317,3 +320,23 @@ def test_a_bundle_in_python(finished):
     tables = list(open_folder(folder / "world").tables())[:3]
     found = lisax.load(str(folder / "by_hand" / "joint_top3" / "bundle")).verify("Something is so.", tables)
     assert sum(found.values()) == pytest.approx(1)
+
+
+def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished, capfd):
+    folder, command = finished
+    model = folder / "out" / "models" / "joint_top3"
+    before, predictions = FusionModel(model).decision, folder / "out" / "predictions" / "joint_top3.jsonl"
+    written = predictions.stat().st_mtime_ns
+    assert before is not None
+    shutil.rmtree(resolve_checkpoint(model))
+    assert main(command) == 0
+    said = capfd.readouterr().err
+    assert "[train.joint_top3] is made again" in said and "[predict.joint_top3] done before" in said
+    assert FusionModel(model).decision == before and predictions.stat().st_mtime_ns == written
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(finished, monkeypatch):
+    folder, _ = finished
+    recipe = TableRecipe.read([str(folder / "recipe.gin")])
+    stages_alone.check(lambda: OpenTables(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)

@@ -77,6 +77,20 @@ class CltrRecipe(WarmUpRecipe):
                 raise LisaxError(f"CltrRecipe.{field} must be at least 1, found {getattr(self, field)}")
 
     @property
+    def learns(self) -> bool:
+        """Whether a model is trained."""
+        return bool(self.train)
+
+    @property
+    def learns_operations(self) -> bool:
+        return AGGREGATION in self.train
+
+    @property
+    def scores(self) -> bool:
+        """Whether rows and columns are scored, by a model that is trained or given."""
+        return bool(self.scorers)
+
+    @property
     def aggregates(self) -> bool:
         """Whether there is a head for operations."""
         return AGGREGATION in self.train or AGGREGATION in self.models

@@ -91,7 +91,9 @@ class Recipe(AttackRecipe):
     def labellers(self) -> tuple[str, ...]:
         return tuple(name for name in LABELLERS if name in self.train)
 
-    def tokens_of(self, model: str) -> int:
+    @staticmethod
+    def setting_of_tokens(model: str) -> str:
+        """The setting that limits a model's input."""
         if model in ("claim_only", "label_pointwise"):
-            return self.claim_max_tokens if model == "claim_only" else self.pointwise_max_tokens
-        return self.list_max_tokens if "listwise" in model else self.max_tokens
+            return "claim_max_tokens" if model == "claim_only" else "pointwise_max_tokens"
+        return "list_max_tokens" if "listwise" in model else "max_tokens"
