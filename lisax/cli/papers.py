@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import functools
 import json
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from lisax.predict.text_model import TextModel
 
 DEMO_PAGES = 12_000
+DRY_RUN_PAGES = 60
 RUN_PAGES = {"open-tables": 30_000, "cltr": 12_000, "deseption": 12_000, "udt-qa": 12_000}
 
 
@@ -35,6 +37,11 @@ def _add_run_flags(parser: argparse.ArgumentParser) -> None:
         metavar="STAGE",
         help="stop after this stage, for example retrieve or "
         "select.rank_entities.test (the run prints each stage's name)",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print each stage with what it waits for, whether it is done and which settings it reads; do nothing",
     )
     parser.add_argument(
         "--gin_file", action="append", default=[], metavar="FILE", help="a recipe; repeatable, later ones win"
@@ -90,12 +97,29 @@ def _demo(args: argparse.Namespace) -> int:
 
     recipe = "experiments/list5/demo.gin" if args.data is None else "experiments/list5/scratch.gin"
     gin_files, bindings = args.gin_file or [recipe], [f"Recipe.seed = {args.seed}", *args.gin_bindings]
-    data = args.data
-    if data is None:
-        List5.recipe_class.read(gin_files, bindings)  # what is wrong with it is said before a world is written
-        data = args.out / "world"
-        _write_world(List5, data, args.pages, args.seed)
-    return _list5(args, data, gin_files, bindings)
+    if args.data is not None:
+        return _list5(args, args.data, gin_files, bindings)
+    List5.recipe_class.read(gin_files, bindings)  # what is wrong with it is said before a world is written
+    with _world(List5, args, args.pages, args.seed) as data:
+        return _list5(args, data, gin_files, bindings)
+
+
+@contextlib.contextmanager
+def _world(
+    pipeline: type[Pipeline], args: argparse.Namespace, pages: int, seed: int, more: Mapping[str, Any] | None = None
+) -> Iterator[Path]:
+    """The generated world of a run. A dry run takes the one that is there, or a small one that it leaves nowhere: the
+    stages are the same."""
+    folder = args.out / "world"
+    if not args.dry_run:
+        _write_world(pipeline, folder, pages, seed, more)
+        yield folder
+    elif (folder / "world.json").is_file():
+        yield folder
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            _write_world(pipeline, Path(scratch), DRY_RUN_PAGES, seed, more)
+            yield Path(scratch)
 
 
 def _write_world(
@@ -194,17 +218,14 @@ def _run_or_world(
 ) -> int:
     """A run over the given data by `scratch.gin` of the recipes, or over a generated world by `world.gin`."""
     gin_files = args.gin_file or [f"{recipes}/{'world' if args.data is None else 'scratch'}.gin"]
-    data = args.data
-    if data is None:
-        # What is wrong with it is said before a world is written.
-        pipeline.recipe_class.read(gin_files, args.gin_bindings)
-        data = args.out / "world"
-        _write_world(pipeline, data, args.pages or RUN_PAGES[args.pipeline], 0)
-    return _run(pipeline, finish, args, data, gin_files, args.gin_bindings)
+    if args.data is not None:
+        return _run(pipeline, finish, args, args.data, gin_files, args.gin_bindings)
+    pipeline.recipe_class.read(gin_files, args.gin_bindings)  # what is wrong with it is said before a world is written
+    with _world(pipeline, args, args.pages or RUN_PAGES[args.pipeline], 0) as data:
+        return _run(pipeline, finish, args, data, gin_files, args.gin_bindings)
 
 
 def _cltr(args: argparse.Namespace) -> int:
-    from lisax.papers.cltr.report import finish
     from lisax.papers.cltr.run import Cltr
 
     data, recipe, bindings = args.data, "experiments/cltr/scratch.gin", list(args.gin_bindings)
@@ -225,14 +246,23 @@ def _cltr(args: argparse.Namespace) -> int:
     elif args.aggregation_model is not None:
         raise LisaxError("--aggregation-model stands beside --model, which finds the cells")
     gin_files = args.gin_file or [recipe]
-    if data is None:
-        data = args.out / "world"
-        head = Cltr.recipe_class.read(gin_files, bindings).aggregates
-        _write_world(Cltr, data, args.pages or RUN_PAGES["cltr"], 0, {"aggregations_per_table": 2} if head else {})
+    if args.folds is not None and (args.until is not None or args.dry_run):
+        flag = "--dry-run shows the stages" if args.dry_run else "--until names a stage"
+        raise LisaxError(f"{flag} of one run: leave it out with --folds")
+    if data is not None:
+        return _cltr_run(args, data, gin_files, bindings)
+    head = Cltr.recipe_class.read(gin_files, bindings).aggregates
+    more = {"aggregations_per_table": 2} if head else {}
+    with _world(Cltr, args, args.pages or RUN_PAGES["cltr"], 0, more) as data:
+        return _cltr_run(args, data, gin_files, bindings)
+
+
+def _cltr_run(args: argparse.Namespace, data: Path, gin_files: list[str], bindings: list[str]) -> int:
+    from lisax.papers.cltr.report import finish
+    from lisax.papers.cltr.run import Cltr
+
     if args.folds is None:
         return _run(Cltr, finish, args, data, gin_files, bindings)
-    if args.until is not None:
-        raise LisaxError("--until names a stage of one run: leave it out with --folds")
     from lisax.corpora import open_folder
     from lisax.papers.cltr.folds import cross_validate
     from lisax.runtime.run_lock import alone_in
@@ -260,6 +290,7 @@ def _run(
 ) -> int:
     """Runs a pipeline's stages; `finish` writes its report and gives the tables for a terminal."""
     from lisax.corpora import open_folder
+    from lisax.papers.plan import plan_text
     from lisax.papers.stages import Stopped
     from lisax.progress import say
     from lisax.runtime.run_lock import alone_in
@@ -269,9 +300,12 @@ def _run(
     if args.mirror is not None:
         args.mirror.push()  # a world: the run goes by the times of its data
     run = pipeline(dataset, args.out, recipe, until=args.until)
+    if args.mirror is not None:
+        run.runner.known_as, run.runner.after_each = str(args.mirror.place), args.mirror.push
+    if args.dry_run:
+        print(plan_text(run))
+        return 0
     with alone_in(args.out):
-        if args.mirror is not None:
-            run.runner.known_as, run.runner.after_each = str(args.mirror.place), args.mirror.push
         try:
             run.run()
         except Stopped as stage:
