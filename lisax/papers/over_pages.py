@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lisax.adversary.attack import Attack, Kind
+from lisax.adversary.writing import SUMMARY, write_folder
 from lisax.corpora import fever, open_folder, read_claims
 from lisax.formats.families import Family
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline
@@ -108,7 +109,7 @@ class PagePipeline(Pipeline):
             name=ATTACK,
             after=["index"],
             reads=[*SETTINGS_OF_CLAIMS, "attacked_claims", "seed"],
-            outputs=[self.attacks_file(role) for role in roles],
+            outputs=[*map(self.attacks_file, roles), self.out / "attacks" / SUMMARY],
             work=self._attack,
         )
         return [index, attack]
@@ -119,7 +120,6 @@ class PagePipeline(Pipeline):
     def _attack(self) -> None:
         from lisax.adversary.corpus import Corpus
         from lisax.adversary.kinds import attackable, attacks
-        from lisax.adversary.writing import write_folder
 
         corpus, made = Corpus(self.index.pages.page, map(self.index.pages.page, self.index.pages)), {}
         left_out = {}

@@ -194,6 +194,22 @@ def test_until_stops_after_a_stage(folder, tmp_path, capfd):
     assert not (tmp_path / "none").exists()
 
 
+def test_a_dry_run_prints_the_plan_and_writes_nothing(folder, out, tmp_path, capfd):
+    before = sorted((path, path.stat().st_mtime_ns) for path in out.rglob("*"))
+    assert cli.main(command(folder, out, "--dry-run")[4:]) == 0
+    plan = capfd.readouterr().out
+    assert "examples.rank: done\n    after retrieve\n    reads ranking_window = (1, 12)," in plan
+    assert f"stages, 0 of them to do, in {out}" in plan
+    assert cli.main(command(folder, out, "--dry-run", "--gin.Recipe.labelling_window=(1, 9)")[4:]) == 0
+    plan = capfd.readouterr().out
+    assert "examples.label: again: labelling_window changed" in plan and "select.fused.train: done" in plan
+    assert "train.label_pointwise: again: examples.label changed" in plan
+    assert sorted((path, path.stat().st_mtime_ns) for path in out.rglob("*")) == before
+    assert cli.main(["demo", "--dry-run", "--out", str(tmp_path / "demo"), "--until", "retrieve"]) == 0
+    assert capfd.readouterr().out.splitlines()[-1] == f"2 stages, 2 of them to do, in {tmp_path / 'demo'}"
+    assert not (tmp_path / "demo").exists()
+
+
 def test_the_stages_are_those_that_run(folder, out):
     run = List5(open_folder(folder / "world"), out, Recipe.read([folder / "recipe.gin"]))
     assert sorted(run.stage_names) == sorted(path.stem for path in (out / "stages").glob("*.json"))

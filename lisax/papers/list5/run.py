@@ -60,6 +60,9 @@ class List5(PagePipeline):
     def candidates_file(self, role: str) -> Path:
         return self.out / "runs" / f"candidates.{role}.trec"
 
+    def sentence_index(self, role: str) -> Path:
+        return self.out / "runs" / f"sentences.{role}.bm25"
+
     def selection_file(self, ranker: str, role: str) -> Path:
         return self.out / "runs" / f"{ranker}.{role}.trec"
 
@@ -202,7 +205,7 @@ class List5(PagePipeline):
             name=f"select.bm25.{role}",
             after=["retrieve"],
             reads=[*(["train_claims"] if role == TRAIN else []), "k1", "b", "preset"],
-            outputs=[self.selection_file("bm25", role)],
+            outputs=[self.selection_file("bm25", role), self.sentence_index(role)],
             work=functools.partial(self._select_bm25, role),
         )
         fused = Stage(
@@ -268,7 +271,7 @@ class List5(PagePipeline):
         claims, candidates = self._selected_from(role), self.candidates(role)
         units = dict.fromkeys(unit for claim in claims for unit in candidates.get(claim.id, ()))
         texts = ((p.id, titled(p.title, p.text, self.preset)) for p in map(self.lookup, units) if p)
-        index = build(texts, self.out / "runs" / f"sentences.{role}.bm25", k1=self.recipe.k1, b=self.recipe.b)
+        index = build(texts, self.sentence_index(role), k1=self.recipe.k1, b=self.recipe.b)
         found = index.search([claim.text for claim in claims], 100)
         hits = (
             Hit(claim.id, unit, rank, score)

@@ -89,6 +89,9 @@ class ClaimChecks:
     def models_folder(self, learned: str) -> Path:
         return self.folder / f"list5.{learned}"
 
+    def ranking_file(self, learned: str, index: str) -> Path:
+        return self.folder / f"{learned}.{index}.trec"
+
     def verdicts_file(self, learned: str, index: str) -> Path:
         return self.folder / f"{learned}.{index}.jsonl"
 
@@ -102,7 +105,7 @@ class ClaimChecks:
                     name=f"claims.{learned}.{index}",
                     after=[f"claims.train.{learned}", f"index.{index}"],
                     reads=["checked_claims", "claim_passages", "data_files"],
-                    outputs=[self.verdicts_file(learned, index)],
+                    outputs=[self.verdicts_file(learned, index), self.ranking_file(learned, index)],
                     work=functools.partial(self._check, learned, index),
                 )
             )
@@ -122,7 +125,7 @@ class ClaimChecks:
         """Verdicts with the temporal step after them, which says what the verifier's label was."""
         claims, models = list(self.claims.values()), self.models_folder(learned) / "models"
         evidence = MixedEvidence(MixedIndex.open(self._run.index_folder(index, index)))
-        ranked = self.folder / f"{learned}.{index}.trec"
+        ranked = self.ranking_file(learned, index)
         candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
         rank_to_file(
             TextModel.open(models / RANKER),
