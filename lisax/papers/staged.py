@@ -80,7 +80,7 @@ class Staged(ABC):
 
     def make(self, *names: str) -> None:
         """The named stages, and before them those that they wait for."""
-        needed = self._with_those_before(names)
+        needed = self.before(*names)
         for stage in self.graph.values():
             if stage.name in needed:
                 self._run(stage)
@@ -102,7 +102,7 @@ class Staged(ABC):
 
         self.runner.run(dataclasses.replace(stage, work=work), self._values_read(stage))
 
-    def _with_those_before(self, names: Sequence[str]) -> set[str]:
+    def before(self, *names: str) -> set[str]:
         """The named stages and all that they wait for, directly or not."""
         found, waiting = set(), list(names)
         while waiting:
@@ -155,8 +155,7 @@ class Staged(ABC):
 
     def working_on(self, stage: Stage) -> contextlib.AbstractContextManager[None]:
         """Refuses settings that neither the stage nor one before it declares."""
-        before = self._with_those_before([stage.name])
-        declared = {name for one in before for name in self.graph[one].reads}
+        declared = {name for one in self.before(stage.name) for name in self.graph[one].reads}
         return self._seen_by(View(self._recipe, declared, stage.name))
 
     def _values_read(self, stage: Stage) -> dict[str, Any]:

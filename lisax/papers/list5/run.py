@@ -89,28 +89,27 @@ class List5(PagePipeline):
 
     def stages(self) -> list[Stage]:
         """The paper, from claims to verdicts."""
-        recipe, stages = self.recipe, self.stages_of_corpus()
         roles = (TRAIN, VALIDATION, *self.reported_roles)
-        stages.append(
-            Stage(  # sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order
-                name="retrieve",
-                after=self.indexed,
-                reads=[*SETTINGS_OF_CLAIMS, "documents", "candidates", "method", "hops"],
-                outputs=[*map(self.documents_file, roles), *map(self.candidates_file, roles)],
-                work=functools.partial(self._retrieve, roles),
-            )
+        retrieve = Stage(  # sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order
+            name="retrieve",
+            after=self.indexed,
+            reads=[*SETTINGS_OF_CLAIMS, "documents", "candidates", "method", "hops"],
+            outputs=[*map(self.documents_file, roles), *map(self.candidates_file, roles)],
+            work=functools.partial(self._retrieve, roles),
         )
-        stages += self.stages_before_training()
-        stages += [*self.stages_of_pretraining(), *self.stages_of_rankers()]
-        chosen: list[Stage] = []  # what is selected for the labellers, and to weigh the ranker beside BM25
-        if recipe.labellers:
-            chosen = [*self.selection(VALIDATION), *self.selection(TRAIN)]
-        elif recipe.fuse_bm25:
-            chosen = self.selection(VALIDATION)
-        stages += [*chosen, *self.stages_of_labellers()]
-        for role in self.reported_roles:
-            stages += self.selection(role)
-        return stages + self.stages_of_verdicts()
+        # Labellers learn from what is selected; the ranker is weighed beside BM25 on what is held out.
+        learned = (VALIDATION, TRAIN) if self.recipe.labellers else (VALIDATION,) if self.recipe.fuse_bm25 else ()
+        return [
+            *self.stages_of_corpus(),
+            retrieve,
+            *self.stages_before_training(),
+            *self.stages_of_pretraining(),
+            *self.stages_of_rankers(),
+            *(stage for role in learned for stage in self.stages_of_selection(role)),
+            *self.stages_of_labellers(),
+            *(stage for role in self.reported_roles for stage in self.stages_of_selection(role)),
+            *self.stages_of_verdicts(),
+        ]
 
     # --- Retrieval --------------------------------------------------------------------------
 
@@ -197,7 +196,7 @@ class List5(PagePipeline):
 
     # --- Selection --------------------------------------------------------------------------
 
-    def selection(self, role: str) -> list[Stage]:
+    def stages_of_selection(self, role: str) -> list[Stage]:
         """Sentences of the candidates, best first: by the ranker; where the recipe says so by it and BM25 together, and
         by a second hop from there. Of reported claims by every ranker, with BM25 alone beside them."""
         recipe, reported = self.recipe, role in self.reported_roles
