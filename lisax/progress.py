@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 
 def say(text: str) -> None:
@@ -29,3 +32,13 @@ def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Call
             say(f"  {count:,} of {total:,} {what}  {speed:,.0f}/s  {(total - count) / speed:,.0f} s left")
 
     yield advance
+
+
+def counted(items: Iterable[Item], what: str, every_seconds: float = 5.0) -> Iterator[Item]:
+    """The items as they come, of which nobody knows how many there are; prints their count and speed now and then."""
+    started = last = time.monotonic()
+    for count, item in enumerate(items, start=1):
+        yield item
+        if count % 256 == 0 and (now := time.monotonic()) - last >= every_seconds:
+            last = now
+            say(f"  {count:,} {what}, {count / (now - started):,.0f}/s")

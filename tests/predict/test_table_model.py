@@ -11,8 +11,8 @@ from lisax.formats import presets
 from lisax.formats.card import text_card
 from lisax.formats.families import Family
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
-from lisax.predict.table_inference import tell_dropped_rows
 from lisax.predict.text_model import TextModel
+from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
 from lisax.sampling import table_examples
 from lisax.sampling.table_examples import TableExample, TableView

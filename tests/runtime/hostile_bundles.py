@@ -20,7 +20,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lisax.cli import checkpoint as command
 from lisax.formats import presets
 from lisax.formats.card import text_card
 from lisax.formats.families import Family
@@ -38,6 +37,7 @@ from lisax.records import LisaxError, Table, write_json
 from lisax.retrieval.passages import Passage
 from lisax.runtime import bundle
 from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten
+from lisax.runtime.interop.describing import described
 from lisax.runtime.interop.safetensors_files import write_arrays
 
 T5 = T5Config(vocab_size=256, emb_dim=8, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=4, mlp_dim=8)
@@ -222,7 +222,7 @@ def _work(folder: Path, seconds: float, seed: int, log: Path) -> None:
             log.write_text(f"{seed} {name}: {how}")
             for step in (
                 lambda: use(load(hostile)),
-                lambda: command.described(hostile),
+                lambda: described(hostile),
                 lambda: bundle.export(hostile, Path(made) / "out"),
             ):
                 began = time.monotonic()

@@ -13,11 +13,10 @@ from lisax.papers.list5.run import List5
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS
 from lisax.papers.settings import fact, kept
 from lisax.papers.stages import Stage
-from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.passage_index import PassageIndex
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import write_run
-from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
 
 DECIDED = (Label.SUPPORTS, Label.REFUTES)
@@ -32,12 +31,12 @@ class MixedList5(List5):
         self._mixed, self._passages = index, passages
 
     @functools.cached_property
-    def evidence(self) -> MixedEvidence:
-        return MixedEvidence(MixedIndex.open(self._mixed))
+    def evidence(self) -> PassageIndex:
+        return PassageIndex(MixedIndex.open(self._mixed))
 
     @property
-    def lookup(self) -> sampling.Lookup:
-        return self.evidence.lookup
+    def units(self) -> PassageIndex:
+        return self.evidence
 
     def claims_of(self, role: str) -> dict[str, Claim]:
         """Those of pages and, of those over tables, those that name what decides them; in an order of their ids, so that

@@ -7,10 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from lisax.corpora.fever import read_predictions, write_predictions
+from lisax.corpora.fever import read_predictions
 from lisax.formats.families import Family
-from lisax.predict import inference
-from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.passage_index import PassageIndex
+from lisax.predict.ranker import SentenceRanker, rank_to_file
+from lisax.predict.verdicts import write_predictions
+from lisax.predict.verifier import Labeller, verify_run
 from lisax.records import Claim, Document, Graph, Hit, Label, Sentence, Table
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
@@ -32,7 +34,7 @@ def evidence(tmp_path_factory):
         },
         tmp_path_factory.mktemp("evidence") / "index",
     )
-    return MixedEvidence(index)
+    return PassageIndex(index)
 
 
 def test_units_are_looked_up_by_their_ids(evidence):
@@ -63,7 +65,7 @@ def test_units_are_looked_up_by_their_ids(evidence):
 def test_edges_that_one_sentence_tells_are_read_once(tmp_path):
     said = "Tarn by the Orm has the mayor Mara Velin."
     made = passages.of_verbalized_graph(GRAPH, lambda unit: [(0, said)])
-    evidence = MixedEvidence(mixed.build_index({Source.GRAPH: made}, tmp_path / "index", form="verbalized"))
+    evidence = PassageIndex(mixed.build_index({Source.GRAPH: made}, tmp_path / "index", form="verbalized"))
     assert evidence.lookup("Tarn_1:graph#e0").text == evidence.lookup("Tarn_1:graph#e1").text == said
     assert evidence.retrieve([CLAIM], 10) == {"c1": ["Tarn_1:graph#e0"]}
 
@@ -73,7 +75,7 @@ def test_a_rendering_does_not_say_its_title_twice(tmp_path):
     named = dataclasses.replace(TABLE, caption="Seasons of Tarn")
     table = passages.of_verbalized_table(named, lambda unit: [(0, "Tarn: the year is 1971; the points is 18.")])
     graph = passages.of_verbalized_graph(GRAPH, lambda unit: [(0, "Tarn: the mayor is Mara Velin.")])
-    evidence = MixedEvidence(
+    evidence = PassageIndex(
         mixed.build_index({Source.GRAPH: graph, Source.TABLE: table}, tmp_path / "index", form="verbalized")
     )
     assert evidence.lookup("Tarn_1:graph#e0").text == "the mayor is Mara Velin."
@@ -85,7 +87,7 @@ def test_a_unit_of_several_passages_is_looked_up_whole(tmp_path):
     said = " ".join(f"The river {i} flows by Tarn." for i in range(60))
     made = list(passages.of_verbalized_graph(GRAPH, lambda unit: [(0, said)]))
     wide = Table("Tarn_1:wide", "Tarn", ("name", "notes"), (("a", "word " * 150 + "end"), ("b", "x")))
-    evidence = MixedEvidence(
+    evidence = PassageIndex(
         mixed.build_index(
             {Source.GRAPH: made, Source.TABLE: passages.of_table(wide)}, tmp_path / "index", form="verbalized"
         )
@@ -122,24 +124,25 @@ def test_one_claim_is_decided_by_an_edge_and_a_row_together(evidence, tmp_path):
         "Tarn_1:graph#e0",
         "Tarn_1:graph#e1",
     }
-    inference.rank_to_file(
-        Words(Family.RANK),
+    rank_to_file(
+        SentenceRanker(Words(Family.RANK)),
         [CLAIM],
-        candidates,
-        evidence.lookup,
+        lambda claim: evidence.evidence(candidates[claim.id]),
         tmp_path / "run.trec",
-        depth=20,
-        spot=lambda text: [],
+        spot=None,
         tag="words",
     )
     run = read_run(tmp_path / "run.trec")
-    (verdict,) = inference.verify(Words(Family.LABEL_LISTWISE), [CLAIM], run, evidence.lookup)
+    labeller = Labeller(Words(Family.LABEL_LISTWISE))
+    (verdict,) = verify_run(labeller, [CLAIM], run, evidence)
     assert verdict.label is Label.SUPPORTS
-    assert {"Tarn_1:seasons#r0", "Tarn_1:graph#e0"} <= set(verdict.evidence)
+    assert {("Tarn_1:seasons#r0", "row 0"), ("Tarn_1:graph#e0", "edge 0")} <= {
+        (one.unit, one.place) for one in verdict.evidence
+    }
     text_only = {"c1": [hit for hit in run["c1"] if "#" not in hit.id]}
-    (verdict_of_text,) = inference.verify(Words(Family.LABEL_LISTWISE), [CLAIM], text_only, evidence.lookup)
+    (verdict_of_text,) = verify_run(labeller, [CLAIM], text_only, evidence)
     assert verdict_of_text.label is Label.NOT_ENOUGH_INFO
-    write_predictions(tmp_path / "out.jsonl", [verdict], {"c1": CLAIM}, evidence.original_page)
+    write_predictions(tmp_path / "out.jsonl", [verdict])
     (read,) = read_predictions(tmp_path / "out.jsonl")
     assert read.label is Label.SUPPORTS and all("#" not in unit for unit in read.evidence)
     assert '"evidence_units"' in (tmp_path / "out.jsonl").read_text()

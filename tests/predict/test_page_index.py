@@ -1,6 +1,6 @@
 """Sentences of an index: what a run's ids stand for."""
 
-from lisax.predict.sentences import Sentences
+from lisax.predict.page_index import PageIndex
 from lisax.records import Document, Hit, Sentence
 from lisax.retrieval.documents import build_index
 
@@ -14,7 +14,7 @@ def test_a_sentence_whose_id_is_a_pages_too(tmp_path):
         page("Apollo_2", ["A second flight."]),
         page("Zeus", ["A god."]),
     ]
-    sentences = Sentences(build_index(pages, tmp_path))
+    sentences = PageIndex(build_index(pages, tmp_path))
 
     def in_run(*units):
         return sentences.in_run({"q": [Hit("q", unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]})[

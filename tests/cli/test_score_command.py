@@ -1,20 +1,17 @@
-"""`lisax evaluate`: files in, named figures out, troubles told with their file."""
+"""`lisax score`: files in, named figures out, troubles told with their file."""
 
-import argparse
 import json
 import subprocess
 import sys
 
 import pytest
 
-from lisax.cli import evaluate as command
+from lisax.cli import invoke
 from lisax.records import DataError
 
 
-def evaluate(*args):
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    return command.main(parser.parse_args([str(a) for a in args]))
+def score(*args):
+    return invoke(["score", *map(str, args)])
 
 
 @pytest.fixture
@@ -44,7 +41,7 @@ def predictions(files):
 
 
 def test_fever(files, capsys):
-    assert evaluate("fever", "--gold", fever_claims(files), "--predictions", predictions(files), "--json") == 0
+    assert score("fever", "--gold", fever_claims(files), "--predictions", predictions(files), "--json") == 0
     figures = json.loads(capsys.readouterr().out)["fever"]
     assert list(figures)[:6] == [
         "fever_score",
@@ -64,16 +61,16 @@ def test_our_own_layout_is_told_by_its_evidence(files, capsys):
         {"id": "5", "label": "NOT ENOUGH INFO", "claim": "c", "evidence": []},
         {"id": "7", "label": "SUPPORTS", "claim": "d", "evidence": [["A_0", "B_4"]]},
     )
-    evaluate("fever", "--gold", gold, "--predictions", predictions(files))
+    score("fever", "--gold", gold, "--predictions", predictions(files))
     assert "fever.fever_score" in (out := capsys.readouterr().out) and "0.5000" in out
 
 
 def test_ranking(files, capsys):
     run = files("run.trec", "7 Q0 A_0 1 0.9 t", "7 Q0 C_0 2 0.8 t", "7 Q0 B_4 3 0.7 t")
-    evaluate("ranking", "--gold", fever_claims(files), "--run", run, "--json")
+    score("ranking", "--gold", fever_claims(files), "--run", run, "--json")
     figures = json.loads(capsys.readouterr().out)["ranking"]
     assert figures["recall@1"] == 0 and figures["recall@5"] == 1 and figures["unit_recall@1"] == 0.5
-    evaluate("ranking", "--qrels", files("qrels", "7 0 A_0 1", "7 0 B_4 1"), "--run", run, "--json")
+    score("ranking", "--qrels", files("qrels", "7 0 A_0 1", "7 0 B_4 1"), "--run", run, "--json")
     figures = json.loads(capsys.readouterr().out)["ranking"]
     assert figures["recall@1"] == 0.5 and figures["precision@5"] == pytest.approx(0.4)
     assert figures["success@1"] == 1 and figures["ndcg@5"] == figures["ndcg@20"] == pytest.approx(0.9197, abs=1e-4)
@@ -82,10 +79,10 @@ def test_ranking(files, capsys):
 def test_troubles_name_the_file(files):
     other = files("other.trec", "8 Q0 A_0 1 0.9 t")
     with pytest.raises(DataError, match=r"other\.trec: no query of the run is in .*dev\.jsonl.*first: '8'"):
-        evaluate("ranking", "--gold", fever_claims(files), "--run", other)
+        score("ranking", "--gold", fever_claims(files), "--run", other)
     short = files("short.jsonl", {"id": 7, "predicted_label": "SUPPORTS", "predicted_evidence": []})
     with pytest.raises(DataError, match=r"short\.jsonl: 1 claim without a prediction, for example '5'"):
-        evaluate("fever", "--gold", fever_claims(files), "--predictions", short)
+        score("fever", "--gold", fever_claims(files), "--predictions", short)
 
 
 def table_files(files, **more):
@@ -104,13 +101,13 @@ def table_files(files, **more):
 def test_tables(files, capsys):
     gold, verdicts = table_files(files)
     run = files("run.trec", "1 Q0 t1 1 0.9 t", "1 Q0 t2 2 0.8 t", "2 Q0 t1 1 0.7 t", "2 Q0 t2 2 0.7 t")
-    evaluate("tables", "--gold", gold, "--predictions", verdicts, "--run", run, "--json")
+    score("tables", "--gold", gold, "--predictions", verdicts, "--run", run, "--json")
     figures = json.loads(capsys.readouterr().out)
     assert figures["retrieval"]["hits@1"] == 0.5 and figures["retrieval"]["by_kind"]["complex"]["hits@3"] == 1
     assert figures["tables"]["accuracy"] == 0.5
     assert figures["tables"]["by_gold_rank"]["2-3"] == {"accuracy": 0.0, "claims": 1}
     assert figures["tables"]["sufficiency"]["found"]["average_precision"] == 1
-    evaluate("tables", "--gold", gold, "--predictions", verdicts)
+    score("tables", "--gold", gold, "--predictions", verdicts)
     out = capsys.readouterr().out
     assert "tables.by_gold_rank.missing.accuracy" in out and "retrieval" not in out
 
@@ -124,18 +121,18 @@ def test_tables_troubles_name_the_file(files):
     ):
         gold, verdicts = table_files(files, **bad)
         with pytest.raises(DataError, match=message):
-            evaluate("tables", "--gold", gold, "--predictions", verdicts)
+            score("tables", "--gold", gold, "--predictions", verdicts)
     with pytest.raises(DataError, match=r"other\.trec: no query of the run is in"):
-        evaluate("tables", "--gold", gold, "--predictions", verdicts, "--run", files("other.trec", "8 Q0 t1 1 0.9 t"))
+        score("tables", "--gold", gold, "--predictions", verdicts, "--run", files("other.trec", "8 Q0 t1 1 0.9 t"))
     some = files(
         "some.jsonl",
         {"id": 1, "predicted_label": "REFUTES", "predicted_evidence": [], "sufficiency": 1},
         {"id": 2, "predicted_label": "REFUTES", "predicted_evidence": []},
     )
     with pytest.raises(DataError, match=r"some\.jsonl: `sufficiency` is given for some claims only.*'2'"):
-        evaluate("tables", "--gold", gold, "--predictions", some)
+        score("tables", "--gold", gold, "--predictions", some)
 
 
 def test_light_to_import():
-    code = "import sys, lisax.cli.evaluate\nprint([m for m in ('jax', 'numpy', 'ir_measures') if m in sys.modules])"
+    code = "import sys, lisax.cli.score\nprint([m for m in ('jax', 'numpy', 'ir_measures') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

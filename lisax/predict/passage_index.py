@@ -1,4 +1,4 @@
-"""Sentences, rows and edges of an index of passages as evidence for claims: what `Sentences` is for pages.
+"""Sentences, rows and edges: an index of passages of text, tables and graphs as evidence.
 
 LisT5's ranker and labellers read them as they read sentences, so that one claim is checked against text, tables and
 graphs together (none of the papers does this).
@@ -11,7 +11,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lisax.formats.faithfulness import without_title
-from lisax.records import Claim, DataError, Hit, split_sentence_id
+from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.verdicts import Evidence, place_of
+from lisax.records import Claim, DataError, Hit, LisaxError, split_sentence_id
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage as IndexedPassage
 from lisax.retrieval.passages import Source
@@ -20,13 +22,30 @@ from lisax.sampling.examples import Passage
 UNITS_KEPT = 1 << 16
 
 
-class MixedEvidence:
+class PassageIndex(Index):
     """Units by id, each with the title of its passage. Verbalized units are sentences; a raw row keeps its header. Of
     edges that one text tells, the first stands for all."""
 
     def __init__(self, index: MixedIndex):
-        self.index = index
+        self.index, self.folder = index, index.folder
         self.lookup = functools.lru_cache(UNITS_KEPT)(self._lookup)
+
+    def search_many(
+        self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
+    ) -> list[list[Evidence]]:
+        """Units of the passages that BM25 finds, passage by passage; the score is 1 / rank."""
+        if hops != 1:
+            raise LisaxError("a second hop follows titles of pages: use an index of `lisax index documents`, or hops=1")
+        claims = [Claim(str(number), query) for number, query in enumerate(queries)]
+        units = self.retrieve(claims, documents)
+        return [
+            self.evidence(Hit(claim.id, unit, rank, 1 / rank) for rank, unit in enumerate(units[claim.id][:k], start=1))
+            for claim in claims
+        ]
+
+    def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
+        found = self.lookup(unit)
+        return found and Evidence(unit, found.text, found.title, place_of(unit), score)
 
     def retrieve(self, claims: Sequence[Claim], passages: int) -> dict[str, list[str]]:
         """Units of the first `passages` that BM25 finds for each claim, in their order."""
