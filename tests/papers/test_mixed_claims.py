@@ -18,6 +18,8 @@ from lisax.papers.udt_qa import claims as mixed_claims
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.report import _claims_table
 from lisax.papers.udt_qa.run import UdtQa
+from lisax.predict.ranker import SentenceRanker
+from lisax.predict.verifier import Labeller
 from lisax.records import Claim, DataError, Label, LisaxError, Table, Verdict
 
 
@@ -102,7 +104,8 @@ def test_claims_are_checked_against_every_index(run, monkeypatch):
             self.model_dir(model).mkdir(parents=True, exist_ok=True)
 
     monkeypatch.setattr(List5, "train_models", trained)
-    monkeypatch.setattr(mixed_claims.TextModel, "open", staticmethod(Words))
+    monkeypatch.setattr(mixed_claims.Ranker, "open", staticmethod(lambda path: SentenceRanker(Words(path))))
+    monkeypatch.setattr(mixed_claims.Verifier, "open", staticmethod(lambda path: Labeller(Words(path))))
     checks = [stage.name for stage in run.claim_checks.stages()]
     run.make(*checks)
     figures = run.claim_checks.figures()
@@ -143,7 +146,7 @@ def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path,
         "train_models",
         lambda self: [self.model_dir(model).mkdir(parents=True, exist_ok=True) for model in self.recipe.train],
     )
-    monkeypatch.setattr(mixed_claims.TextModel, "open", staticmethod(Words))
+    monkeypatch.setattr(mixed_claims.Ranker, "open", staticmethod(lambda path: SentenceRanker(Words(path))))
     monkeypatch.setattr(mixed_claims, "rank_to_file", rank)
     monkeypatch.setattr(mixed_claims, "default_spotter", lambda titles: SimpleNamespace(spot=None))
     monkeypatch.setattr(List5, "index", SimpleNamespace(titles=None))

@@ -42,7 +42,7 @@ SETTINGS_OF_LEARNED = ("train_questions", "validation_share", "validation_claims
 class UdtQa(Pipeline):
     """One run in the folder `out`; `stages` says what it does."""
 
-    settings_of_texts = (*Pipeline.settings_of_texts, "validation_share", "validation_claims")
+    settings_of_texts = (*Pipeline.settings_of_texts, "indexes", "validation_share", "validation_claims")
     asked = "questions"
     recipe_class = QuestionRecipe
     # Claims of which more need two pages than in other worlds, one of them perhaps withheld; questions of facts mostly.
