@@ -70,11 +70,14 @@ def run_paper(
     bindings = list(settings.bindings)
     with searching(settings.search_paths), _work_folder(settings.out) as (out, mirror):
         pipeline = getattr(importlib.import_module(f"{module}.run"), class_name)
-        read = pipeline.recipe_class.read(
-            gin_files, bindings
-        )  # what is wrong with it is said before a world is written
-        if isinstance(data, WorldSettings) and getattr(read, "aggregates", False):
-            data = dataclasses.replace(data, more={**data.more, "aggregations_per_table": 2})
+        # What is wrong with the recipe, and an unknown stage, is said before a world is written.
+        read = pipeline.recipe_class.read(gin_files, bindings)
+        if isinstance(data, WorldSettings):
+            if getattr(read, "aggregates", False):
+                data = dataclasses.replace(data, more={**data.more, "aggregations_per_table": 2})
+            if settings.until is not None:
+                with _data_folder(pipeline, data, out, dry_run=True) as folder:
+                    pipeline(open_folder(folder), out, read, until=settings.until)
         with _data_folder(pipeline, data, out, settings.dry_run) as folder:
             if folds is not None:
                 from lisax.papers.cltr.folds import cross_validate

@@ -191,6 +191,8 @@ def test_until_stops_after_a_stage(folder, tmp_path, capfd):
     assert "stopped after vocabulary" in capfd.readouterr().err
     assert cli.main(command(folder, tmp_path / "none", "--until", "vocabluary")[4:]) == 1
     assert "no stage 'vocabluary'; its stages are index, attack, retrieve, vocabulary" in capfd.readouterr().err
+    assert cli.main(["demo", "--out", str(tmp_path / "none"), "--until", "vocabluary"]) == 1
+    assert "no stage 'vocabluary'" in capfd.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
