@@ -32,7 +32,7 @@ def facts(run: Pipeline) -> dict[str, Any]:
     return {
         "seed": run.recipe.seed,
         "versions": versions(),
-        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()},
+        "seconds": {stage: round(seconds, 1) for stage, seconds in run.runner.seconds.items()},
     }
 
 

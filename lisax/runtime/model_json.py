@@ -29,6 +29,8 @@ from lisax.records import DataError, LisaxError
 from lisax.runtime.interop.kinds import MODEL_JSON
 from lisax.runtime.json_file import read_object
 
+# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name, "decision" or "fusion"}.
+FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
 CARD: Kinds = {
@@ -62,11 +64,18 @@ CARD: Kinds = {
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """`model.json` of a checkpoint folder or a bundle. What is there is what it may be; nothing but that is promised:
-    see `needed`."""
+    """`model.json` of a checkpoint folder or a bundle, with what was fitted for the checkpoint (`FITTED`). What is there
+    is what it may be; nothing but that is promised: see `needed`."""
     path = folder / MODEL_JSON
     if not path.exists():
         raise LisaxError(f"{folder} has no {MODEL_JSON}, so its architecture is not known")
+    card, fitted = _checked(path), folder.parent / FITTED
+    if fitted.is_file() and (found := _checked(fitted)).pop("checkpoint", None) == folder.name:
+        card |= found
+    return card
+
+
+def _checked(path: Path) -> dict[str, Any]:
     card = read_object(path)
     try:
         if card.get("architecture") is not None:

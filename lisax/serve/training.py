@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from lisax.formats.families import Family
 from lisax.records import LisaxError, atomic_write, write_json
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, add_to_card, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint, write_fitted
 from lisax.runtime.model_json import known_family, needed, read_card
 from lisax.serve.answering import LABELLER, PARTS, RANKER, TABLE_VERIFIER
 from lisax.serve.export import Export
@@ -284,7 +284,7 @@ def _in_comment(path: Path) -> str:
 def _keep_weights(base: Path, model: Path) -> None:
     """What weighed the old model's scores beside BM25 weighs the new one's: nothing better is known of them."""
     if (base / MODEL_JSON).is_file() and (weights := read_card(base).get("fusion")) is not None:
-        add_to_card(resolve_checkpoint(model), {"fusion": weights})
+        write_fitted(model, {"fusion": weights})
 
 
 def is_trainable(model: Any) -> bool:

@@ -55,7 +55,7 @@ def finish(run: List5) -> str:
 
 
 def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping) -> dict:
-    documents = read_run(run.out / "runs" / f"documents.{REPORT}.trec")
+    documents = read_run(run.documents_file(REPORT))
     evaluated = {variant: fever_metrics.evaluate(claims, found) for variant, found in verdicts.items()}
     best = best_variant(evaluated)
     selection = {name: sentence_selection(claims, hits) for name, hits in selections.items()}
