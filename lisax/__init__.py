@@ -36,7 +36,27 @@ _PUBLIC = {
     "Verifier": "lisax.predict.verifier",
     "example_pages": "lisax.examples",
 }
-__all__ = [*sorted(_PUBLIC), "load"]
+__all__ = [
+    "Answer",
+    "Answerer",
+    "Checker",
+    "Claim",
+    "DataError",
+    "Document",
+    "Evidence",
+    "Graph",
+    "Index",
+    "Label",
+    "LisaxError",
+    "Ranker",
+    "Sentence",
+    "Table",
+    "Verbalizer",
+    "Verdict",
+    "Verifier",
+    "example_pages",
+    "load",
+]
 
 if TYPE_CHECKING:
     from lisax.examples import example_pages

@@ -22,8 +22,9 @@ from lisax.formats.label_words import single_pieces
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import DataError, LisaxError
 from lisax.sampling.examples import Example
-from tasks import locations, metrics
-from tasks.vocabularies import default_vocabulary, encoder_of, is_bytes
+
+from . import locations, metrics
+from .vocabularies import default_vocabulary, encoder_of, is_bytes
 
 AnyExample = ExampleLike | TableExampleLike | PartExampleLike | OperationExampleLike
 # Lines shuffled in the source, before they are encoded: a good shuffle that costs little memory.

@@ -6,8 +6,9 @@ Plain and infused listwise have one format and differ in their records.
 from __future__ import annotations
 
 from lisax.formats.families import Family
-from tasks import families
-from tasks.locations import in_data_folder
+
+from . import families
+from .locations import in_data_folder
 
 VARIANTS = {
     "label_pointwise": Family.LABEL_POINTWISE,

@@ -14,8 +14,9 @@ import tensorflow as tf
 from lisax.formats.families import Family
 from lisax.records import LisaxError
 from lisax.sampling import examples
-from tasks import families
-from tasks.locations import in_data_folder
+
+from . import families
+from .locations import in_data_folder
 
 NAME = "msmarco_rank"
 

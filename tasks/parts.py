@@ -15,8 +15,9 @@ from lisax.formats.families import Family
 from lisax.formats.parts import PartKind
 from lisax.sampling import operation_examples
 from lisax.sampling.part_examples import PARTS, PartExample, file_name
-from tasks import families
-from tasks.locations import FileOf, in_data_folder
+
+from . import families
+from .locations import FileOf, in_data_folder
 
 KINDS = {f"{kind}s": kind for kind in PartKind}
 VARIANTS = (*KINDS, PARTS)

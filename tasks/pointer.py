@@ -20,9 +20,10 @@ from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
 from lisax.sampling.pointer_examples import PointerExample
-from tasks import families, metrics
-from tasks.locations import FileOf, in_data_folder
-from tasks.vocabularies import default_vocabulary
+
+from . import families, metrics
+from .locations import FileOf, in_data_folder
+from .vocabularies import default_vocabulary
 
 PAIR_TASKS = {"pointer_titles": Family.RANK, "pointer_labels": Family.LABEL_POINTWISE}
 POINTER_TASKS = {"pointer_documents": Family.POINT_DOCUMENTS, "pointer_sentences": Family.POINT_SENTENCES}

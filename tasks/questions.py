@@ -20,9 +20,10 @@ from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.models.dual_encoder import NEGATIVE, POSITIVE, question_room
 from lisax.records import LisaxError
 from lisax.sampling.question_examples import DEPTHS, QuestionExample
-from tasks import families
-from tasks.locations import FileOf, in_data_folder
-from tasks.vocabularies import default_vocabulary
+
+from . import families
+from .locations import FileOf, in_data_folder
+from .vocabularies import default_vocabulary
 
 RETRIEVE = "questions_retrieve"
 READ_TASKS = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from lisax.formats.families import Family
-from tasks import families
-from tasks.locations import in_data_folder
+
+from . import families
+from .locations import in_data_folder
 
 
 def add_all() -> None:

@@ -22,9 +22,10 @@ from lisax.formats.tables import TableClass, table_classes
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
 from lisax.sampling.table_examples import CLOSED, DEPTHS, TableExample, file_name
-from tasks import families, metrics
-from tasks.locations import FileOf, in_data_folder
-from tasks.vocabularies import default_vocabulary
+
+from . import families, metrics
+from .locations import FileOf, in_data_folder
+from .vocabularies import default_vocabulary
 
 CLAIM_ONLY = "tables_claim_only"
 # The text-to-text tasks, with the stem of the file that each reads.

@@ -22,8 +22,9 @@ from lisax.formats.verbalizing import Encoder, marker_ids, verbalizing_card
 from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics.text import bleu
 from lisax.sampling.verbal_examples import STEMS, VerbalExample
-from tasks import families, locations
-from tasks.vocabularies import default_vocabulary, encoder_of, is_bytes
+
+from . import families, locations
+from .vocabularies import default_vocabulary, encoder_of, is_bytes
 
 
 def add_all() -> None:

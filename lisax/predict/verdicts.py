@@ -153,7 +153,7 @@ class Verdict:
         )
 
     def submission(self) -> dict[str, Any]:
-        """A line of a predictions file, as `lisax verify` writes and `lisax evaluate` reads it: FEVER's fields, ours
+        """A line of a predictions file, as `lisax verify` writes and `lisax score` reads it: FEVER's fields, ours
         beside them."""
         made, own = self.prediction(), {} if self.id is None else {"id": self.id}
         if self.reads == "tables":

@@ -23,10 +23,11 @@ from typing import Any
 
 from lisax.places import local
 from lisax.records import LisaxError
-from lisax.runtime.data import import_task_module
+from lisax.runtime.data import import_task_module, task_modules
 
 # Where `models/t5_1_1_small.gin` and `runs/finetune.gin` are found, whatever the current folder is.
-GIN_CONFIGS = Path(__file__).resolve().parents[2] / "gin_configs"
+# In a checkout `lisax/gin_configs` is a link to the folder at the top.
+GIN_CONFIGS = (Path(__file__).parents[1] / "gin_configs").resolve()
 _folders: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("folders", default=())
 
 
@@ -149,15 +150,16 @@ def bindings_of(values: Mapping[str, Any]) -> list[str]:
 
 def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> None:
     module = _task_module(gin_files, bindings, search_paths)
-    for retry in (module is not None, False):
+    untried = task_modules(module) if module else []
+    while True:
         try:
             gin.parse_config_files_and_bindings(gin_files, bindings, finalize_config=False)
             return
         except (ValueError, SyntaxError, OSError, ImportError, AttributeError, TypeError) as error:
-            if not retry or "No configurable matching" not in str(error):
+            if not untried or "No configurable matching" not in str(error):
                 raise LisaxError(f"gin: {str(error).strip()}") from error
             # The name may be one that the task module registers, which is slow to import and so comes second.
-            import_task_module(module)
+            import_task_module(untried.pop(0))
             gin.clear_config()
 
 

@@ -37,7 +37,7 @@ RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
 
 
 class Need(NamedTuple):
-    """What a role is trained on: a member of `Export`, the words for it, and its `evidence` for `tasks.register`."""
+    """What a role is trained on: a member of `Export`, the words for it, and its `evidence` for `lisax.tasks.register`."""
 
     member: str
     words: str

@@ -1,6 +1,5 @@
 """The command line: light to start, clear when something is wrong."""
 
-import itertools
 import subprocess
 import sys
 import time
@@ -54,11 +53,6 @@ def test_examples_parse(words):
     for example in verbs.examples_of(VERBS[words]):
         assert tuple(example[: len(words)]) == words
         VERBS[words].make_context(" ".join(words), example[len(words) :])
-
-
-def test_no_two_verbs_begin_alike():
-    names = sorted(verbs.NAMES)
-    assert not [(one, other) for one, other in itertools.pairwise(names) if other.startswith(one)]
 
 
 def test_wrong_usage_is_2_and_bad_input_is_1_without_a_traceback(tmp_path, capsys):

@@ -173,7 +173,7 @@ scored = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_s
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(scored)
 def test_curve_and_threshold_are_what_counting_gives(pairs):
     scores, positives = zip(*pairs)

@@ -16,8 +16,8 @@ from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
 from lisax.sampling import table_examples
 from lisax.sampling.table_examples import TableExample, TableView
-from tasks import tables
-from tasks.vocabularies import SentencePieces
+from lisax.tasks import tables
+from lisax.tasks.vocabularies import SentencePieces
 
 VIEW = TableView("t", "Seasons", ("year", "goals"), tuple((str(1900 + i), str(i)) for i in range(9)))
 EXAMPLES = [

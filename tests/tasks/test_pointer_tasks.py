@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import seqio
 
-import tasks.pointer
+import lisax.tasks.pointer
 from lisax.formats.families import Family, encode, encode_each_candidate
 from lisax.formats.pointing import COLUMNS
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
@@ -68,19 +68,19 @@ def test_texts_are_those_of_the_pairs_that_come_first():
     )
     for name, of_pair in (("pointer_titles", "pointer_documents"), ("pointer_labels", "pointer_sentences")):
         (pair,), (example, *_) = read(name, {"inputs": 64, "targets": 2}), EXAMPLES[of_pair]
-        family = tasks.pointer.POINTER_TASKS[of_pair]
+        family = lisax.tasks.pointer.POINTER_TASKS[of_pair]
         assert pair["inputs_pretokenized"].decode() == encode_each_candidate(example, family, **count)[0]
     with pytest.raises(LisaxError, match="an input for each candidate"):
         encode(document, Family.POINT_DOCUMENTS, **count)
 
 
-@pytest.mark.parametrize("name", tasks.pointer.POINTER_TASKS)
+@pytest.mark.parametrize("name", lisax.tasks.pointer.POINTER_TASKS)
 def test_features(name, folder):
     vocabulary, k, length = Vocabulary(folder / "spiece.model"), 4, 60
     rows = read(name, {"inputs": k * length, "targets": k * COLUMNS})
     for row, example in zip(rows, EXAMPLES[name], strict=True):
         texts = encode_each_candidate(
-            example, tasks.pointer.POINTER_TASKS[name], max_tokens=length, count_tokens=vocabulary.count
+            example, lisax.tasks.pointer.POINTER_TASKS[name], max_tokens=length, count_tokens=vocabulary.count
         )
         expected = np.zeros((k, length), np.int32)
         for i, text in enumerate(texts):
@@ -95,7 +95,7 @@ def test_features(name, folder):
         assert row["targets_pretokenized"].decode().split() == list(map(str, example.pointers))
     card = seqio.get_mixture_or_task(name).model_card({"inputs": k * length, "targets": k * COLUMNS})
     assert card["text"] == {
-        "family": str(tasks.pointer.POINTER_TASKS[name]),
+        "family": str(lisax.tasks.pointer.POINTER_TASKS[name]),
         "preset": "paper",
         "max_tokens": length,
         "candidates": k,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import seqio
 
-import tasks.questions
+import lisax.tasks.questions
 from lisax.formats.reading import Reads
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 from lisax.models import dual_encoder
@@ -19,7 +19,7 @@ from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.train_config import TrainConfig, check
 from lisax.sampling import question_examples as sampling
 from lisax.sampling.question_examples import PassageView, QuestionExample
-from tasks.vocabularies import SentencePieces
+from lisax.tasks.vocabularies import SentencePieces
 
 TEXT = "Tarn has 18 inns and 5,000 dwellers, of whom 18 are smiths."
 SPANS = ((9, 11), (45, 47))
@@ -45,18 +45,20 @@ def folder(tmp_path_factory):
     sampling.write(folder / "examples.jsonl", EXAMPLES)
     vocabulary = SentencePieces(folder / "spiece.model")
     for name, kind, encode, k in (
-        ("made_retrieve", Reads.RETRIEVE, tasks.questions.retriever_batch, 0),
+        ("made_retrieve", Reads.RETRIEVE, lisax.tasks.questions.retriever_batch, 0),
         ("made_point_top2", Reads.POINT, _row(Reads.POINT), 2),
         ("made_read_top2", Reads.READ, _row(Reads.READ), 2),
     ):
-        tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, vocabulary=vocabulary)
+        lisax.tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, vocabulary=vocabulary)
     yield folder
     for name in ("made_retrieve", "made_point_top2", "made_read_top2"):
         seqio.TaskRegistry.remove(name)
 
 
 def _row(kind):
-    return lambda example, vocabulary, lengths: tasks.questions.reader_row(example, vocabulary, lengths, kind=kind, k=2)
+    return lambda example, vocabulary, lengths: lisax.tasks.questions.reader_row(
+        example, vocabulary, lengths, kind=kind, k=2
+    )
 
 
 def batch(name, inputs, targets):
@@ -108,7 +110,7 @@ def test_a_pointing_readers_targets_are_the_places_of_the_answers(folder):
 
 
 def batch_room(room, vocabulary):
-    _, targets = tasks.questions.reader_row(
+    _, targets = lisax.tasks.questions.reader_row(
         EXAMPLES[0], vocabulary, {"inputs": 2 * room, "targets": 6}, kind=Reads.POINT, k=2
     )
     return int((targets.reshape(-1, 2)[:, 0] > 0).sum())

@@ -18,7 +18,7 @@ from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
 from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
-from lisax.sampling.examples import LIST_LENGTH, Lookup
+from lisax.sampling.examples import Lookup, first_passages
 
 CLAIMS_SHOWN = 2000
 SELECTIONS = {
@@ -60,7 +60,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
     best = best_variant(evaluated)
     selection = {name: sentence_selection(claims, hits) for name, hits in selections.items()}
     oracle = {
-        name: fever_metrics.oracle_score(claims, {i: [hit.id for hit in hits.get(i, ())[:LIST_LENGTH]] for i in claims})
+        name: fever_metrics.oracle_score(claims, {i: _read_of(hits.get(i, ()), run.lookup) for i in claims})
         for name, hits in selections.items()
     }
     train = [claim for claim in run.claims[TRAIN].values() if claim.label]
@@ -78,6 +78,11 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         "reported_split": run.reported_split,
         **reporting.facts(run),
     }
+
+
+def _read_of(hits: Iterable[Hit], lookup: Lookup) -> list[str]:
+    """Ids of the sentences that a labeller reads of a selection."""
+    return [passage.id for passage in first_passages((hit.id for hit in hits), lookup)]
 
 
 def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
