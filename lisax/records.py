@@ -171,8 +171,8 @@ class Hit:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Verdict:
-    """A claim's predicted label with its evidence, best first.
+class Prediction:
+    """What predictions files hold of a verdict: a claim's predicted label with the ids of its evidence, best first.
 
     `probabilities` follow `LABELS` and are the verifier's; `evidence_scores` follow `evidence`. `temporal` is the
     ruling of the temporal step where it made one, which then decided the label.

@@ -7,7 +7,9 @@ Models have parameters as they begin: what they answer is arbitrary, that they a
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
+import io
 import json
 import signal
 import subprocess
@@ -17,8 +19,9 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import lisax as package
+from lisax import cli
 from lisax.extras import EXTRAS
-from lisax.runtime.platforms import choose_platforms
 
 WORLD, INDEX, MIXED, TABLES = map(Path, ("world", "index", "mixed", "tables"))
 # What is never wanted here: what the extra `train` brings, and torch.
@@ -34,14 +37,14 @@ class Blocker(importlib.abc.MetaPathFinder):
 
 
 def lisax(*arguments: object, fails_with: str | None = None) -> None:
-    """`lisax …` in a process of its own, and under the same block."""
-    command = [sys.executable, __file__, *(["--block"] if "--block" in sys.argv else []), "lisax", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    print(f"lisax {' '.join(map(str, arguments))}: {done.returncode}", flush=True)
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told):
+        code = cli.main(list(map(str, arguments)))
+    print(f"lisax {' '.join(map(str, arguments))}: {code}", flush=True)
     if fails_with is None:
-        assert done.returncode == 0, done.stderr[-4000:]
+        assert code == 0, told.getvalue()
     else:
-        assert done.returncode == 1 and done.stderr == f"lisax: {fails_with}\n", done.stderr[-4000:]
+        assert (code, told.getvalue()) == (1, f"lisax: {fails_with}\n")
 
 
 def lines(path: str) -> list[dict]:
@@ -87,7 +90,7 @@ def write_models() -> None:
 def check_serve() -> None:
     """`lisax serve` answers its first page."""
     command = [sys.executable, __file__, *(["--block"] if "--block" in sys.argv else []), "lisax", "serve"]
-    command += ["--bundle", "ranker", "--bundle", "labeller", "--index", str(INDEX), "--state", "state", "--port", "0"]
+    command += ["--model", "ranker", "--model", "labeller", "--index", str(INDEX), "--state", "state", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         watch = threading.Timer(240, process.kill)
         watch.start()
@@ -106,47 +109,44 @@ def main() -> None:
     lisax("--help")
     lisax("data", "world", "--pages", 60, "--out", WORLD)
     lisax("data", "check", WORLD)
-    choose_platforms()
     write_models()
+    claims, questions = WORLD / "claims.dev.jsonl", WORLD / "questions.dev.jsonl"
     lisax("index", "documents", "--corpus", WORLD, "--out", INDEX)
     lisax("index", "cells", "--corpus", WORLD, "--out", TABLES)
     lisax("index", "mixed", "--corpus", WORLD, "--out", MIXED)
-    lisax("index", "vectors", "--out", MIXED, "--retriever", "retriever")
-    claims = WORLD / "claims.dev.jsonl"
-    lisax("retrieve", "--index", INDEX, "--claims", claims, "--out", "documents.trec", "--k", 3)
-    lisax("retrieve", "--index", TABLES, "--claims", WORLD / "table_claims.dev.jsonl", "--out", "tables.trec")
+    lisax("index", "vectors", MIXED, "--retriever", "retriever")
+    lisax("check", "Tarn is a town.", "--index", INDEX, "--ranker", "ranker", "--model", "labeller")
+    lisax("check", "Tarn is a town.", "--corpus", WORLD / "pages.jsonl", "--model", "labeller")
+    lisax("ask", "Who founded Tarn?", "--index", MIXED, "--model", "reader")
+    lisax("retrieve", "documents", "--index", INDEX, "--claims", claims, "--out", "documents.trec", "--k", 3)
+    of_tables = ("--claims", WORLD / "table_claims.dev.jsonl", "--out", "tables.trec")
+    lisax("retrieve", "cells", "--index", TABLES, *of_tables)
     given = ("--claims", claims, "--index", INDEX)
-    lisax("rerank", "--checkpoint", "ranker", *given, "--run", "documents.trec", "--out", "ranked.trec", "--depth", 4)
-    lisax("verify", "--checkpoint", "labeller", *given, "--run", "ranked.trec", "--out", "predictions.jsonl")
+    lisax("rerank", "--model", "ranker", *given, "--run", "documents.trec", "--out", "ranked.trec", "--depth", 4)
+    lisax("verify", "--model", "labeller", *given, "--run", "ranked.trec", "--out", "predictions.jsonl")
     assert len(lines("predictions.jsonl")) == len(lines(str(claims)))
-    lisax("evaluate", "fever", "--gold", claims, "--predictions", "predictions.jsonl")
-    questions = ("--questions", WORLD / "questions.dev.jsonl")
-    lisax("answer", "--index", MIXED, "--reader", "reader", "--retriever", "retriever", *questions, "--out", "a.jsonl")
-    lisax("attack", "--claims", claims, "--corpus", WORLD, "--kinds", "date,lexical", "--out", "attacks")
-    check_serve()
-
-    import lisax as package
+    lisax("score", "fever", "--gold", claims, "--predictions", "predictions.jsonl")
+    read = ("--reader", "reader", "--retriever", "retriever")
+    lisax("answer", "--index", MIXED, *read, "--questions", questions, "--out", "answers.jsonl")
+    lisax("attack", "make", "--claims", claims, "--corpus", WORLD, "--kind", "date", "--out", "attacks")
 
     labels = package.load("labeller").verify("Tarn is a town.", ["Tarn is a town in Ostra."])
     assert abs(sum(labels.values()) - 1) < 1e-5
     assert package.load("ranker").rank("Tarn is a town.", ["Tarn is a town.", "Ostra is not."])
+    for name in package.__all__:
+        getattr(package, name)
 
-    # Trained by a framework that is not here: one sentence says how to get it.
-    lisax(
-        "train",
-        "--gin_file=models/t5_1_1_micro.gin",
-        "--gin_file=runs/finetune.gin",
-        fails_with="this needs gin, which is not installed: pip install 'lisax[train]'",
-    )
-    wanted = {name.partition(".")[0] for name in sys.modules} & BLOCKED
-    assert not wanted, f"imported without need: {wanted}"
+    # What needs the extra says so.
+    wanted = ("--gin_file=models/t5_1_1_micro.gin", "--gin_file=runs/finetune.gin")
+    lisax("train", *wanted, fails_with="this needs gin, which is not installed: pip install 'lisax[train]'")
+    imported = {name.partition(".")[0] for name in sys.modules} & BLOCKED
+    assert not imported, f"imported without need: {imported}"
+    check_serve()
 
 
 if __name__ == "__main__":
     if "--block" in sys.argv:
         sys.meta_path.insert(0, Blocker())
     if "lisax" in sys.argv:
-        from lisax.cli import main as command
-
-        sys.exit(command(sys.argv[sys.argv.index("lisax") + 1 :]))
+        sys.exit(cli.main(sys.argv[sys.argv.index("lisax") + 1 :]))
     main()

@@ -32,6 +32,8 @@ def test_no_module_imports_itself_by_way_of_others():
     graph = grimp.build_graph("lisax", exclude_type_checking_imports=True, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     imports["lisax"] = set()  # the public names, imported when they are asked for
+    # `Index.open` and `build` are functions of the protocol that the indexes follow.
+    imports["lisax.predict.index"] -= {f"lisax.predict.{kind}_index" for kind in ("page", "passage", "table")}
     try:
         graphlib.TopologicalSorter(imports).prepare()
     except graphlib.CycleError as error:

@@ -19,8 +19,7 @@ from lisax.predict.index import Index
 from lisax.predict.page_index import PageIndex
 from lisax.predict.verdicts import Verdict, write_predictions
 from lisax.progress import counting, say
-from lisax.records import Claim, split_sentence_id
-from lisax.records import Verdict as Prediction
+from lisax.records import Claim, Prediction, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter

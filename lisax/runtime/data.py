@@ -76,13 +76,15 @@ def task_modules(module: str) -> list[str]:
     package, _, rest = module.partition(".")
     if package != "tasks":
         return [module]
-    own = TASKS.joinpath(*rest.split("."))
-    modules = [f"lisax.{module}"] if not rest or own.with_suffix(".py").is_file() else []
+    if rest and TASKS.joinpath(*rest.split(".")).with_suffix(".py").is_file():
+        return [f"lisax.{module}"]
+    if rest:
+        return [module]
     users = importlib.util.find_spec(package) or importlib.machinery.PathFinder.find_spec(package, [os.getcwd()])
-    # A folder `tasks` without __init__.py is no package that registers anything; its modules may.
-    if users and (rest or users.origin) and not (users.origin and TASKS.samefile(os.path.dirname(users.origin))):
-        modules.append(module)
-    return modules or [module]
+    # Found there may be this very folder, where a checkout is on the path, or one without __init__.py, which is no
+    # package that registers anything.
+    others = users and users.origin and not TASKS.samefile(os.path.dirname(users.origin))
+    return ["lisax.tasks", "tasks"] if others else ["lisax.tasks"]
 
 
 def import_task_module(module: str) -> None:

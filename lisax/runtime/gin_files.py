@@ -32,7 +32,7 @@ _folders: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("fold
 
 
 def rewrite_gin_flags(arguments: Sequence[str]) -> list[str]:
-    """T5X's `--gin.NAME=value` as `--gin_bindings=NAME=value`, which argparse can read.
+    """T5X's `--gin.NAME=value` as `--gin_bindings=NAME=value`, which is an option like any other.
 
     A value that is no gin literal, macro or reference is a string: quotes may be left out."""
     rewritten = []
@@ -141,6 +141,12 @@ def configured(
         if verb == "train":
             config = dataclasses.replace(config, gin=gin.operative_config_str())
         yield config
+
+
+def architecture_of(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = ()) -> Any:
+    """The `T5Config` of gin files, for inference."""
+    with parsed(gin_files, ["DROPOUT_RATE = 0.0", *bindings]) as gin:
+        return gin.get_configurable("T5Config")()
 
 
 def bindings_of(values: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.metrics import tables
-from lisax.records import Claim, DataError, Hit, Label, LisaxError, Verdict
+from lisax.records import Claim, DataError, Hit, Label, LisaxError, Prediction
 
 S, R, N = Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO
 
@@ -20,7 +20,7 @@ def claim(name, label, gold=None, kind=None):
 
 
 def verdict(name, label, *evidence):
-    return Verdict(name, label, (math.nan,) * 3, evidence)
+    return Prediction(name, label, (math.nan,) * 3, evidence)
 
 
 def run_of(ranked):

@@ -81,15 +81,30 @@ def test_figures_are_trec_evals_of_the_saved_runs(finished):
         and found["answered_by_cells"] == 9
         and found["retrieval"]["bm25"]["success@5"] > 0.5
     )
-    measures = {"precision@5": "P@5", "ndcg@20": "nDCG@20", "map": "AP", "success@10": "Success@10"}
-    for order in found["retrieval"]:
-        qrels = list(ir_measures.read_trec_qrels(str(out / "runs" / "tables.test.qrels")))
-        run = list(ir_measures.read_trec_run(str(out / "runs" / f"{order}.test.trec")))
-        theirs = ir_measures.calc_aggregate(map(ir_measures.parse_measure, measures.values()), qrels, run)
-        for name, measure in measures.items():
-            assert found["retrieval"][order][name] == pytest.approx(theirs[ir_measures.parse_measure(measure)])
+    ranks = {f"ndcg@{k}": f"nDCG@{k}" for k in (5, 10, 20)} | {"map": "AP"}
+    ranks |= {
+        f"{name}@{k}": f"{short}@{k}" for name, short in (("precision", "P"), ("success", "Success")) for k in (5, 10)
+    }
+    for order, figures in found["retrieval"].items():
+        assert_measured(out, order, "tables", figures, ranks)
     assert set(found["answers"]) == {"bm25", "max", "mean", "fused", "gold_table"}
-    assert all(0 <= figures["hit@1"] <= figures["mrr"] <= 1 for figures in found["answers"].values())
+    for order, figures in found["answers"].items():
+        run = order if order == "gold_table" else f"answers.{order}"
+        assert_measured(out, run, "cells", figures, {"mrr": "RR", "hit@1": "Success@1"})
+        assert 0 <= figures["hit@1"] <= figures["mrr"] <= 1
+
+
+def assert_measured(out, run, what, figures, measures):
+    """These figures are trec_eval's of a saved run, whose scores fall."""
+    scored = list(ir_measures.read_trec_run(str(out / "runs" / f"{run}.test.trec")))
+    of_query = {
+        query: [hit.score for hit in hits] for query, hits in read_run(out / "runs" / f"{run}.test.trec").items()
+    }
+    assert scored and all((np.diff(np.array(scores, np.float32)) < 0).all() for scores in of_query.values())
+    qrels = list(ir_measures.read_trec_qrels(str(out / "runs" / f"{what}.test.qrels")))
+    theirs = ir_measures.calc_aggregate(map(ir_measures.parse_measure, measures.values()), qrels, scored)
+    for name, measure in measures.items():
+        assert figures[name] == pytest.approx(theirs[ir_measures.parse_measure(measure)]), (run, name)
 
 
 def test_retrieval_counts_every_question_whose_table_is_known(tmp_path):

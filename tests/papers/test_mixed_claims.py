@@ -20,7 +20,7 @@ from lisax.papers.udt_qa.report import _claims_table
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.predict.ranker import SentenceRanker
 from lisax.predict.verifier import Labeller
-from lisax.records import Claim, DataError, Label, LisaxError, Table, Verdict
+from lisax.records import Claim, DataError, Label, LisaxError, Prediction, Table
 
 
 class Words:
@@ -125,13 +125,13 @@ def test_claims_are_checked_against_every_index(run, monkeypatch):
 def test_accuracy_is_told_before_and_after_dates():
     claims = [Claim(i, "c", Label.SUPPORTS) for i in "abc"]
     verdicts = {
-        "a": Verdict("a", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"}),
-        "b": Verdict("b", Label.REFUTES, (0.0, 1.0, 0.0), (), (), {"verifier_label": "SUPPORTS"}),
-        "c": Verdict("c", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"}),
+        "a": Prediction("a", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"}),
+        "b": Prediction("b", Label.REFUTES, (0.0, 1.0, 0.0), (), (), {"verifier_label": "SUPPORTS"}),
+        "c": Prediction("c", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"}),
     }
     found = mixed_claims._accuracy(claims, verdicts)
     assert found == {"accuracy": pytest.approx(1 / 3), "accuracy_with_dates": pytest.approx(2 / 3), "claims": 3}
-    assert mixed_claims._accuracy(claims[:1], {"a": Verdict("a", Label.SUPPORTS, (1.0, 0.0, 0.0))})["accuracy"] == 1
+    assert mixed_claims._accuracy(claims[:1], {"a": Prediction("a", Label.SUPPORTS, (1.0, 0.0, 0.0))})["accuracy"] == 1
 
 
 def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path, monkeypatch):

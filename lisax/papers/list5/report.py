@@ -13,7 +13,7 @@ from lisax.papers.attack_report import attack_figures, attack_tables
 from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.list5.run import VARIANTS, List5
 from lisax.papers.over_pages import ATTACKED
-from lisax.records import Claim, Hit, Verdict
+from lisax.records import Claim, Hit, Prediction
 from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
 from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
 from lisax.retrieval.recall import recall as document_recall
@@ -143,7 +143,7 @@ def _report(
 
 
 def _views(
-    run: List5, claims: Mapping[str, Claim], chosen: Mapping[str, Verdict], selections: Mapping, best: str | None
+    run: List5, claims: Mapping[str, Claim], chosen: Mapping[str, Prediction], selections: Mapping, best: str | None
 ) -> list[ClaimView]:
     """The first claims, and after them those that attacks made."""
 
@@ -165,7 +165,7 @@ def _views(
     return views
 
 
-def claim_view(lookup: Lookup, claim: Claim, verdict: Verdict, scores: Mapping[str, float]) -> ClaimView:
+def claim_view(lookup: Lookup, claim: Claim, verdict: Prediction, scores: Mapping[str, float]) -> ClaimView:
     """A claim as the page shows it; `scores` are the selection's, by sentence id."""
     gold = set(claim.gold_ids)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.corpora import open_folder
-from lisax.corpora.table_predictions import TableVerdict, read_predictions
+from lisax.corpora.table_predictions import TablePrediction, read_predictions
 from lisax.formats.families import Family, encode
 from lisax.metrics import tables as figures
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
@@ -396,5 +396,5 @@ class OpenTables(Pipeline):
         decision = self.decision(model)
         return None if decision is None else decision.threshold
 
-    def verdicts(self, model: str) -> dict[str, TableVerdict]:
+    def verdicts(self, model: str) -> dict[str, TablePrediction]:
         return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}

@@ -22,7 +22,7 @@ from lisax.predict.passage_index import PassageIndex
 from lisax.predict.ranker import Ranker, rank_to_file
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import Verifier, verify_run
-from lisax.records import Claim, DataError, Verdict, split_sentence_id
+from lisax.records import Claim, DataError, Prediction, split_sentence_id
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import read_run
@@ -211,7 +211,7 @@ class ClaimChecks:
         return found
 
 
-def _accuracy(claims: Sequence[Claim], verdicts: Mapping[str, Verdict]) -> dict[str, float | int]:
+def _accuracy(claims: Sequence[Claim], verdicts: Mapping[str, Prediction]) -> dict[str, float | int]:
     """Right labels, before and after the temporal step."""
     last = {i: verdict.label for i, verdict in verdicts.items()}
     first = {i: (verdict.temporal or {}).get("verifier_label", verdict.label) for i, verdict in verdicts.items()}
