@@ -25,12 +25,12 @@ import jax
 import numpy as np
 
 from lisax.corpora import open_folder
-from lisax.formats.families import Family, encode
+from lisax.formats.examples import Example, Passage
+from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 from lisax.models.t5 import T5Config, initialize
 from lisax.runtime.gin_files import parsed
 from lisax.runtime.scoring import TOKENS_PER_BATCH, LabelScorer
-from lisax.sampling.examples import Example, Passage
 from lisax.world import write
 from tests.models.reference import torch_t5
 
@@ -48,9 +48,7 @@ def pairs(folder: Path, claims: int, sentences: int) -> tuple[list[str], Vocabul
     chosen = [found[i] for i in np.random.default_rng(0).permutation(len(found))[:sentences]]
     vocabulary = train_vocabulary((text for _, text in found), folder / "spiece.model", 4000)
     texts = [
-        encode(
-            Example(claim.id, claim.text, (Passage("", title, text),)), Family.RANK, count_tokens=vocabulary.count
-        ).inputs
+        RANK.encode(Example(claim.id, claim.text, (Passage("", title, text),)), count_tokens=vocabulary.count).inputs
         for claim in list(data.claims("train"))[:claims]
         for title, text in chosen
     ]

@@ -11,10 +11,10 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from lisax.formats.families import Family
+from lisax.formats.ranking import RANK
 from lisax.records import LisaxError
 from lisax.sampling import examples
-from tasks import families
+from tasks import example_tasks
 from tasks.locations import in_data_folder
 
 NAME = "msmarco_rank"
@@ -41,4 +41,4 @@ def triples(dataset: tf.data.Dataset) -> tf.data.Dataset:
 
 
 def add_all() -> None:
-    families.add(NAME, Family.RANK, in_data_folder("msmarco/triples.{split}.tsv"), before=[triples])
+    example_tasks.add(NAME, RANK, in_data_folder("msmarco/triples.{split}.tsv"), before=[triples])

@@ -311,6 +311,7 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rerank_main(args: argparse.Namespace) -> int:
+    from lisax.formats.format import RELEVANCE
     from lisax.papers.stages import counting
     from lisax.predict.inference import rank_to_file
     from lisax.predict.text_model import TextModel
@@ -319,8 +320,8 @@ def rerank_main(args: argparse.Namespace) -> int:
     from lisax.runtime.resumable import fingerprint
 
     model, claims, sentences = TextModel.open(args.checkpoint), _claims(args.claims), _sentences(args.index)
-    if not model.family.ranks:
-        raise LisaxError(f"{args.checkpoint} labels ('{model.family}'); rerank needs a ranker")
+    if model.format.answer is not RELEVANCE:
+        raise LisaxError(f"{args.checkpoint} labels ('{model.format}'); rerank needs a ranker")
     run = read_run(args.run)
     candidates = sentences.in_run(run)
     if not any(sentences.lookup(unit) for units in candidates.values() for unit in units):
@@ -334,7 +335,7 @@ def rerank_main(args: argparse.Namespace) -> int:
             args.out,
             depth=args.depth,
             spot=default_spotter(getattr(sentences.index, "titles", None)).spot,
-            tag=str(model.family),
+            tag=str(model.format),
             progress=advance,
             made_from=json.dumps([args.depth, *map(fingerprint, (args.checkpoint, args.claims, args.run, args.index))]),
         )
@@ -371,23 +372,24 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 def verify_main(args: argparse.Namespace) -> int:
     from lisax.corpora.fever import write_predictions
-    from lisax.formats.families import Family
+    from lisax.formats.format import OPERATION, POINTERS, RELEVANCE
+    from lisax.formats.tables import TABLE_FUSION, TABLES
     from lisax.predict.inference import judge_dates, verify
     from lisax.predict.opening import open_model
     from lisax.retrieval.runs import read_run
 
     model, claims = open_model(args.checkpoint), _claims(args.claims)
-    if model.family.reads_tables:
+    if model.format in (TABLES, TABLE_FUSION):
         if args.temporal:
             raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
         return _verify_tables(args, model, claims)
     sentences = _sentences(args.index)
-    if model.family.ranks or model.family is Family.TABLE_OPERATION:
+    if model.format.answer in (RELEVANCE, OPERATION):
         raise LisaxError(
-            f"{args.checkpoint} {'ranks' if model.family.ranks else 'chooses operations'} "
-            f"('{model.family}'); verify needs a labeller"
+            f"{args.checkpoint} {'ranks' if model.format.answer is RELEVANCE else 'chooses operations'} "
+            f"('{model.format}'); verify needs a labeller"
         )
-    if model.family.points:
+    if model.format.answer is POINTERS:
         from lisax.predict import pointer_inference
 
         verdicts = pointer_inference.verify(model, claims, sentences.in_run(read_run(args.run)), sentences.lookup)

@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from lisax import temporal
-from lisax.formats.families import Family
+from lisax.formats.examples import Example
+from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.ranking import RANK_ENTITIES
 from lisax.papers.stages import counting
 from lisax.predict.text_model import TextModel
 from lisax.records import LABELS, Claim, Hit, Verdict
 from lisax.retrieval.runs import strictly_falling
 from lisax.runtime.resumable import resumable_lines
 from lisax.sampling import examples as sampling
-from lisax.sampling.examples import Example
 
 KEPT = sampling.LIST_LENGTH  # L
 CLAIMS_AT_A_TIME = 32  # claims scored between two points of resumption
@@ -41,7 +42,7 @@ def ranked(
                     claim,
                     candidates.get(claim.id, ()),
                     lookup,
-                    spot(claim.text) if model.family is Family.RANK_ENTITIES else (),
+                    spot(claim.text) if model.format is RANK_ENTITIES else (),
                 ),
                 depth,
             )
@@ -113,7 +114,7 @@ def verify(
         hits = {hit.id: hit for hit in run.get(claim.id, ())}
         read = sampling.listwise_input(claim, list(hits), lookup)
         selected[claim.id] = [hits[unit] for unit in read.unit_ids]
-        if model.family is Family.LABEL_POINTWISE:
+        if model.format is LABEL_POINTWISE:
             inputs.append(list(sampling.pointwise_inputs(claim, read.unit_ids, lookup)))
         else:
             inputs.append([read])
@@ -126,7 +127,7 @@ def verify(
         if len(shares):
             # A ranker's scores are probabilities; BM25's, above 1, count as certain.
             relevance = np.clip([hit.score for hit in selected[claim.id]], 0, 1)
-            total = AGGREGATES[aggregate](shares, relevance) if model.family is Family.LABEL_POINTWISE else shares[0]
+            total = AGGREGATES[aggregate](shares, relevance) if model.format is LABEL_POINTWISE else shares[0]
             total = total / total.sum()
         else:
             # A pointwise model has nothing to read where nothing was retrieved: there is no information.

@@ -6,9 +6,9 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from lisax.formats.examples import Passage
 from lisax.records import Document, Hit, split_sentence_id
 from lisax.retrieval.documents import DocumentIndex
-from lisax.sampling.examples import Passage
 
 PAGES_KEPT = 100_000
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from lisax.corpora.table_predictions import TableVerdict
+from lisax.formats.tables import TableExample
 from lisax.models import table_truth
 from lisax.papers.stages import say
 from lisax.predict.fusion_model import Decision, FusionModel
@@ -14,7 +15,6 @@ from lisax.predict.text_model import TextModel
 from lisax.records import LABELS, Claim, Label, Verdict
 from lisax.sampling import table_examples
 from lisax.sampling.examples import Ranked
-from lisax.sampling.table_examples import TableExample
 
 
 def verify(

@@ -3,7 +3,7 @@
 Where the checkpoint says its text format, the scorer is there as StableHLO too (see `program`), so that
 `lisax.load` needs jax, numpy and sentencepiece alone.
 
-A bundle is data: it may come from anyone. `model_json`, `safetensors_file` and `program_check` say what it may hold.
+A bundle is data: it may come from anyone. `model_card`, `safetensors_file` and `program_check` say what it may hold.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import numpy as np
 from lisax.places import fetched, place
 from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime import program, safetensors_file
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME
-from lisax.runtime.model_json import needed, read_card
+from lisax.runtime.checkpoints import MODEL_JSON
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.model_card import ModelCard
 
 EMBEDDING = "token_embedder/embedding"
 PARAMETERS_NAME, SAVED_MODEL_NAME = "model.safetensors", "saved_model"
@@ -101,19 +102,18 @@ def _write_programs(folder: Path, model: Any, text: dict[str, Any], formats: Seq
         save(exported, parameters, folder / SAVED_MODEL_NAME)
 
 
-def read(folder: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def read(folder: str | os.PathLike) -> tuple[ModelCard, dict[str, np.ndarray]]:
     """(`model.json`, parameters by path) of a bundle; arrays are views of the file. DataError where the embedding is
     not of the size that `model.json` says: ids beyond it would be read as its last row."""
     folder = Path(folder)
-    card, parameters = read_card(folder), safetensors_file.read(folder / PARAMETERS_NAME)
-    (described,) = needed(card, folder, "architecture")
+    card, parameters = ModelCard.read(folder), safetensors_file.read(folder / PARAMETERS_NAME)
+    (described,) = card.needed("architecture")
     described = described.get("t5", described)
     for axis, field in enumerate(("vocab_size", "emb_dim")):
         found = parameters[EMBEDDING].shape[axis : axis + 1] if EMBEDDING in parameters else ()
         if field in described and found != (described[field],):
-            raise DataError(
+            raise card.error(
+                f"architecture.{field}",
                 f"is {described[field]:,}, but '{EMBEDDING}' of {PARAMETERS_NAME} has {list(found)} there",
-                path=folder / MODEL_JSON,
-                field=f"architecture.{field}",
             )
     return card, parameters

@@ -23,8 +23,8 @@ from lisax.runtime.checkpoints import (
     checkpoint_folder,
     latest_checkpoint,
     parameter_count,
+    read_card,
     read_metrics,
-    read_model_json,
 )
 from lisax.runtime.objectives import objective_of
 from lisax.runtime.partitioning import Partitioner
@@ -186,7 +186,7 @@ class _Patience:
         if config.patience is not None and folder is not None:
             self.hear(
                 {config.checkpoint.save.best_metric: read_metrics(folder)["best"]["value"]},
-                read_model_json(folder)["step"],
+                read_card(folder)["step"],
             )
 
     def hear(self, metrics: Mapping[str, float], step: int) -> None:

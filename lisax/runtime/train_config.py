@@ -10,14 +10,8 @@ from typing import Any
 from lisax.models.architectures import Model
 from lisax.records import LisaxError
 from lisax.runtime import data
-from lisax.runtime.checkpoints import (
-    MODEL_JSON,
-    VOCABULARY_NAME,
-    CheckpointConfig,
-    latest_checkpoint,
-    read_model_json,
-    resolve_checkpoint,
-)
+from lisax.runtime.checkpoints import MODEL_JSON, CheckpointConfig, latest_checkpoint, read_card, resolve_checkpoint
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.objectives import Loss, objective_of
 from lisax.runtime.optimizers import Adafactor, Optimizer
 from lisax.runtime.partitioning import Partitioner, PjitPartitioner
@@ -129,7 +123,7 @@ def initial_folder(config: TrainConfig) -> Path:
     restore = config.checkpoint.restore
     folder = resolve_checkpoint(restore.path, restore.mode)
     if (folder / MODEL_JSON).is_file() and isinstance(config.train_data, data.DatasetConfig):
-        known = (read_model_json(folder).get("vocabulary") or {}).get("sha256")
+        known = (read_card(folder).get("vocabulary") or {}).get("sha256")
         used = data.vocabulary_file(config.train_data)
         if known and used and known != data.digest(used):
             raise LisaxError(

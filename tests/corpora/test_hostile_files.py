@@ -114,9 +114,7 @@ def test_a_split_s_name_that_is_not_utf_8(tmp_path):
 
 def test_the_command_prints_a_name_that_is_not_utf_8(tmp_path):
     put(tmp_path, {"T\udc80.csv": b"a,b\n1,2\n"})
-    done = subprocess.run(
-        [sys.executable, "-m", "lisax", "data", "check", tmp_path], capture_output=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-m", "lisax", "data", "check", tmp_path], capture_output=True, check=False)
     assert done.returncode == 1 and rb"T\udc80.csv" in done.stdout and not done.stderr
 
 

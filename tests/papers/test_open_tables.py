@@ -12,6 +12,7 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.formats.tables import TableExample
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables import report as open_tables_report
 from lisax.papers.open_tables import run as open_tables
@@ -21,7 +22,6 @@ from lisax.predict.fusion_model import Decision, FusionModel
 from lisax.predict.table_inference import judged, verdicts_of
 from lisax.records import DataError, Label, LisaxError
 from lisax.retrieval.runs import read_run
-from lisax.sampling.table_examples import TableExample
 
 RECIPE = """
 include 'experiments/open_tables/world_micro.gin'

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.families import Family
+from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
+from lisax.formats.ranking import RANK
 from lisax.predict.inference import ranked, verify
 from lisax.records import Claim, Document, Hit, Label, Sentence
 from lisax.sampling import examples, pointer_examples
@@ -18,8 +19,8 @@ CLAIM = Claim("1", "Ada Brook composed.", Label.NOT_ENOUGH_INFO)
 class Reader:
     """In the place of a model: notes what it is given to read."""
 
-    def __init__(self, family):
-        self.family, self.read = family, []
+    def __init__(self, text_format):
+        self.format, self.read = text_format, []
 
     def probabilities(self, rows, progress=None):
         self.read += rows
@@ -40,8 +41,8 @@ def test_the_first_sentences_are_the_same_in_training_and_in_use(texts, random):
     learned = next((e.unit_ids for e in examples.infused([CLAIM], {"1": units}, lookup)), [])
     assert learned == [unit for unit in units if lookup(unit)][:5]
     run = {"1": [Hit("1", unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]}
-    for family in (Family.LABEL_LISTWISE, Family.LABEL_POINTWISE):
-        model = Reader(family)
+    for text_format in (LABEL_LISTWISE, LABEL_POINTWISE):
+        model = Reader(text_format)
         (verdict,) = verify(model, [CLAIM], run, lookup)
         assert [unit for example in model.read for unit in example.unit_ids] == list(verdict.evidence) == learned
         assert list(verdict.evidence_scores) == [1 / (units.index(unit) + 1) for unit in learned]
@@ -52,9 +53,9 @@ def test_the_first_sentences_are_the_same_in_training_and_in_use(texts, random):
 @pytest.mark.parametrize("empty", [0, 5, 11, 60])
 def test_sentences_without_text_take_no_place(empty):
     lookup, units = page([""] * empty + ["It is said ."] * 7)
-    model = Reader(Family.LABEL_LISTWISE)
+    model = Reader(LABEL_LISTWISE)
     list(verify(model, [CLAIM], {"1": [Hit("1", unit, rank, 1.0) for rank, unit in enumerate(units, start=1)]}, lookup))
     assert [example.unit_ids for example in model.read] == [[f"P_{empty + n}" for n in range(5)]]
-    ranker = SimpleNamespace(family=Family.RANK, probabilities=lambda rows, progress: np.ones((len(rows), 2)))
+    ranker = SimpleNamespace(format=RANK, probabilities=lambda rows, progress: np.ones((len(rows), 2)))
     (hits,) = ranked(ranker, [CLAIM], {"1": units}, lookup, depth=6, spot=list)
     assert [hit.id for hit in hits] == [f"P_{empty + n}" for n in range(6)]

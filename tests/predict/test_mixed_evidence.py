@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from lisax.corpora.fever import read_predictions, write_predictions
-from lisax.formats.families import Family
+from lisax.formats.labelling import LABEL_LISTWISE
+from lisax.formats.ranking import RANK
 from lisax.predict import inference
 from lisax.predict.mixed_evidence import MixedEvidence
 from lisax.records import Claim, Document, Graph, Hit, Label, Sentence, Table
@@ -98,11 +99,11 @@ def test_a_unit_of_several_passages_is_looked_up_whole(tmp_path):
 class Words:
     """A ranker and a labeller that count shared words: what a trained T5 would be."""
 
-    def __init__(self, family):
-        self.family = family
+    def __init__(self, text_format):
+        self.format = text_format
 
     def probabilities(self, examples, progress=None):
-        if self.family is Family.RANK:
+        if self.format is RANK:
             shared = [
                 len(set(example.claim.split()) & set(example.sentences[0].text.replace(",", "").split()))
                 for example in examples
@@ -123,7 +124,7 @@ def test_one_claim_is_decided_by_an_edge_and_a_row_together(evidence, tmp_path):
         "Tarn_1:graph#e1",
     }
     inference.rank_to_file(
-        Words(Family.RANK),
+        Words(RANK),
         [CLAIM],
         candidates,
         evidence.lookup,
@@ -133,11 +134,11 @@ def test_one_claim_is_decided_by_an_edge_and_a_row_together(evidence, tmp_path):
         tag="words",
     )
     run = read_run(tmp_path / "run.trec")
-    (verdict,) = inference.verify(Words(Family.LABEL_LISTWISE), [CLAIM], run, evidence.lookup)
+    (verdict,) = inference.verify(Words(LABEL_LISTWISE), [CLAIM], run, evidence.lookup)
     assert verdict.label is Label.SUPPORTS
     assert {"Tarn_1:seasons#r0", "Tarn_1:graph#e0"} <= set(verdict.evidence)
     text_only = {"c1": [hit for hit in run["c1"] if "#" not in hit.id]}
-    (verdict_of_text,) = inference.verify(Words(Family.LABEL_LISTWISE), [CLAIM], text_only, evidence.lookup)
+    (verdict_of_text,) = inference.verify(Words(LABEL_LISTWISE), [CLAIM], text_only, evidence.lookup)
     assert verdict_of_text.label is Label.NOT_ENOUGH_INFO
     write_predictions(tmp_path / "out.jsonl", [verdict], {"c1": CLAIM}, evidence.original_page)
     (read,) = read_predictions(tmp_path / "out.jsonl")

@@ -6,10 +6,10 @@ import pytest
 
 from lisax import cli
 from lisax.corpora.fever import read_predictions, write_predictions
+from lisax.formats.examples import Passage
 from lisax.papers.list5.recipe import Recipe
 from lisax.predict.inference import judge_dates
 from lisax.records import Claim, DataError, Label, Verdict
-from lisax.sampling.examples import Passage
 
 MILL = Passage("Red_Mill_3", "Red Mill", "Red Mill was founded in 1992 .")
 CLAIMS = {"1": Claim("1", "Red Mill was founded before 1990."), "2": Claim("2", "Red Mill is red.")}

@@ -19,7 +19,7 @@ from lisax.runtime.checkpoints import (
     RestoreCheckpointConfig,
     SaveCheckpointConfig,
     flatten,
-    read_model_json,
+    read_card,
 )
 from lisax.runtime.objectives import Loss, objective_of
 from lisax.runtime.optimizers import AdamW
@@ -48,7 +48,7 @@ def test_a_toy_task_is_learned(learned):
     assert (
         learned.metrics["loss"] < 0.1 and min(learned.metrics[name] for name in ("recall", "accuracy", "score")) > 0.95
     )
-    assert from_description(read_model_json(learned.model_dir)["architecture"]) == MODEL
+    assert from_description(read_card(learned.model_dir)["architecture"]) == MODEL
 
 
 def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path):

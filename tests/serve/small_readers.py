@@ -15,7 +15,8 @@ from lisax.models.t5 import T5Config, initialize
 from lisax.records import Document, Graph, Sentence, Table, write_json
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten
+from lisax.runtime.checkpoints import MODEL_JSON, flatten
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.interop.safetensors_files import write_arrays
 
 PASSAGES, ROOM = 3, 128

@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lisax.formats.pointing import COLUMNS
+from lisax.formats.examples import Example, Passage, write_examples
+from lisax.formats.pointing import COLUMNS, PointerExample
 from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, Pipeline, tell
 from lisax.papers.deseption.recipe import TASKS, read_recipe
 from lisax.papers.list5.recipe import WORLD_SHARES
@@ -30,9 +31,7 @@ from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples as pairs
 from lisax.sampling import negatives, pointer_examples
 from lisax.sampling.balancing import balanced
-from lisax.sampling.examples import Example, Passage
 from lisax.sampling.negatives import Window
-from lisax.sampling.pointer_examples import PointerExample
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +170,7 @@ class Deseption(PagePipeline):
             skipped = Counter()
             for role in (TRAIN, VALIDATION):
                 claims, ranked = self.limited(role), pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
-                pairs.write(self.examples_file(names[0], role), self._title_pairs(claims, ranked))
+                write_examples(self.examples_file(names[0], role), self._title_pairs(claims, ranked))
                 self._write_pointers(
                     names[1],
                     role,
@@ -229,7 +228,7 @@ class Deseption(PagePipeline):
             made = pointer_examples.training(claims, ranked, lookup, sets, k, steps=steps, skipped=skipped)
         else:
             made = pointer_examples.as_used(claims, ranked, lookup, sets, k)
-        pointer_examples.write(self.examples_file(name, role), made)
+        write_examples(self.examples_file(name, role), made)
 
     def point(self) -> None:
         """The D documents of every claim, in the order in which they were pointed to."""
@@ -282,7 +281,7 @@ class Deseption(PagePipeline):
                 claims, ranked = self.limited(role), self.sentence_candidates(role)
                 labelled = [claim for claim in claims if claim.label is not None]
                 drawn = {"seed": recipe.seed, "window": Window(*recipe.labelling_window), "skipped": skipped}
-                pairs.write(
+                write_examples(
                     self.examples_file(names[0], role),
                     (
                         pairs.pointwise(labelled, ranked, self.lookup, weak=recipe.weak_sentences, **drawn)

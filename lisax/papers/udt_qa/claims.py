@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.corpora.fever import read_predictions, write_predictions
-from lisax.formats.families import Family
+from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.papers.base import WARM_UP, gin_text, is_of_warm_up
 from lisax.predict.inference import judge_dates, rank_to_file, verify
 from lisax.predict.mixed_evidence import MixedEvidence
@@ -152,7 +152,7 @@ class ClaimChecks:
             ),
         )
         labeller = TextModel.open(models / self.labeller)
-        aggregate = "any" if labeller.family is Family.LABEL_POINTWISE else "max"
+        aggregate = "any" if labeller.format is LABEL_POINTWISE else "max"
         verdicts = judge_dates(
             verify(labeller, claims, read_run(ranked), evidence.lookup, aggregate=aggregate),
             self.claims,

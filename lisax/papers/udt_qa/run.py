@@ -16,6 +16,7 @@ from pathlib import Path
 from lisax.cli.mixed import passages_of
 from lisax.corpora import open_folder
 from lisax.formats import faithfulness
+from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, gin_text, tell
 from lisax.papers.stages import counting, say
@@ -245,7 +246,7 @@ class UdtQa(Pipeline):
                 questions = self.questions(role)
                 ranked = self._ranked(questions, learned, learned, recipe.mined, first, "dense" if first else "bm25")
                 gold = sampling.gold_passages(index, questions.values())
-                sampling.write(
+                write_examples(
                     out,
                     sampling.for_retriever(
                         index, questions.values(), ranked, gold, negatives=recipe.negatives, skipped=skipped
@@ -281,7 +282,7 @@ class UdtQa(Pipeline):
                 questions = self.questions(role)
                 ranked = self._ranked(questions, learned, learned, recipe.retrieved, retriever, recipe.method)
                 gold = sampling.gold_passages(index, questions.values())
-                sampling.write(
+                write_examples(
                     out,
                     sampling.for_reader(
                         index, questions.values(), ranked, passages=passages, gold=gold, skipped=skipped

@@ -18,6 +18,7 @@ from lisax.corpora import Dataset
 from lisax.formats.folding import RUN, fold
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
+from lisax.formats.verbalizing import VerbalExample
 from lisax.formats.vocabulary import Vocabulary
 from lisax.papers.base import gin_text, make_vocabulary, train_by_gin
 from lisax.papers.stages import Stages, counting, say
@@ -32,7 +33,6 @@ from lisax.sampling.verbal_examples import (
     T_F,
     T_F_ID_T,
     T,
-    VerbalExample,
     dev_examples,
     kept_curve,
     rouge_of,
