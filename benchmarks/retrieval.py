@@ -88,7 +88,7 @@ def peer(data: Path, index: Path, queries: int) -> dict:
     from lisax.retrieval.bm25 import Bm25Index
     from lisax.retrieval.documents import indexed_text
     from lisax.retrieval.engine import import_bm25s
-    from lisax.retrieval.tokens import Terms
+    from lisax.retrieval.terms import Terms
 
     bm25s = import_bm25s()
     started = time.perf_counter()

@@ -10,7 +10,8 @@ from lisax.adversary.corpus import Corpus
 from lisax.adversary.prose import sentence
 from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import Claim
-from lisax.retrieval.tokens import STOP_WORDS, words
+from lisax.text.stop_words import INDEX_STOP_WORDS
+from lisax.text.words import words
 
 CONNECTIVES = ("and", "and", "and also")
 # More in common than this share of the shorter one's words, and the two say nearly the same.
@@ -70,5 +71,5 @@ def _goes_with(first: Subject, second: Subject) -> bool:
     """Same name, no clash of number, and two things said rather than one twice."""
     if first.written != second.written or {first.number, second.number} == {"s", "p"}:
         return False
-    one, two = (set(words(subject.predicate)) - STOP_WORDS for subject in (first, second))
+    one, two = (set(words(subject.predicate)) - INDEX_STOP_WORDS for subject in (first, second))
     return len(one & two) < _OVERLAP * max(1, min(len(one), len(two)))

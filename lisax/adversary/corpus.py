@@ -15,9 +15,9 @@ from pathlib import Path
 from lisax.adversary.prose import readable, without_parentheses
 from lisax.adversary.statements import Statements, statements
 from lisax.records import DataError, Document, split_sentence_id
-from lisax.retrieval.entities import COMMON_WORDS, DATE_WORDS
 from lisax.retrieval.titles import LONGEST_TITLE, unqualified
-from lisax.retrieval.tokens import STOP_WORDS, word_spans, words
+from lisax.text.stop_words import COMMON_WORDS, DATE_WORDS, INDEX_STOP_WORDS
+from lisax.text.words import word_spans, words
 
 CACHED_PAGES = 1 << 14
 _CALLED = re.compile(r"\b[Tt]he ([a-z]+) $")
@@ -165,7 +165,9 @@ class Corpus:
         for length in range(longest, 0, -1):
             folded = [word for word, _, _ in spans[at : at + length]]
             pages = self._names.get(" ".join(folded))
-            if pages is None or (text[spans[at + length - 1][1]].islower() and length > 1 and folded[-1] in STOP_WORDS):
+            if pages is None or (
+                text[spans[at + length - 1][1]].islower() and length > 1 and folded[-1] in INDEX_STOP_WORDS
+            ):
                 continue
             if length == 1 and (folded[0] in COMMON_WORDS or folded[0] in DATE_WORDS or folded[0].isdigit()):
                 continue

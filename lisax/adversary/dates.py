@@ -11,7 +11,8 @@ import datetime
 import random
 import re
 
-from lisax.months import MONTHS
+from lisax.text.dates import MONTHS
+from lisax.text.numbers import TENS_OF, ordinal_words
 
 # Later years than these would be about a future that no evidence knows.
 LAST_YEAR = 2030
@@ -31,23 +32,11 @@ _FORMS = tuple(
         (r"\bMONTH DAY ?,? YEAR", r"\bDAY(?: of)? MONTH ?,? YEAR", r"\bMONTH(?: of|,)? YEAR", r"(?<![\w,.–-])YEAR"),
     )
 )
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first"
-).split()
+_ORDINALS = [ordinal_words(number) for number in range(1, 22)]
 # What pages say of dates besides: a year in a range (`1984–89`), a decade, a century.
 _LOOSE = re.compile(r"(?<![\d,.])(?P<year>1\d{3}|20\d\d)(?:(?P<decade>'?s)|[–/-](?P<to>\d\d)(?!\d))?(?!\d)")
 _CENTURY = re.compile(rf"\b(?:(\d\d?)(?:st|nd|rd|th)|({'|'.join(_ORDINALS)}))[ -]century\b(?! BC)", re.IGNORECASE)
-_DECADES = {
-    20: "twenties",
-    30: "thirties",
-    40: "forties",
-    50: "fifties",
-    60: "sixties",
-    70: "seventies",
-    80: "eighties",
-    90: "nineties",
-}
+_DECADES = {number: word[:-1] + "ies" for word, number in TENS_OF.items()}
 
 
 Span = tuple[tuple[int, int, int], tuple[int, int, int]]  # a first and a last day

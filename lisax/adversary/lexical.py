@@ -17,7 +17,7 @@ from lisax.adversary.corpus import Corpus
 from lisax.adversary.lexicon import Lexicon, Relation, Substitute
 from lisax.adversary.prose import is_negated, sentence
 from lisax.records import LABELS, Claim, Label
-from lisax.retrieval.tokens import words
+from lisax.text.words import words
 
 # Claims (their texts changed) to label probabilities [claims, labels] in the order of LABELS.
 Model = Callable[[Sequence[Claim]], Sequence[Sequence[float]]]

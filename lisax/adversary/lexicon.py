@@ -23,7 +23,7 @@ from lisax.adversary.corpus import Corpus
 from lisax.adversary.prose import article, readable
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label
-from lisax.retrieval.tokens import STOP_WORDS
+from lisax.text.stop_words import INDEX_STOP_WORDS
 
 
 class Relation(enum.StrEnum):
@@ -65,7 +65,7 @@ _MODIFIED = re.compile(
 _DECISIVE = frozenset(
     "artificial comic commercial critical executive fictional mythical partial potential virtual".split()
 )
-_NO_NOUNS = STOP_WORDS | {"who", "which", "from", "about"}  # `a total of`, `an executive who`
+_NO_NOUNS = INDEX_STOP_WORDS | {"who", "which", "from", "about"}  # `a total of`, `an executive who`
 
 
 class CorpusLexicon:

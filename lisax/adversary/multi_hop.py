@@ -23,7 +23,7 @@ from lisax.adversary.statements import Phrase, Statements
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
-from lisax.retrieval.tokens import words
+from lisax.text.words import words
 
 _BEFORE_NAME = re.compile(
     r"\b(?:by|with|in|of|from|to|for|stars|starred|starring|features|featured|featuring|"

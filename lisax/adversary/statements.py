@@ -18,7 +18,7 @@ from lisax.adversary.dates import Date
 from lisax.adversary.prose import readable, without_parentheses
 from lisax.records import Document
 from lisax.retrieval.titles import unqualified
-from lisax.retrieval.tokens import words
+from lisax.text.words import words
 
 # Heads of descriptions that are people, whom `who` and `he` mean.
 PERSON_NOUNS = frozenset(

@@ -15,7 +15,8 @@ from lisax.adversary.corpus import Corpus
 from lisax.adversary.prose import body, is_negated, sentence
 from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import Claim, Label, split_sentence_id
-from lisax.retrieval.tokens import STOP_WORDS, words
+from lisax.text.stop_words import INDEX_STOP_WORDS
+from lisax.text.words import words
 
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _MONTHS = ("January", "March", "May", "August", "November")
@@ -131,7 +132,7 @@ def _fill(phrase: str, rng: random.Random) -> str:
 
 
 _COMMON = (
-    STOP_WORDS
+    INDEX_STOP_WORDS
     | set(_NUMBERS)
     | set(words(" ".join(_MONTHS)))
     | set(

@@ -14,8 +14,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
-from lisax.months import MONTH_NUMBERS
 from lisax.records import Table, cell_id
+from lisax.text.dates import whole_date
 
 Place = tuple[int, int]  # row, column
 Value = tuple  # what a text says: ("number", Decimal), ("date", year, month, day) or ("text", words)
@@ -36,12 +36,6 @@ _NUMBER = re.compile(
     r"(?:([-+−–‐‑]?)\s?[$€£¥]?|[$€£¥]\s?([-+−–‐‑]))\s?"
     r"((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)\s?[%$€£¥]?"
 )
-_ISO = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
-_WRITTEN = (
-    re.compile(r"(?P<month>[a-z]+)\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{4}))?"),
-    re.compile(r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]+)\.?(?:,? (?P<year>[0-9]{4}))?"),
-    re.compile(r"(?P<month>[a-z]+)\.?,? (?P<year>[0-9]{4})"),
-)
 _NO_WORD = re.compile(r"[\W_]+")
 
 
@@ -52,7 +46,7 @@ def value_of(text: str) -> Value:
     if (number := _decimal(text)) is not None:
         return "number", number
     lower = text.casefold()
-    if (date := _date(lower)) is not None:
+    if (date := whole_date(lower)) is not None:
         return "date", *date
     letters = "".join(c for c in unicodedata.normalize("NFKD", lower) if not unicodedata.combining(c))
     return "text", _NO_WORD.sub(" ", letters).strip() or lower
@@ -81,23 +75,6 @@ def _decimal(text: str) -> Decimal | None:
         return None
     sign = match[1] or match[2] or "+"
     return Decimal(("" if sign == "+" else "-") + match[3].replace(",", ""))
-
-
-def _date(text: str) -> tuple[int | None, int, int | None] | None:
-    """(year, month, day) of a text in small letters that is a date; one of year and day may be missing."""
-    if match := _ISO.fullmatch(text):
-        year, month, day = map(int, match.groups())
-        return (year, month, day) if month <= 12 and day <= 31 else None
-    for form in _WRITTEN:
-        if match := form.fullmatch(text):
-            found = match.groupdict()
-            if month := MONTH_NUMBERS.get(found["month"]):
-                return _whole(found["year"]), month, _whole(found.get("day"))
-    return None
-
-
-def _whole(digits: str | None) -> int | None:
-    return None if digits is None else int(digits)
 
 
 def _equal(answer: str, cell: str) -> bool:

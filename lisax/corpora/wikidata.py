@@ -24,8 +24,8 @@ from typing import Any, BinaryIO
 from lisax.corpora import titles
 from lisax.corpora.dataset import StructureDataset
 from lisax.corpora.reading import Watch, told
-from lisax.months import MONTHS
 from lisax.records import LONGEST_LINE, DataError, Graph, parse_json_object
+from lisax.text.dates import MONTHS
 
 SUFFIXES = (".json", ".json.gz", ".json.bz2")
 LEFT_OUT = {

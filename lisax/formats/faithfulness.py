@@ -24,26 +24,12 @@ from collections.abc import Collection, Iterable, Iterator, Set
 from typing import NamedTuple
 
 from lisax.formats.budget import squeeze
-from lisax.formats.folding import RUN, fold
 from lisax.formats.triples import Triples
-from lisax.months import MONTH_NUMBERS
-from lisax.temporal.numbers import ORDINALS, TENS_OF, UNITS
+from lisax.text.dates import MONTH_NUMBERS, Date, find_dates
+from lisax.text.folding import RUN, fold
+from lisax.text.numbers import ORDINALS, TENS_OF, UNITS
+from lisax.text.stop_words import FUNCTION_WORDS
 
-FUNCTION_WORDS = frozenset(
-    """a an the this that these those and or nor but of in on at by for from to with without into as
-    is are was were be been being has have had do does did it its he she his her him they their them who whose which what
-    when where there not no than then also both each such after before during between under over about through up out
-    """.split()
-)
-_MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
-_DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
-_YEAR = r"\d{4}(?!\d)"
-_DATES = re.compile(
-    rf"(?<![\d-])(?P<y1>\d{{4}})-(?P<m1>\d\d)-(?P<d1>\d\d)(?![\d-])"
-    rf"|(?P<d2>{_DAY})\s(?:of\s)?(?P<m2>{_MONTH}),?\s(?P<y2>{_YEAR})"
-    rf"|\b(?P<m3>{_MONTH})\s(?P<d3>{_DAY}),?\s(?P<y3>{_YEAR})"
-    rf"|\b(?P<m4>{_MONTH}),?\s(?:of\s)?(?P<y4>{_YEAR})"
-)
 # A minus that nothing stands before; `-$5` too.
 _MINUS = r"(?:(?<![^\s(\[{])-[$€£¥]?)?"
 NUMBER = re.compile(rf"{_MINUS}(?:\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\d,]*\d)|(?<![\w.])\.\d+|\d+(?:\.\d+)*)")
@@ -69,7 +55,6 @@ _PHRASE_WORDS = 4  # more of them are a phrase
 _NUMBER_WORDS = _SPELT_NUMBERS.keys() | set("hundred thousand million billion trillion dozen".split())
 
 UNKNOWN = "⁇"  # how SentencePiece writes its unknown piece
-Date = tuple[int, int, int]  # year, month, day; 0 where none is said
 
 
 class Found(NamedTuple):
@@ -99,12 +84,10 @@ def find(text: str) -> Found:
     text = fold(text)
     dates: Counter[Date] = Counter()
     loose_text, end = [], 0
-    for match in _DATES.finditer(text):
-        date = _date(match)
-        if date is not None:
-            dates[date] += 1
-            loose_text.append(text[end : match.start()])
-            end = match.end()
+    for date, start, after in find_dates(text):
+        dates[date] += 1
+        loose_text.append(text[end:start])
+        end = after
     rest = "|".join([*loose_text, text[end:]])
     words = {run for run in RUN.findall(rest) if not run.isdigit() and not _ORDINAL.fullmatch(run)}
     chains = _chains(rest)
@@ -129,13 +112,6 @@ def _chains(text: str) -> list[list[str]]:
             chains.append([match[0]])
         end = match.end()
     return chains
-
-
-def _date(match: re.Match) -> Date | None:
-    found = {name[0]: value for name, value in match.groupdict().items() if value is not None}
-    month = int(found["m"]) if found["m"].isdigit() else MONTH_NUMBERS[found["m"].rstrip(".")]
-    day = int(re.match(r"\d+", found["d"])[0]) if "d" in found else 0
-    return (int(found["y"]), month, day) if 1 <= month <= 12 and day <= 31 else None
 
 
 class Facts:

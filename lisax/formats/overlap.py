@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from lisax.formats.folding import fold
 from lisax.formats.triples import Triples
+from lisax.text.folding import fold
 
 _WORD = re.compile(r"[a-z0-9]+")
 

@@ -13,9 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from lisax.formats.budget import squeeze
-from lisax.formats.faithfulness import FUNCTION_WORDS, NUMBER
-from lisax.formats.folding import RUN, fold
+from lisax.formats.faithfulness import NUMBER
 from lisax.formats.triples import Triples
+from lisax.text.folding import RUN, fold
+from lisax.text.stop_words import FUNCTION_WORDS
 
 # These after a full stop begin a sentence; another word may stand after an abbreviation.
 _SENTENCE = re.compile(r"(?<=[.!?] )(?:the|an?|this|these|it|its|s?he|his|her|they|their|there)\b")

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lisax.formats.budget import EOS_TOKENS, longest_start, squeeze
-from lisax.formats.folding import fold
 from lisax.formats.format import SENTENCES, Format
 from lisax.formats.triples import Triples
 from lisax.records import DataError, LisaxError, get_field
+from lisax.text.folding import fold
 
 MARKERS = ("<H>", "<T>", "[title]")  # sentinel n stands for MARKERS[n]
 PREFIXES = {"paper": "", "released": "translate Graph to English:"}

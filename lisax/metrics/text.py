@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from lisax.formats.faithfulness import Facts
-from lisax.formats.folding import RUN, fold
 from lisax.records import DataError, LisaxError
+from lisax.text.folding import RUN, fold
 
 if TYPE_CHECKING:
     from lisax.formats.triples import Triples

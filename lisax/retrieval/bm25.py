@@ -27,7 +27,7 @@ from lisax.records import DataError, LisaxError
 from lisax.retrieval.bm25_builder import K1, SHARD_DOCUMENTS, B, Bm25Builder, load_shard, scores_name
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.strings import StringTable
-from lisax.retrieval.tokens import Terms
+from lisax.retrieval.terms import Terms
 
 NAME = "bm25"
 QUERIES_AT_A_TIME = 256

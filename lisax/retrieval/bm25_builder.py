@@ -15,7 +15,7 @@ from lisax.records import DataError, LisaxError, check_id
 from lisax.retrieval.engine import import_bm25s
 from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.strings import StringTable, StringTableWriter, first_duplicate
-from lisax.retrieval.tokens import Terms
+from lisax.retrieval.terms import Terms
 
 K1, B = 0.6, 0.5  # LisT5, section 3.1: searched on a training subset
 # At search the sums of a shard (4 bytes a document) stay in the processor's cache.

@@ -11,7 +11,8 @@ from lisax.records import Claim, Hit
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.retrieval.interleave import alternate
-from lisax.retrieval.tokens import STOP_WORDS, word_spans
+from lisax.text.stop_words import INDEX_STOP_WORDS
+from lisax.text.words import word_spans
 
 CLAIMS_AT_A_TIME = 1024
 PAGES_OF_A_PHRASE = 3
@@ -28,7 +29,9 @@ def noun_phrases(text: str) -> list[str]:
     """Runs of one to `LONGEST_PHRASE` words between stop words, as written, each once, the longer first: what nouns
     stand in, found without a parser. Words in the middle of a longer run are not looked at."""
     spans = [(word, start, end) for word, start, end in word_spans(text)]
-    runs = [list(run) for stops, run in itertools.groupby(spans, key=lambda span: span[0] in STOP_WORDS) if not stops]
+    runs = [
+        list(run) for stops, run in itertools.groupby(spans, key=lambda span: span[0] in INDEX_STOP_WORDS) if not stops
+    ]
     phrases = (text[run[0][1] : run[-1][2]] for run in runs if len(run) <= LONGEST_PHRASE)
     return sorted(dict.fromkeys(phrases), key=lambda phrase: -len(phrase.split()))
 

@@ -14,36 +14,11 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from lisax.retrieval.titles import TitleIndex
-from lisax.retrieval.tokens import word_spans
+from lisax.text.stop_words import COMMON_WORDS, DATE_WORDS
+from lisax.text.words import word_spans
 
 DROPPED_KINDS = frozenset("DATE TIME PERCENT MONEY QUANTITY ORDINAL CARDINAL".split())
 
-# Words that open a sentence with a capital and are no name, and capitalised words of dates and numbers.
-COMMON_WORDS = frozenset(
-    """
-a about above after again all almost alone along already also although always am among an and another any anyone
-anything are around as at away back based be because been before being below between beyond born both but by
-called can certain contrary could currently deaf dead despite did do does doing during each early either else
-even ever every everyone everything exactly few film films first following for former formerly from full
-furthermore generally given had half has have having he hence her here hers herself him himself his historically
-how however i if in indeed initially instead into is it its itself just last late later least less like many
-marriage may maybe me meanwhile members might mine more moreover most mostly much music must my neither never
-nevertheless no nobody none nor not nothing now nowhere of off often on once one only onto or originally other
-others otherwise our out over own part people perhaps possibly previously prior rarely recently same second
-several shall she should similarly since so some someone something sometimes soon still subsequently such than
-that the their theirs them themselves then there therefore these they third this those though through throughout
-thus to today together too toward towards two ultimately under unlike unless until up upon us usually very was we
-were what when whenever where whereas whether which while who whole whom whose why will with within without women
-would yes yet you your yours men children actor actors actress actresses singers writers scientists players
-""".split()
-)
-DATE_WORDS = frozenset(
-    """
-january february march april may june july august september october november december monday tuesday wednesday
-thursday friday saturday sunday century millennium one two three four five six seven eight nine ten eleven twelve
-twenty thirty hundred thousand million billion first second third fourth fifth
-""".split()
-)
 # Join a name from the inside (`University of Oxford`) where no gazetteer says how far it goes.
 CONNECTIVES = frozenset("of the de la le du des von van der den di da del al bin ibn y".split())
 # A full stop after these ends no sentence.

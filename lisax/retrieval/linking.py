@@ -12,10 +12,10 @@ import functools
 import re
 from collections.abc import Iterator
 
-from lisax.months import MONTHS
 from lisax.records import Claim, Table
-from lisax.retrieval.entities import ABBREVIATIONS, COMMON_WORDS, CONNECTIVES
-from lisax.retrieval.tokens import STOP_WORDS
+from lisax.retrieval.entities import ABBREVIATIONS, CONNECTIVES
+from lisax.text.dates import MONTHS
+from lisax.text.stop_words import COMMON_WORDS, INDEX_STOP_WORDS
 
 SHORT_MONTHS = {month.lower(): month[:3].lower() for month in MONTHS}
 ORDINALS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th"}
@@ -23,7 +23,7 @@ CROWD = ("people", "audience")
 CAPTION = (-1, -1)
 SOME_CELL = -2  # the row of a link to a column where several cells fit
 # Never an entity alone, though a column be called so.
-UNLINKED = STOP_WORDS | frozenset("team time date school from 's".split())
+UNLINKED = INDEX_STOP_WORDS | frozenset("team time date school from 's".split())
 # Say little where they are only a part of a cell.
 FREQUENT = (
     COMMON_WORDS
@@ -52,7 +52,7 @@ DATED = re.compile(rf"\b(?:{_DAY} {_MONTH}|{_MONTH} {_DAY})\b(?:(?: ?,)? \d{{4}}
 # Words of claims about tables that no cell is likely to be: they compare, count, and tie together.
 UNTELLING = (
     COMMON_WORDS
-    | STOP_WORDS
+    | INDEX_STOP_WORDS
     | frozenset(
         """
 's average amount compared different difference equal equally exactly fewer fewest finish finished gave gets give given

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from lisax.records import Claim, Document, Hit, Sentence, split_sentence_id
 from lisax.retrieval.documents import CLAIMS_AT_A_TIME, DocumentIndex
 from lisax.retrieval.interleave import alternate
-from lisax.retrieval.tokens import stems
+from lisax.retrieval.terms import stems
 
 FIRST_PAGES, FIRST_SENTENCES = 3, 6  # where the second hop starts from: the best sentences of the first pages
 NAMED_BY_ONE = 4  # pages of one sentence that are followed

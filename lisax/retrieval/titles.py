@@ -24,7 +24,8 @@ from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import Writing, open_component, writing
 from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, map_numbers
-from lisax.retrieval.tokens import STOP_WORDS, word_spans, words
+from lisax.text.stop_words import INDEX_STOP_WORDS
+from lisax.text.words import word_spans, words
 
 NAME, WORDS_NAME = "titles", "titles-bm25"
 PART_TITLES = 1 << 20
@@ -183,7 +184,7 @@ class TitleIndex:
                 key = " ".join(folded[first:last])
                 if (is_key := self._is_key.get(key)) is None:
                     is_key = self._look_for(key)
-                if is_key and STOP_WORDS.issuperset(folded[first:last]):
+                if is_key and INDEX_STOP_WORDS.issuperset(folded[first:last]):
                     lower = any(text[start].islower() for _, start, _ in spans[first:last])
                     is_key = not lower and (first, last) != (0, 1)
                 if is_key:
@@ -209,7 +210,7 @@ class TitleIndex:
             )
             return nested, mention.first - mention.last, claim[mention.start].islower(), mention.start
 
-        claim_words = set(words(claim)) - STOP_WORDS
+        claim_words = set(words(claim)) - INDEX_STOP_WORDS
         ranked: dict[int, None] = {}
         for mention in sorted(mentions, key=precedence):
             found = self._lookup(mention.key)

@@ -20,13 +20,13 @@ from lisax.temporal.lexicon import (
     RELATIVES,
     SHOWINGS,
     SPECIFIC,
-    STOP_WORDS,
     TYPES,
     Kind,
     is_verb,
     stem,
 )
-from lisax.temporal.tokens import Token, tokens
+from lisax.text.stop_words import EVENT_STOP_WORDS
+from lisax.text.tokens import Token, tokens
 
 # Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
 SHARE = 0.5
@@ -159,7 +159,7 @@ def _same_subject(side: Side, passage: Placed, subject: Subject, known: Mapping[
         return False  # `The 2015 film` is one of several
     if claim.relational and not claim.nouns <= subject.nouns:
         return False  # `Mara's brother` is not Mara
-    whole = set(title) - STOP_WORDS
+    whole = set(title) - EVENT_STOP_WORDS
     # `The novel X` on the page `Return to X` is not the page's subject; one name of several is, as a surname.
     own = subject.names == whole or (len(subject.names) == 1 and subject.names <= whole)
     foreign = bool(subject.names) and not own
@@ -251,7 +251,7 @@ def _descriptor(side: Side, at: int) -> str:
     is_noun = word in TYPES or (
         side.sentence.words[at - 2 : at - 1] == ["the"] and word.isalpha() and not is_verb(word)
     )
-    return word if is_noun and word not in STOP_WORDS else ""
+    return word if is_noun and word not in EVENT_STOP_WORDS else ""
 
 
 def _find(words: Sequence[str], sought: Sequence[str]) -> int | None:

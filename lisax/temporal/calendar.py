@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from lisax.months import MONTHS
 from lisax.records import LisaxError
+from lisax.text.dates import MONTHS
 
 DAYS_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 DAYS_OF_400_YEARS = 146_097

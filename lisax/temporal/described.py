@@ -20,10 +20,10 @@ from lisax.temporal.lexicon import (
     POSSESSIVES,
     PREPOSITIONS,
     RELATIVE_PRONOUNS,
-    STOP_WORDS,
     is_verb,
 )
-from lisax.temporal.tokens import Token, tokens
+from lisax.text.stop_words import EVENT_STOP_WORDS
+from lisax.text.tokens import Token, tokens
 
 ANAPHORIC = frozenset("the this".split())
 # In `is a series of novels that sold well` the noun before the first of these is what it is.
@@ -119,7 +119,7 @@ def _complement(text: str, name: set[str]) -> Described:
     depth, of_page = 0, False
     for at, token in enumerate(found):
         depth += (token.word == "(") - (token.word == ")")
-        of_page |= (at == 0 and token.word in COPULAS) or token.word in name - STOP_WORDS
+        of_page |= (at == 0 and token.word in COPULAS) or token.word in name - EVENT_STOP_WORDS
         if depth == 0 and token.word == "'s" and token.word not in name:
             return Described()
         before = found[at - 1].word if at else ""

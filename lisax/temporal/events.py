@@ -40,7 +40,6 @@ from lisax.temporal.lexicon import (
     PRONOUNS,
     QUANTITIES,
     RELATIVE_PRONOUNS,
-    STOP_WORDS,
     TO_THE_DATE,
     TRANSITIVE,
     TYPES,
@@ -51,9 +50,10 @@ from lisax.temporal.lexicon import (
     phrases,
     stem,
 )
-from lisax.temporal.numbers import cardinal, ordinal
 from lisax.temporal.periods import AROUND, DASHES, MONTH_NUMBERS
-from lisax.temporal.tokens import Token, tokens
+from lisax.text.numbers import cardinal, ordinal
+from lisax.text.stop_words import EVENT_STOP_WORDS
+from lisax.text.tokens import Token, tokens
 
 LONGEST_PHRASE = max(map(len, phrases()))
 # Without `was`, `X born in 1950` or `X founded in 1990` may be said of any X that stands nearby.
@@ -127,7 +127,7 @@ class Sentence:
         return frozenset(
             stem(word)
             for at, word in enumerate(self.words)
-            if at not in self._of_dates and word[0].isalnum() and word not in STOP_WORDS
+            if at not in self._of_dates and word[0].isalnum() and word not in EVENT_STOP_WORDS
         )
 
     def events(self) -> list[Event]:
@@ -292,7 +292,7 @@ class Sentence:
         return tuple(
             self.tokens[at]
             for at in range(begin, end)
-            if at not in self._of_dates and self.words[at][0].isalnum() and self.words[at] not in STOP_WORDS
+            if at not in self._of_dates and self.words[at][0].isalnum() and self.words[at] not in EVENT_STOP_WORDS
         )
 
     def is_uncertain(self, at: int) -> bool:
@@ -480,12 +480,12 @@ class Sentence:
             word = self.words[at]
             if self.is_predicate(at) or word in CLAUSE_ENDS:
                 return at
-            if word[0].isalnum() and not self.tokens[at].capital and word not in STOP_WORDS and at:
+            if word[0].isalnum() and not self.tokens[at].capital and word not in EVENT_STOP_WORDS and at:
                 last = self.words[at - 1]
-                after_noun = last in TYPES or (word.endswith("s") and last not in STOP_WORDS)
+                after_noun = last in TYPES or (word.endswith("s") and last not in EVENT_STOP_WORDS)
                 if named or (after_noun and word not in TYPES):
                     return at
-            named |= (self.tokens[at].capital and at > 0) or (at == 0 and word not in STOP_WORDS)
+            named |= (self.tokens[at].capital and at > 0) or (at == 0 and word not in EVENT_STOP_WORDS)
         return limit
 
     def _subject(self, begin: int, end: int) -> Subject:
@@ -508,7 +508,7 @@ def subject_of(found: Sequence[Token]) -> Subject:
     for position, token in enumerate(found):
         if token.word == "'s" or (token.word == "of" and position and found[position - 1].word in nouns):
             relational = True
-        if token.word in STOP_WORDS | PRONOUNS | POSSESSIVES or not token.word[0].isalnum():
+        if token.word in EVENT_STOP_WORDS | PRONOUNS | POSSESSIVES or not token.word[0].isalnum():
             continue
         (names if token.capital or token.word.isdecimal() else nouns).add(token.word)
     return Subject(words, frozenset(names), frozenset(nouns), relational)

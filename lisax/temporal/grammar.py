@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from lisax.records import LisaxError
 from lisax.temporal.calendar import Length
 from lisax.temporal.expressions import Age, Dates, Duration, Expression, Offset, Reading, Relation
-from lisax.temporal.numbers import cardinal
 from lisax.temporal.periods import AROUND, Periods, about
-from lisax.temporal.tokens import tokens
+from lisax.text.numbers import cardinal
+from lisax.text.tokens import tokens
 
 RELATIONS = {
     ("in",): Relation.IN,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import functools
 
+from lisax.text.words import stemmer
+
 
 class Kind(enum.StrEnum):
     """Events that happen once to what they happen to, so that another date contradicts."""
@@ -183,14 +185,6 @@ aren't weren't hasn't haven't hadn't almost nearly hardly barely scarcely alread
 mistakenly erroneously faked fake annually every each always often usually sometimes again or either
 """.split()
 )
-STOP_WORDS = frozenset(
-    """
-a an the and or of in on at to by for with from as into onto over under up out off about than then there it its he
-she they his her their this that these those who whom whose which what when where while is are was were be been
-being has have had do does did also s one during within since until till before after between both some such so very
-there first just own ever more most ad bc year years decade century
-""".split()
-)
 
 
 @functools.cache
@@ -203,17 +197,10 @@ def phrases() -> dict[tuple[str, ...], frozenset[Kind]]:
     return {words: frozenset(kinds) for words, kinds in found.items()}
 
 
-@functools.cache
-def _stemmer():
-    import Stemmer
-
-    return Stemmer.Stemmer("english", 0)
-
-
 @functools.lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """The stem of a folded word; irregular pasts count as their verb."""
-    return _stemmer().stemWord(IRREGULAR.get(word, word))
+    return stemmer()(IRREGULAR.get(word, word))
 
 
 def is_verb(word: str) -> bool:

@@ -10,12 +10,10 @@ from dateutil import parser as dateutil_parser
 from lisax.temporal import calendar
 from lisax.temporal.calendar import Interval, Length
 from lisax.temporal.expressions import Period, Reading
-from lisax.temporal.numbers import DECADES, cardinal, is_number, ordinal, spoken_year
-from lisax.temporal.tokens import Token
+from lisax.text.dates import MONTH_NUMBERS
+from lisax.text.numbers import DECADES, cardinal, is_number, ordinal, spoken_year
+from lisax.text.tokens import Token
 
-MONTH_NUMBERS = {
-    name.lower(): number for number, names in enumerate(dateutil_parser.parserinfo.MONTHS, start=1) for name in names
-}
 ERAS = {"bc": -1, "bce": -1, "ad": 1, "ce": 1}
 AROUND = {"around", "about", "circa", "c", "ca", "approximately", "roughly"}
 ROUGHLY = Length(years=5)  # how far `around 1990` may be off

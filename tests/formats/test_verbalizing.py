@@ -7,11 +7,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lisax.formats.faithfulness import Facts, find, names_of, render
-from lisax.formats.folding import fold
 from lisax.formats.restoring import Restorer
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder, marker_ids, verbalizing_card
 from lisax.records import LisaxError
+from lisax.text.folding import fold
 
 BRIDGE = Triples(
     "t#r0", "Conde McCullough", (("Bridge name", "Oregon City Bridge"), ("", "1922"), ("Total length", "745 feet"))

@@ -58,7 +58,7 @@ def test_optional_measures_say_what_they_need(monkeypatch, tmp_path):
 def test_our_rouge_is_rouge_scores(reference, said):
     from rouge_score.rouge_scorer import RougeScorer
 
-    from lisax.formats.folding import fold
+    from lisax.text.folding import fold
 
     expected = RougeScorer(["rouge1"]).score(fold(reference), fold(said))["rouge1"].fmeasure
     assert Overlap(reference).rouge1(said) == pytest.approx(expected)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lisax.records import DataError, LisaxError
 from lisax.retrieval.bm25 import Bm25Index, build
 from lisax.retrieval.engine import import_bm25s
-from lisax.retrieval.tokens import stems
+from lisax.retrieval.terms import stems
 
 DOCUMENTS = [
     ("Malcolm_X", "Malcolm X was an American minister. Malcolm X was born in Omaha."),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from lisax.temporal.calendar import Length, day_interval, day_number, month_interval, year_interval
 from lisax.temporal.expressions import Age, Dates, Duration, Offset, Period, Reading, Relation
 from lisax.temporal.grammar import parse
-from lisax.temporal.numbers import cardinal, number_words, ordinal, ordinal_words
-from lisax.temporal.tokens import tokens
+from lisax.text.numbers import cardinal, number_words, ordinal, ordinal_words
+from lisax.text.tokens import tokens
 
 YEARS = st.one_of(st.integers(-999, -1), st.integers(1, 2199))
 EXACT = [

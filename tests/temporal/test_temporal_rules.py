@@ -13,7 +13,7 @@ from lisax.corpora import open_folder
 from lisax.formats.examples import Passage
 from lisax.records import Label
 from lisax.temporal import judge, parse
-from lisax.temporal.numbers import number_words, ordinal_words
+from lisax.text.numbers import number_words, ordinal_words
 from lisax.world.claims import Evidence
 from lisax.world.pages import capitalise
 from lisax.world.writing import neighbourhoods, write

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import Dataset
-from lisax.formats.folding import RUN, fold
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
@@ -39,6 +38,7 @@ from lisax.sampling.verbal_examples import (
     sample,
     training_examples,
 )
+from lisax.text.folding import RUN, fold
 
 REPORTED_SHARE = 0.1  # of the target units: reported, and never in ID-T
 REPORTED_UNITS = 1000

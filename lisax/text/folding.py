@@ -1,4 +1,9 @@
-"""Text in small letters without accents: what the verbalizer reads and writes, and what names are compared by."""
+"""Text without case and accents, in two ways.
+
+`fold` is for texts that models read and write: it keeps every mark, writes `½` as `1/2` and spells letters that Unicode
+does not take apart (`ø`, `ß`) with ASCII, because few vocabularies hold them. `fold_word` is for the words of an index:
+it keeps such letters, drops the dots of an acronym and a possessive `'s`, and folds case by Unicode's full rules.
+"""
 
 from __future__ import annotations
 
@@ -48,3 +53,14 @@ def _folded(character: str) -> str:
         return ""
     plain = character.upper().lower()  # the micro sign's capital is that of a mu, a final sigma's that of a sigma
     return plain if len(plain) == 1 else character
+
+
+def fold_word(word: str) -> str:
+    """One match of `words.WORD` without case, accents, dots of an acronym, possessive `'s`."""
+    word = word.casefold()
+    if not word.isascii():
+        decomposed = unicodedata.normalize("NFKD", word.replace("’", "'"))
+        word = "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    if word.endswith("'s"):
+        word = word[:-2]
+    return word.replace(".", "") if "." in word else word

@@ -1,0 +1,54 @@
+"""Text to the terms of an index: the words that are no stop words, English-stemmed."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable
+
+from lisax.text.folding import fold_word
+from lisax.text.stop_words import INDEX_STOP_WORDS
+from lisax.text.words import WORD, stemmer
+
+# Raw words are cached with their term numbers; real text has endless rare words, so the cache is bounded.
+CACHED_WORDS = 1 << 20
+
+
+class Terms:
+    """Text to term numbers through a function that numbers stems, with a bounded cache of raw words.
+
+    `number` takes a stem and gives its number, or -1 for a stem to leave out.
+    """
+
+    def __init__(self, number: Callable[[str], int]):
+        self._stem = stemmer()
+        self._number = number
+        self._cache: dict[str, int] = {}
+
+    def _look_up(self, word: str) -> int:
+        if len(self._cache) >= CACHED_WORDS:
+            self._cache.clear()
+        folded = fold_word(word)
+        number = -1 if not folded or folded in INDEX_STOP_WORDS else self._number(self._stem(folded))
+        self._cache[word] = number
+        return number
+
+    def __call__(self, text: str) -> list[int]:
+        """Term numbers of a text in order, with repetitions."""
+        cache = self._cache
+        numbers = []
+        for word in WORD.findall(text if text.isascii() else unicodedata.normalize("NFC", text)):
+            number = cache.get(word)
+            if number is None:
+                number = self._look_up(word)
+            if number >= 0:
+                numbers.append(number)
+        return numbers
+
+
+def stems(texts: Iterable[str]) -> list[list[str]]:
+    """The terms of texts as strings: what an index stores, for reading and for tests."""
+    vocabulary: dict[str, int] = {}
+    terms = Terms(lambda stem: vocabulary.setdefault(stem, len(vocabulary)))
+    numbered = [terms(text) for text in texts]
+    names = list(vocabulary)
+    return [[names[number] for number in numbers] for numbers in numbered]

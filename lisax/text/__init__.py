@@ -1,0 +1,1 @@
+"""Words, folding, numbers and dates of texts: one definition each."""

@@ -1,0 +1,76 @@
+"""Dates as they are written in English: months, dates within a text, and texts that are one date.
+
+What a date says of an event is `lisax.temporal`'s; what else it may be written as, `lisax.adversary.dates`'.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+# 1 to 12 of a month's name and short forms, in lower case.
+MONTH_NUMBERS = {
+    short: number for number, name in enumerate(map(str.lower, MONTHS), start=1) for short in (name, name[:3])
+} | {"sept": 9}
+
+Date = tuple[int, int, int]  # year, month, day; 0 where none is said
+
+_MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
+_DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
+_YEAR = r"\d{4}(?!\d)"
+_DATES = re.compile(
+    rf"(?<![\d-])(?P<y1>\d{{4}})-(?P<m1>\d\d)-(?P<d1>\d\d)(?![\d-])"
+    rf"|(?P<d2>{_DAY})\s(?:of\s)?(?P<m2>{_MONTH}),?\s(?P<y2>{_YEAR})"
+    rf"|\b(?P<m3>{_MONTH})\s(?P<d3>{_DAY}),?\s(?P<y3>{_YEAR})"
+    rf"|\b(?P<m4>{_MONTH}),?\s(?:of\s)?(?P<y4>{_YEAR})"
+)
+
+# Texts that are a date and nothing else may lack the year.
+_ISO = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
+_WRITTEN = (
+    re.compile(r"(?P<month>[a-z]+)\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:,? (?P<year>[0-9]{4}))?"),
+    re.compile(r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]+)\.?(?:,? (?P<year>[0-9]{4}))?"),
+    re.compile(r"(?P<month>[a-z]+)\.?,? (?P<year>[0-9]{4})"),
+)
+
+
+def find_dates(text: str) -> Iterator[tuple[Date, int, int]]:
+    """(date, start, end) of every date of at least a month and a year in a text in lower case, left to right."""
+    for match in _DATES.finditer(text):
+        found = {name[0]: value for name, value in match.groupdict().items() if value is not None}
+        month = int(found["m"]) if found["m"].isdigit() else MONTH_NUMBERS[found["m"].rstrip(".")]
+        day = int(re.match(r"\d+", found["d"])[0]) if "d" in found else 0
+        if 1 <= month <= 12 and day <= 31:
+            yield (int(found["y"]), month, day), match.start(), match.end()
+
+
+def whole_date(text: str) -> tuple[int | None, int, int | None] | None:
+    """(year, month, day) of a text in small letters that is a date; one of year and day may be missing."""
+    if match := _ISO.fullmatch(text):
+        year, month, day = map(int, match.groups())
+        return (year, month, day) if month <= 12 and day <= 31 else None
+    for form in _WRITTEN:
+        if match := form.fullmatch(text):
+            found = match.groupdict()
+            if month := MONTH_NUMBERS.get(found["month"]):
+                return _whole(found["year"]), month, _whole(found.get("day"))
+    return None
+
+
+def _whole(digits: str | None) -> int | None:
+    return None if digits is None else int(digits)

@@ -1,0 +1,34 @@
+"""The words of a text: what indexes are made of and names are spotted by.
+
+Words are runs of letters and digits. One-letter words stay (`Malcolm X`), `U.S.` is `us`, a possessive `'s` goes, case
+and accents are folded.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+
+from lisax.text.folding import fold_word
+
+WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W_]+)*")
+
+
+def words(text: str) -> list[str]:
+    """Folded words of a text in order."""
+    return [fold_word(word) for word in WORD.findall(unicodedata.normalize("NFC", text))]
+
+
+def word_spans(text: str) -> list[tuple[str, int, int]]:
+    """(folded word, start, end) of an NFC text, in order; `text[start:end]` is the word as written."""
+    return [(fold_word(match.group()), match.start(), match.end()) for match in WORD.finditer(text)]
+
+
+@functools.cache
+def stemmer():
+    """PyStemmer's English stemmer (Snowball) as a function of one folded word."""
+    import Stemmer  # imported here: most verbs never stem
+
+    # PyStemmer's own cache only grows slower lookups, so it is switched off: callers cache what repeats.
+    return Stemmer.Stemmer("english", 0).stemWord
