@@ -28,7 +28,8 @@ from lisax.corpora import open_folder
 from lisax.formats.examples import Example, Passage
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.architectures import T5Config
+from lisax.models.t5 import initialize
 from lisax.runtime.gin_files import parsed
 from lisax.runtime.scoring import TOKENS_PER_BATCH, LabelScorer
 from lisax.world import write

@@ -71,7 +71,8 @@ def write_bundle(folder: Path) -> None:
 
     from lisax.formats import presets
     from lisax.formats.labelling import LABEL_POINTWISE
-    from lisax.models.t5 import T5Config, initialize
+    from lisax.models.architectures import T5Config
+    from lisax.models.t5 import initialize
     from lisax.runtime import bundle
     from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig
     from lisax.runtime.step import TrainState

@@ -124,7 +124,7 @@ def _of_program(folder: Path) -> Callable[[list[int], int], LabelScorer]:
 
 def _of_model(folder: Path) -> Callable[[list[int], int], LabelScorer]:
     """The scorer of a checkpoint, or of a bundle without a program."""
-    from lisax.models.t5 import T5Config
+    from lisax.models.architectures import T5Config
     from lisax.runtime.restore import load_model
 
     model, parameters = load_model(folder, T5Config, "T5")

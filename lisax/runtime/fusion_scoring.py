@@ -13,7 +13,7 @@ from lisax.runtime.claim_scoring import ClaimScorer
 from lisax.runtime.partitioning import Partitioner
 
 if TYPE_CHECKING:
-    from lisax.models.table_fusion import FusionConfig
+    from lisax.models.architectures import FusionConfig
 
 
 class Scores(NamedTuple):
@@ -49,7 +49,7 @@ class FusionScorer(ClaimScorer):
 
     @staticmethod
     def model_type() -> type:
-        from lisax.models.table_fusion import FusionConfig
+        from lisax.models.architectures import FusionConfig
 
         return FusionConfig
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from lisax.models.architectures import T5Config
 from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding
-from lisax.models.t5 import T5Config
 from lisax.records import LisaxError
 from lisax.runtime.batching import bucket_width, by_length, in_order
 from lisax.runtime.finite import check_hypotheses

@@ -181,12 +181,15 @@ def _check_required(gin: Any) -> None:
 @functools.cache
 def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
+    from lisax.models.architectures import (
+        DualEncoderConfig,
+        FusionConfig,
+        PointerConfig,
+        ReaderConfig,
+        SpanReaderConfig,
+        T5Config,
+    )
     from lisax.models.decoding import Decoding
-    from lisax.models.dual_encoder import DualEncoderConfig
-    from lisax.models.evidence_pointer import PointerConfig
-    from lisax.models.reader import ReaderConfig, SpanReaderConfig
-    from lisax.models.t5 import T5Config
-    from lisax.models.table_fusion import FusionConfig
     from lisax.runtime import checkpoints, data, inference, objectives, optimizers, partitioning, schedules, train
 
     register("train_script", "train", train.TrainConfig)

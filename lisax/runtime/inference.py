@@ -20,14 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models.architectures import Model
+from lisax.models.architectures import DualEncoderConfig, FusionConfig, Model, PointerConfig, ReaderConfig, T5Config
 from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.evidence_pointer import PointerConfig
 from lisax.models.pointer_loss import COLUMNS
-from lisax.models.reader import ReaderConfig
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import FusionConfig
 from lisax.places import place
 from lisax.records import LisaxError, write_json
 from lisax.runtime import data

@@ -14,6 +14,7 @@ from lisax.formats.format import Format
 from lisax.formats.presets import PRESETS, Preset
 from lisax.formats.verbalizing import MARKERS
 from lisax.formats.vocabulary import Vocabulary
+from lisax.models.architectures import check_architecture
 from lisax.models.fields import (
     FINITE,
     REAL,
@@ -27,7 +28,6 @@ from lisax.models.fields import (
     Truth,
     Whole,
     check,
-    check_architecture,
     shown,
 )
 from lisax.records import DataError, LisaxError, write_json

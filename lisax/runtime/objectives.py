@@ -15,13 +15,20 @@ import numpy as np
 from jax import Array
 
 from lisax.models import dual_encoder, pointer_loss, table_fusion, table_truth
-from lisax.models.architectures import Model
-from lisax.models.dual_encoder import NO_PASSAGE, POSITIVE, DualEncoderConfig
-from lisax.models.evidence_pointer import LABEL_COUNT, PointerConfig
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    FusionConfig,
+    Model,
+    PointerConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+)
+from lisax.models.dual_encoder import NO_PASSAGE, POSITIVE
+from lisax.models.evidence_pointer import LABEL_COUNT
 from lisax.models.pointer_loss import COLUMNS
-from lisax.models.reader import ReaderConfig, SpanReaderConfig, span_log_likelihood
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import NO_TABLE, TRUE, FusionConfig
+from lisax.models.reader import span_log_likelihood
+from lisax.models.table_fusion import NO_TABLE, TRUE
 from lisax.records import LisaxError
 
 Batch = dict[str, Array]  # arrays [rows, length] int32, named as seqio's EncDecFeatureConverter names them

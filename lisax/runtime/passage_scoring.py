@@ -15,10 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lisax.models.architectures import Model
+from lisax.models.architectures import DualEncoderConfig, Model, ReaderConfig, SpanReaderConfig
 from lisax.models.decoding import IMPOSSIBLE, Decoding, generate
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
 from lisax.records import LisaxError
 from lisax.runtime.batching import bucket_width, in_order, windows
 from lisax.runtime.finite import check_finite, check_hypotheses

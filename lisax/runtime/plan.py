@@ -16,10 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.reader import ReaderConfig
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import DualEncoderConfig, FusionConfig, ReaderConfig, T5Config
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import parameter_count
 from lisax.runtime.interop.architecture import parameter_shapes

@@ -13,7 +13,7 @@ from lisax.runtime.claim_scoring import ClaimScorer
 from lisax.runtime.partitioning import Partitioner
 
 if TYPE_CHECKING:
-    from lisax.models.evidence_pointer import PointerConfig
+    from lisax.models.architectures import PointerConfig
 
 
 class Pointing(NamedTuple):
@@ -47,7 +47,7 @@ class PointerScorer(ClaimScorer):
 
     @staticmethod
     def model_type() -> type:
-        from lisax.models.evidence_pointer import PointerConfig
+        from lisax.models.architectures import PointerConfig
 
         return PointerConfig
 

@@ -22,7 +22,7 @@ from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.program import first_step_logits
 
 if TYPE_CHECKING:
-    from lisax.models.t5 import T5Config
+    from lisax.models.architectures import T5Config
 
 EOS_ID = 1
 # A batch holds about so many tokens, padding included: small ones stay in a CPU's cache, and hold equal lengths.

@@ -234,8 +234,7 @@ def _tool(*command: str) -> list[str]:
 
 def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: int) -> None:
     """Writes `run.gin` and what its task is made of."""
-    from lisax.models.architectures import from_description
-    from lisax.models.t5 import T5Config
+    from lisax.models.architectures import T5Config, from_description
 
     card = ModelCard.read(checkpoint)
     text_format, preset = card.format, card.preset

@@ -2,8 +2,7 @@
 
 import pytest
 
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import PointerConfig, T5Config
 from lisax.papers.deseption.recipe import TASKS, read_recipe
 from lisax.papers.list5 import recipe as list5
 from lisax.runtime.gin_files import GIN_CONFIGS, configured

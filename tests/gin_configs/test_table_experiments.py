@@ -2,8 +2,7 @@
 
 import pytest
 
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import FusionConfig, T5Config
 from lisax.papers.list5 import recipe as list5
 from lisax.papers.open_tables.recipe import read_recipe, task_of
 from lisax.runtime.gin_files import GIN_CONFIGS, configured

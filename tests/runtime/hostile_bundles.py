@@ -29,12 +29,17 @@ from lisax.formats.tables import TABLE_FUSION
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VERBALIZE, verbalizing_card
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import Model, describe
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
-from lisax.models.t5 import T5Config, initialize
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    FusionConfig,
+    Model,
+    PointerConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+    describe,
+)
+from lisax.models.t5 import initialize
 from lisax.predict.opening import format_of, open_model
 from lisax.records import LisaxError, Table, write_json
 from lisax.retrieval.passages import Passage

@@ -24,9 +24,8 @@ from lisax.formats import presets
 from lisax.formats.ranking import RANK
 from lisax.formats.tables import TABLE_FUSION
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import describe
-from lisax.models.t5 import T5Config, Transformer, initialize
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import FusionConfig, T5Config, describe
+from lisax.models.t5 import Transformer, initialize
 from lisax.predict.fusion_model import FusionModel
 from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table

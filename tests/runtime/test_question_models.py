@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from lisax.models import dual_encoder
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.architectures import DualEncoderConfig, ReaderConfig, SpanReaderConfig, T5Config
+from lisax.models.t5 import initialize
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import (
     CheckpointConfig,

@@ -23,13 +23,17 @@ from lisax.formats import presets
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import describe
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    FusionConfig,
+    PointerConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+    describe,
+)
 from lisax.models.stacking import unstack
-from lisax.models.t5 import T5Config, initialize
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.t5 import initialize
 from lisax.predict.text_model import TextModel
 from lisax.runtime.checkpoints import (
     CheckpointConfig,

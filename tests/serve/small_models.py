@@ -16,7 +16,7 @@ from lisax.formats.format import Format
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import T5Config
 from lisax.records import Document, Label, Sentence, Table, cell_id
 from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig
 from lisax.runtime.schedules import Schedule

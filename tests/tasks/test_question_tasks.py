@@ -11,8 +11,7 @@ from lisax.formats.examples import write_examples
 from lisax.formats.reading import POINT, READ, RETRIEVE, PassageView, QuestionExample
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 from lisax.models import dual_encoder
-from lisax.models.reader import SpanReaderConfig
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import SpanReaderConfig, T5Config
 from lisax.records import LisaxError
 from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches, model_card
 from lisax.runtime.objectives import Loss
