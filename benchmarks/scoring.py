@@ -31,7 +31,8 @@ from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 from lisax.models.architectures import T5Config
 from lisax.models.t5 import initialize
 from lisax.runtime.gin_files import parsed
-from lisax.runtime.scoring import TOKENS_PER_BATCH, LabelScorer
+from lisax.runtime.loop import TOKENS_PER_BATCH
+from lisax.runtime.scoring import LabelScorer
 from lisax.world import write
 from tests.models.reference import torch_t5
 
@@ -136,9 +137,10 @@ def shares_of_time(scorer: LabelScorer, vocabulary: Vocabulary, texts: list[str]
     batches = list(scorer._batches(tokens))
     built = time.perf_counter()
     for _, batch in batches:
-        jax.block_until_ready(scorer._score(scorer._parameters, scorer._place(batch), scorer._pieces))
+        placed = scorer._loop.partitioner.place_batch(batch)["tokens"]
+        jax.block_until_ready(scorer._score(scorer._loop.parameters, placed, scorer._pieces))
     computed = time.perf_counter()
-    size = sum(batch.size for _, batch in batches)
+    size = sum(batch["tokens"].size for _, batch in batches)
     return {
         "tokenising ms": (tokenised - started) * 1e3,
         "padding ms": (built - tokenised) * 1e3,

@@ -50,6 +50,7 @@ class Model:
 
     kind: ClassVar[str | None]  # in `model.json`
     title: ClassVar[str]  # in messages
+    passages: int | None = None  # texts that a row of its batches has end to end; None: it does not say
     t5: T5Config  # that it is, or is built on: vocabulary, types, dropout, layers
 
     def __init_subclass__(cls, kind: str | None = None, title: str = "", **options: Any):

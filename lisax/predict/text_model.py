@@ -127,7 +127,7 @@ def _of_model(folder: Path) -> Callable[[list[int], int], LabelScorer]:
     from lisax.models.architectures import T5Config
     from lisax.runtime.restore import load_model
 
-    model, parameters = load_model(folder, T5Config, "T5")
+    model, parameters = load_model(folder, T5Config)
     return lambda pieces, max_tokens: LabelScorer(
         model.for_inference(), parameters, pieces, max_tokens=max_tokens, source=folder
     )

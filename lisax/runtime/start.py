@@ -70,7 +70,7 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
             parameters = initialize(config.model, config.random_seed or 0)
             return {name: parameters[name] for name in own if name not in copies}
 
-        copies = getattr(config.model, "copies", {})
+        copies = config.model.copies
         copied = {name: {inner: state.parameters[part]} for name, (inner, part) in copies.items() if name in own}
         fresh = sorted(own - copied.keys())
         say(

@@ -12,7 +12,8 @@ from lisax.records import LisaxError
 from lisax.runtime import data
 from lisax.runtime.checkpoints import MODEL_JSON, CheckpointConfig, latest_checkpoint, read_card, resolve_checkpoint
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
-from lisax.runtime.objectives import Loss, objective_of
+from lisax.runtime.model_kinds import kind_of
+from lisax.runtime.objectives import Loss
 from lisax.runtime.optimizers import Adafactor, Optimizer
 from lisax.runtime.partitioning import Partitioner, PjitPartitioner
 from lisax.runtime.schedules import Schedule
@@ -83,7 +84,7 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
     microbatches = config.trainer.num_microbatches
     if microbatches is not None and microbatches < 1:
         raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")
-    objective, wanted = objective_of(config.model), config.checkpoint.save.best_metric
+    objective, wanted = kind_of(config.model).objective, config.checkpoint.save.best_metric
     if wanted and config.evaluate is None and (config.dev_data is None or wanted not in objective.metrics):
         raise LisaxError(
             f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
@@ -98,7 +99,7 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
             raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
         objective.check(config.model, config.loss, config.train_data.task_feature_lengths, config.train_data.pack)
         passages = data.model_card(config.train_data).get("text", {}).get("passages")
-        if passages is not None and passages != getattr(config.model, "passages", passages):
+        if passages is not None and passages != (config.model.passages or passages):
             raise LisaxError(
                 f"'{config.train_data.mixture_or_task_name}' has {passages} passages a question, and the "
                 f"model reads {config.model.passages}: set PASSAGES={passages}"

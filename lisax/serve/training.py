@@ -234,13 +234,13 @@ def _tool(*command: str) -> list[str]:
 
 def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: int) -> None:
     """Writes `run.gin` and what its task is made of."""
-    from lisax.models.architectures import T5Config, from_description
+    from lisax.models.architectures import from_description
 
     card = ModelCard.read(checkpoint)
     text_format, preset = card.format, card.preset
     max_tokens, described = card.needed("text.max_tokens", "architecture")
     model = from_description(described)
-    if not isinstance(model, T5Config):
+    if model.kind is not None:
         raise LisaxError(f"{checkpoint} is no plain T5: it is trained by `lisax train`, not from this page.")
     task = f"{NAME}_{_variant(text_format, card.text.get('tables', 0))}"
     write_json(
