@@ -25,7 +25,7 @@ from lisax.papers.base import REPORT
 from lisax.papers.list5.recipe import WORLD_SHARES, read_recipe
 from lisax.papers.list5.run import List5
 from lisax.papers.over_pages import ATTACKED
-from lisax.predict.inference import judge_dates
+from lisax.predict.verifier import judge_dates, verdict_of
 from lisax.records import write_json
 from lisax.world import write
 
@@ -112,7 +112,10 @@ def scores(run: List5, variant: str, dates: bool) -> dict[str, float]:
         verdicts = run.verdicts(variant, role)
         kept = [verdicts[i] for i in claims]
         if dates:
-            kept = list(judge_dates(kept, claims, run.lookup))
+            read = (
+                verdict_of(claims[one.claim_id], one.probabilities, run.units.evidence(one.evidence)) for one in kept
+            )
+            kept = [verdict.prediction() for verdict in judge_dates(read, run.lookup)]
         found[name] = 100 * fever_score(claims, {verdict.claim_id: verdict for verdict in kept})["fever_score"]
     return found
 

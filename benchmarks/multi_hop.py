@@ -19,7 +19,7 @@ from pathlib import Path
 from lisax.corpora import open_folder
 from lisax.formats import presets
 from lisax.formats.ranking import titled
-from lisax.predict.sentences import Sentences
+from lisax.predict.page_index import PageIndex
 from lisax.records import Claim, Hit, split_sentence_id
 from lisax.retrieval.bm25 import build
 from lisax.retrieval.documents import build_index, retrieve
@@ -48,7 +48,7 @@ def group(claim: Claim) -> str:
     return f"{claim.kind or 'claims'}, {'one page' if pages == 1 else 'several pages'}"
 
 
-def ranked_sentences(claims: Sequence[Claim], sentences: Sentences, run: Run, folder: Path) -> dict[str, list[Hit]]:
+def ranked_sentences(claims: Sequence[Claim], sentences: PageIndex, run: Run, folder: Path) -> dict[str, list[Hit]]:
     """BM25 over the sentences of all pages found."""
     units = dict.fromkeys(unit for claim in claims for unit in sentences.of_pages(run.get(claim.id, ()), 200))
     index = build(
@@ -73,7 +73,7 @@ def main() -> None:
     figures: dict[str, dict] = {}
     with tempfile.TemporaryDirectory() as folder:
         index = build_index(data.documents(), Path(folder) / "index")
-        sentences = Sentences(index)
+        sentences = PageIndex(index)
         first = by_query(retrieve(index, claims, args.depth))
         started = time.perf_counter()
         runs = {"pages": (first, by_query(second_pages(index, claims, first, args.depth)))}

@@ -84,13 +84,13 @@ def search(data: Path, index: Path, queries: int) -> dict:
 
 def peer(data: Path, index: Path, queries: int) -> dict:
     """bm25s as it comes, in memory, on our tokens; answers must agree with ours."""
+    import bm25s
+
     from lisax.corpora import open_folder
     from lisax.retrieval.bm25 import Bm25Index
     from lisax.retrieval.documents import indexed_text
-    from lisax.retrieval.engine import import_bm25s
     from lisax.retrieval.terms import Terms
 
-    bm25s = import_bm25s()
     started = time.perf_counter()
     vocabulary: dict[str, int] = {}
     terms = Terms(lambda stem: vocabulary.setdefault(stem, len(vocabulary)))

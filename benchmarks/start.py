@@ -88,7 +88,7 @@ def write_bundle(folder: Path) -> None:
 def training(folder: Path, model_dir: Path) -> list[str]:
     return [
         "-m",
-        "lisax.cli",
+        "lisax",
         "train",
         "--gin_file=models/t5_1_1_small.gin",
         "--gin_file=runs/pretrain.gin",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -14,10 +15,78 @@ if importlib.util.find_spec("gcsfs"):
     os.environ.setdefault("EPATH_USE_TF", "false")
     os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 
+# Public names and their modules. They are imported when they are first asked for: `import lisax` costs nothing.
+_PUBLIC = {
+    "Answer": "lisax.predict.reader",
+    "Answerer": "lisax.predict.answerer",
+    "Checker": "lisax.predict.checker",
+    "Claim": "lisax.records",
+    "DataError": "lisax.records",
+    "Document": "lisax.records",
+    "Evidence": "lisax.predict.verdicts",
+    "Graph": "lisax.records",
+    "Index": "lisax.predict.index",
+    "Label": "lisax.records",
+    "LisaxError": "lisax.records",
+    "Ranker": "lisax.predict.ranker",
+    "Sentence": "lisax.records",
+    "Table": "lisax.records",
+    "Verbalizer": "lisax.predict.verbalizer",
+    "Verdict": "lisax.predict.verdicts",
+    "Verifier": "lisax.predict.verifier",
+    "example_pages": "lisax.examples",
+}
+__all__ = [
+    "Answer",
+    "Answerer",
+    "Checker",
+    "Claim",
+    "DataError",
+    "Document",
+    "Evidence",
+    "Graph",
+    "Index",
+    "Label",
+    "LisaxError",
+    "Ranker",
+    "Sentence",
+    "Table",
+    "Verbalizer",
+    "Verdict",
+    "Verifier",
+    "example_pages",
+    "load",
+]
+
 if TYPE_CHECKING:
+    from lisax.examples import example_pages
+    from lisax.predict.answerer import Answerer
+    from lisax.predict.checker import Checker
     from lisax.predict.fusion_model import FusionModel
+    from lisax.predict.index import Index
     from lisax.predict.pointer_model import PointerModel
+    from lisax.predict.ranker import Ranker
+    from lisax.predict.reader import Answer
     from lisax.predict.text_model import TextModel
+    from lisax.predict.verbalizer import Verbalizer
+    from lisax.predict.verdicts import Evidence, Verdict
+    from lisax.predict.verifier import Verifier
+    from lisax.records import Claim, DataError, Document, Graph, Label, LisaxError, Sentence, Table
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'lisax' has no attribute '{name}'")
+    from lisax.runtime.platforms import choose_platforms
+
+    choose_platforms()
+    value = getattr(importlib.import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load(path: str) -> TextModel | FusionModel | PointerModel:

@@ -54,8 +54,8 @@ def local(path: str | os.PathLike) -> Path:
     text = _checked(path)
     if is_remote(text):
         raise LisaxError(
-            f"'{text}' is in a bucket, which this does not work on: give a path of this machine (`lisax "
-            f"train`, `eval`, `infer`, `export`, `checkpoint`, `run`, `rerank` and `verify` take {SCHEME}…)"
+            f"'{text}' is in a bucket, which this does not work on: give a path of this machine (train, eval, infer, "
+            f"export, checkpoint, run, rerank and verify take {SCHEME}…)"
         )
     return Path(path)
 

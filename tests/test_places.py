@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import importlib.util
 import os
 from pathlib import Path
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.cli import VERBS, main
+from lisax.cli import main
+from lisax.cli.verbs import PathAt, all_verbs
 from lisax.places import is_remote, local, place
 from lisax.records import LisaxError
 
 GCS = importlib.util.find_spec("gcsfs") is not None
-TAKES_BUCKETS = {"train", "eval", "infer", "export", "checkpoint", "run", "demo", "rerank", "verify"}
+TAKES_BUCKETS = {"export", "checkpoint", "run", "demo", "rerank", "verify"}
 
 
 @given(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), min_size=1))
@@ -56,28 +56,14 @@ def test_a_bucket(text):
         local(text)
 
 
-def _paths(parser: argparse.ArgumentParser, prefix: tuple = ()):
-    """(words before it, action) of every argument of a parser that is a path, those of its actions too."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, subparser in action.choices.items():
-                yield from _paths(subparser, (*prefix, name))
-        elif action.type is not None and getattr(action.type, "__module__", "").startswith(("lisax.places", "pathlib")):
-            yield prefix, action
-
-
-def _parser(name: str) -> argparse.ArgumentParser:
-    parser, verb = argparse.ArgumentParser(), VERBS[name]
-    getattr(importlib.import_module(verb.module), verb.add_arguments)(parser)
-    return parser
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_takes_a_bucket_or_refuses_it(verb):
-    for words, action in _paths(_parser(verb)):
-        assert action.type is not Path, (verb, words, action.dest)
-        if verb not in TAKES_BUCKETS:
-            assert action.type is local, (verb, words, action.dest)
+def test_a_verb_takes_a_bucket_or_refuses_it():
+    taken = set()
+    for words, verb in all_verbs():
+        for parameter in verb.params:
+            if isinstance(parameter.type, PathAt) and parameter.type.made is not local:
+                taken.add(words[0])
+            assert not isinstance(parameter.type, click.Path), (words, parameter.name)
+    assert taken == TAKES_BUCKETS
 
 
 @pytest.mark.parametrize(
@@ -85,13 +71,13 @@ def test_a_verb_takes_a_bucket_or_refuses_it(verb):
     [
         ["index", "documents", "--corpus", "gs://bucket/x", "--out", "i"],
         ["index", "documents", "--corpus", "c", "--out", "gs://bucket/x"],
-        ["retrieve", "--index", "gs://bucket/x", "--claims", "c", "--out", "o"],
+        ["retrieve", "documents", "--index", "gs://bucket/x", "--claims", "c", "--out", "o"],
         ["data", "world", "--out", "gs://bucket/x"],
         ["data", "check", "gs://bucket/x"],
-        ["serve", "--index", "gs://bucket/x", "--bundle", "b"],
-        ["evaluate", "fever", "--gold", "gs://bucket/x", "--predictions", "p"],
-        ["attack", "--claims", "gs://bucket/x", "--out", "o"],
-        ["verbalizer", "iterate", "--data", "d", "--tables", "t", "--out", "gs://bucket/x"],
+        ["serve", "--index", "gs://bucket/x", "--model", "b"],
+        ["score", "fever", "--gold", "gs://bucket/x", "--predictions", "p"],
+        ["attack", "make", "--claims", "gs://bucket/x", "--out", "o"],
+        ["run", "verbalizer", "--data", "d", "--tables", "t", "--out", "gs://bucket/x"],
         ["train", "--gin_file=models/t5_1_1_tiny.gin", "--gin_search_paths=gs://bucket/x"],
         ["run", "list5", "--data", "d", "--out", "s3://bucket/x"],
     ],

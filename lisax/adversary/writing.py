@@ -85,7 +85,7 @@ def _files_before(out: Path) -> set[str]:
         return {Path(name).name for name in names}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError(
-            "expected what `lisax attack` writes beside its claims: choose another folder, or remove the file",
+            "expected what `lisax attack make` writes beside its claims: choose another folder, or remove the file",
             path=path,
         ) from None
 

@@ -1,118 +1,128 @@
-"""`lisax cache tasks | candidates | examples`: preprocessing as Apache Beam pipelines."""
+"""Prepare tasks and examples as Apache Beam pipelines.
+
+lisax cache tasks list5_rank --data OUT --out CACHE
+"""
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import os
 from pathlib import Path
+from typing import Annotated, Literal
 
-from lisax.places import local
+from lisax.cli.verbs import Argument, Count, Local, Option
 from lisax.records import LisaxError
-from lisax.sampling.files import VARIANTS
+
+Index = Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")]
+Runner = Annotated[str, Option("Beam's runner; FnApiRunner works in this process.", "RUNNER")]
+PipelineOptions = Annotated[str, Option("Further options of Beam.", "--A=B,--C=D")]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="cache_verb", metavar="VERB", required=True)
-    tasks = verbs.add_parser(
-        "tasks", help="cache seqio tasks; train with --seqio_additional_cache_dirs=OUT --gin.USE_CACHED_TASKS=True"
+def tasks(
+    names: Annotated[tuple[str, ...], Argument("Tasks or mixtures.", "NAME...")],
+    *,
+    module: Annotated[str, Option("The module that registers them.", "MODULE")] = "tasks",
+    data: Annotated[Local | None, Option("The tasks' data folder.", "DIR", "LISAX_DATA")] = None,
+    out: Annotated[Local, Option("The cache folder.", "DIR")],
+    min_shards: Annotated[Count, Option("Files of each split at least; as many as hosts will train, or more.")] = 64,
+    overwrite: Annotated[bool, Option("Cache anew what the folder holds already.")] = False,
+    runner: Runner = "FnApiRunner",
+    pipeline_options: PipelineOptions = "",
+) -> None:
+    """Cache seqio tasks; train with --seqio_additional_cache_dirs=OUT --gin.USE_CACHED_TASKS=True.
+
+    lisax cache tasks list5_rank --data OUT --out CACHE
+    """
+    options = _beam_options(runner, pipeline_options)
+    if data is not None:
+        os.environ["LISAX_DATA"] = str(data.resolve())
+    from lisax.runtime.caching import cache_tasks
+
+    folders = cache_tasks(list(names), module, out, min_shards=min_shards, overwrite=overwrite, options=options)
+    for name, folder in folders.items():
+        print(f"{name}: {folder}")
+
+
+def candidates(
+    *,
+    run: Annotated[Local, Option("A run of documents.", "RUN")],
+    index: Index,
+    limit: Annotated[Count, Option("Sentences a claim at most.")] = 200,
+    out: Annotated[Local, Option("The run to write.", "RUN")],
+    runner: Runner = "FnApiRunner",
+    pipeline_options: PipelineOptions = "",
+) -> None:
+    """Write the first sentences of retrieved documents, as a run.
+
+    lisax cache candidates --run documents.trec --index INDEX --out candidates.trec
+    """
+    options = _beam_options(runner, pipeline_options)
+    _must_exist(run, index)
+    from lisax.papers.list5.beam_examples import expand_candidates
+
+    expand_candidates(run, index, out, limit=limit, options=options)
+    print(out)
+
+
+def examples(
+    *,
+    data: Annotated[Local, Option("The dataset with the claims.", "DIR")],
+    split: Annotated[
+        str, Option("train gives examples to learn from, other splits what a model meets in use.", "SPLIT")
+    ],
+    candidates: Annotated[Local, Option("A run of sentences.", "RUN")],
+    reranked: Annotated[Local | None, Option("The ranker's run.", "RUN", "the candidates")] = None,
+    index: Index,
+    variant: Annotated[
+        tuple[Literal["rank", "label_pointwise", "label_listwise", "label_listwise_infused", "claim_only"], ...],
+        Option("A kind of examples.", default="all"),
+    ] = (),
+    seed: Annotated[int, Option("Of what is sampled.")] = 0,
+    out: Annotated[Local, Option("The folder of example files.", "DIR")],
+    runner: Runner = "FnApiRunner",
+    pipeline_options: PipelineOptions = "",
+) -> None:
+    """Write the ranker's and labellers' example files.
+
+    lisax cache examples --data DIR --split train --candidates candidates.trec --index INDEX --out OUT/examples
+    """
+    options = _beam_options(runner, pipeline_options)
+    _must_exist(candidates, index, *([reranked] if reranked else []))
+    from lisax.corpora import open_folder
+    from lisax.papers.list5.beam_examples import build_examples
+    from lisax.sampling.examples import told
+    from lisax.sampling.files import VARIANTS
+
+    skipped = build_examples(
+        list(open_folder(data).claims(split)),
+        candidates,
+        reranked,
+        index,
+        out,
+        split,
+        variants=variant or VARIANTS,
+        seed=seed,
+        training=split == "train",
+        options=options,
     )
-    tasks.add_argument("names", nargs="+", metavar="NAME", help="tasks or mixtures")
-    tasks.add_argument("--module", default="tasks", help="the module that registers them (default: tasks)")
-    tasks.add_argument("--data", type=local, metavar="DIR", help="the tasks' data folder (default: LISAX_DATA)")
-    tasks.add_argument("--out", type=local, required=True, metavar="DIR", help="the cache folder")
-    tasks.add_argument(
-        "--min_shards",
-        type=int,
-        default=64,
-        help="files of each split at least; as many as hosts will train, or more (default: 64)",
-    )
-    tasks.add_argument("--overwrite", action="store_true", help="cache anew what the folder holds already")
-    candidates = verbs.add_parser("candidates", help="the first sentences of retrieved documents, as a run")
-    candidates.add_argument("--run", type=local, required=True, metavar="FILE", help="a run of documents")
-    candidates.add_argument("--limit", type=int, default=200, help="sentences a claim at most (default: 200)")
-    candidates.add_argument("--out", type=local, required=True, metavar="FILE", help="the run to write")
-    examples = verbs.add_parser("examples", help="the ranker's and labellers' example files")
-    examples.add_argument("--data", type=local, required=True, metavar="DIR", help="the dataset with the claims")
-    examples.add_argument(
-        "--split", required=True, help="train gives examples to learn from, other splits what a model meets in use"
-    )
-    examples.add_argument("--candidates", type=local, required=True, metavar="FILE", help="a run of sentences")
-    examples.add_argument("--reranked", type=local, metavar="FILE", help="the ranker's run (default: the candidates)")
-    examples.add_argument("--variant", action="append", choices=VARIANTS, help="repeatable (default: all)")
-    examples.add_argument("--seed", type=int, default=0)
-    examples.add_argument("--out", type=local, required=True, metavar="DIR", help="the folder of example files")
-    for verb in (candidates, examples):
-        verb.add_argument("--index", type=local, required=True, metavar="DIR", help="a folder of `lisax index bm25`")
-    for verb in (tasks, candidates, examples):
-        verb.add_argument(
-            "--runner", default="FnApiRunner", help="Beam's runner (default: FnApiRunner, in this process)"
-        )
-        verb.add_argument("--pipeline_options", default="", metavar="--A=B,--C=D", help="further options of Beam")
+    for line in told(dict(sorted(skipped.items()))):
+        print(line)
+    print(out)
 
 
-def main(args: argparse.Namespace) -> int:
+def _beam_options(runner: str, more: str) -> list[str]:
     if importlib.util.find_spec("apache_beam") is None:
         raise LisaxError(
             "`lisax cache` needs Apache Beam, which is not installed: run `make beam`, or "
             "`pip install --no-deps -r requirements-beam.txt`"
         )
-    options = [f"--runner={args.runner}", *(option for option in args.pipeline_options.split(",") if option)]
-    return {"tasks": _tasks, "candidates": _candidates, "examples": _examples}[args.cache_verb](args, options)
+    return [f"--runner={runner}", *(option for option in more.split(",") if option)]
 
 
-def _tasks(args: argparse.Namespace, options: list[str]) -> int:
-    if args.min_shards < 1:
-        raise LisaxError(f"--min_shards: expected at least 1, found {args.min_shards}")
-    if args.data:
-        os.environ["LISAX_DATA"] = str(args.data.resolve())
-    from lisax.runtime.caching import cache_tasks
-
-    folders = cache_tasks(
-        args.names, args.module, args.out, min_shards=args.min_shards, overwrite=args.overwrite, options=options
-    )
-    for name, folder in folders.items():
-        print(f"{name}: {folder}")
-    return 0
-
-
-def _candidates(args: argparse.Namespace, options: list[str]) -> int:
-    if args.limit < 1:
-        raise LisaxError(f"--limit: expected at least 1, found {args.limit}")
-    _needs(args.run, args.index)
-    from lisax.papers.list5.beam_examples import expand_candidates
-
-    expand_candidates(args.run, args.index, args.out, limit=args.limit, options=options)
-    print(args.out)
-    return 0
-
-
-def _examples(args: argparse.Namespace, options: list[str]) -> int:
-    _needs(args.candidates, args.index, *([args.reranked] if args.reranked else []))
-    from lisax.corpora import open_folder
-    from lisax.papers.list5.beam_examples import build_examples
-    from lisax.sampling.examples import told
-
-    claims = list(open_folder(args.data).claims(args.split))
-    skipped = build_examples(
-        claims,
-        args.candidates,
-        args.reranked,
-        args.index,
-        args.out,
-        args.split,
-        variants=args.variant or VARIANTS,
-        seed=args.seed,
-        training=args.split == "train",
-        options=options,
-    )
-    for line in told(dict(sorted(skipped.items()))):
-        print(line)
-    print(args.out)
-    return 0
-
-
-def _needs(*paths: Path) -> None:
+def _must_exist(*paths: Path) -> None:
     for path in paths:
         if not path.exists():
             raise LisaxError(f"there is no {path}")
+
+
+VERBS = (tasks, candidates, examples)

@@ -1,53 +1,24 @@
-"""`lisax data list | get NAME | check DIR | world | wikidata | msmarco`."""
+"""List, download, check and generate datasets.
+
+lisax data check DIR
+"""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from lisax.places import local
-from lisax.records import LisaxError
+import click
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="data_verb", metavar="VERB", required=True)
-    verbs.add_parser("list", help="the datasets that LisaX reads, and where each is to be had")
-    get = verbs.add_parser("get", help="download a dataset from its owner; resumes where it stopped")
-    get.add_argument("name", help="a name that `lisax data list` shows")
-    get.add_argument("--out", type=local, help="folder to fill (default: data/NAME)")
-    check = verbs.add_parser("check", help="read a whole dataset and say what is wrong with it")
-    check.add_argument("folder", type=local, metavar="DIR")
-    world = verbs.add_parser("world", help="write a generated, fictional encyclopedia with claims about it")
-    world.add_argument("--pages", type=int, required=True, help="number of pages")
-    world.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes (default: 0)")
-    world.add_argument("--out", type=local, required=True, metavar="DIR", help="folder to write")
-    wikidata = verbs.add_parser("wikidata", help="write the sub-graphs of a JSON dump of Wikidata, one for each item")
-    wikidata.add_argument("--dump", type=local, required=True, metavar="FILE", help="*.json, *.json.gz or *.json.bz2")
-    wikidata.add_argument("--language", default="en", help="of the labels (default: en)")
-    wikidata.add_argument(
-        "--out",
-        type=local,
-        required=True,
-        metavar="DIR",
-        help="folder for graphs.jsonl, and for the file of labels, which a second call goes on from",
-    )
-    msmarco = verbs.add_parser("msmarco", help="split MS MARCO's triples into the files of the task msmarco_rank")
-    msmarco.add_argument("--triples", type=local, required=True, metavar="FILE", help="triples of texts or of ids")
-    msmarco.add_argument("--queries", type=local, metavar="FILE", help="texts of query ids")
-    msmarco.add_argument("--collection", type=local, metavar="FILE", help="texts of passage ids")
-    msmarco.add_argument("--dev", type=int, default=5000, help="triples, the first, that are held out (default: 5000)")
-    msmarco.add_argument("--out", type=local, required=True, metavar="DIR", help="a data folder, for LISAX_DATA")
+from lisax.cli.verbs import Argument, Count, Local, Option
 
 
-def main(args: argparse.Namespace) -> int:
-    """0 if all is well; `check` gives 1 for a dataset with problems. Raises `LisaxError` for the user."""
-    return {"list": _list, "get": _get, "check": _check, "world": _world, "wikidata": _wikidata, "msmarco": _msmarco}[
-        args.data_verb
-    ](args)
+def list_() -> None:
+    """List the datasets that LisaX reads, and where each is to be had.
 
-
-def _list(args: argparse.Namespace) -> int:
+    lisax data list
+    """
     from lisax.corpora.catalogue import ENTRIES
 
     width = max(len(entry.name) for entry in ENTRIES)
@@ -55,17 +26,23 @@ def _list(args: argparse.Namespace) -> int:
         print(f"{entry.name:{width}}  {entry.title} ({entry.licence})")
         how = f"lisax data get {entry.name}" if entry.files else entry.note
         print(f"{'':{width}}  {entry.homepage}: {how}")
-    return 0
 
 
-def _get(args: argparse.Namespace) -> int:
+def get(
+    name: Annotated[str, Argument("A name that `lisax data list` shows.", "NAME")],
+    *,
+    out: Annotated[Local | None, Option("Folder to fill.", "DIR", "data/NAME")] = None,
+) -> None:
+    """Download a dataset from its owner; the same command goes on where it stopped.
+
+    lisax data get fever
+    """
     from lisax.corpora import catalogue, fetch
 
-    entry = catalogue.find(args.name)
-    folder = args.out or Path("data", entry.name)
-    for line in fetch.fetch(entry, folder, progress=_progress if sys.stderr.isatty() else None):
+    entry = catalogue.find(name)
+    lines = fetch.fetch(entry, out or Path("data", entry.name), progress=_progress if sys.stderr.isatty() else None)
+    for line in lines:
         print(line, flush=True)
-    return 0
 
 
 def _progress(name: str, received: int, total: int | None) -> None:
@@ -74,49 +51,75 @@ def _progress(name: str, received: int, total: int | None) -> None:
     print(f"  {name}: {received / 1e6:,.0f}{share}", end=end, file=sys.stderr, flush=True)
 
 
-def _check(args: argparse.Namespace) -> int:
+def check(folder: Annotated[Local, Argument("A folder in any layout.", "DIR")]) -> int:
+    """Read a whole dataset and print what is wrong with it; the exit code is 1 where something is.
+
+    lisax data check DIR
+    """
     from lisax.corpora.check import check
 
-    summary = check(args.folder)
+    summary = check(folder)
     print("\n".join(summary.lines()))
     return 0 if summary.sound else 1
 
 
-def _world(args: argparse.Namespace) -> int:
-    if args.pages < 1:
-        raise LisaxError(f"--pages: expected at least 1, found {args.pages}")
+def world(
+    *,
+    pages: Annotated[Count, Option("Number of pages.")],
+    seed: Annotated[int, Option("The same seed gives the same bytes.")] = 0,
+    out: Annotated[Local, Option("Folder to write.", "DIR")],
+) -> None:
+    """Write a generated, fictional encyclopedia with claims about it.
+
+    lisax data world --pages 1000 --out world
+    """
     from lisax import world
 
-    world.write(args.out, pages=args.pages, seed=args.seed)
-    print(f"wrote {args.out}")
-    return 0
+    world.write(out, pages=pages, seed=seed)
+    print(f"wrote {out}")
 
 
-def _wikidata(args: argparse.Namespace) -> int:
-    from lisax.corpora import plain, wikidata
+def wikidata(
+    *,
+    dump: Annotated[Local, Option("*.json, *.json.gz or *.json.bz2", "FILE")],
+    language: Annotated[str, Option("Of the labels.")] = "en",
+    out: Annotated[
+        Local,
+        Option("Folder for graphs.jsonl, and for the file of labels, which a second call goes on from.", "DIR"),
+    ],
+) -> None:
+    """Write the sub-graphs of a JSON dump of Wikidata, one for each item.
 
-    if not args.dump.is_file():
-        raise LisaxError(f"there is no {args.dump}")
-    graphs = wikidata.read_graphs(args.dump, None, args.language, args.out / f"labels.{args.language}.sqlite")
-    print(f"{args.out / 'graphs.jsonl'}: {plain.write_graphs(args.out / 'graphs.jsonl', graphs):,} sub-graphs")
-    return 0
+    lisax data wikidata --dump latest-all.json.bz2 --out graphs
+    """
+    from lisax.corpora import plain
+    from lisax.corpora.wikidata import read_graphs
+    from lisax.records import LisaxError
+
+    if not dump.is_file():
+        raise LisaxError(f"there is no {dump}")
+    graphs = read_graphs(dump, None, language, out / f"labels.{language}.sqlite")
+    print(f"{out / 'graphs.jsonl'}: {plain.write_graphs(out / 'graphs.jsonl', graphs):,} sub-graphs")
 
 
-def _msmarco(args: argparse.Namespace) -> int:
-    import itertools
+def msmarco(
+    *,
+    triples: Annotated[Local, Option("Triples of texts or of ids.", "FILE")],
+    queries: Annotated[Local | None, Option("Texts of query ids.", "FILE")] = None,
+    collection: Annotated[Local | None, Option("Texts of passage ids.", "FILE")] = None,
+    dev: Annotated[Count, Option("Triples, the first, that are held out.")] = 5000,
+    out: Annotated[Local, Option("A data folder, for LISAX_DATA.", "DIR")],
+) -> None:
+    """Split MS MARCO's triples into the files of the task msmarco_rank.
 
-    from lisax.corpora import msmarco
+    lisax data msmarco --triples triples.train.small.tsv --out DATA
+    """
+    from lisax.corpora.msmarco import write_splits
 
-    if (args.queries is None) != (args.collection is None):
-        raise LisaxError("triples of ids need both --queries and --collection; triples of texts need neither")
-    if args.dev < 1:
-        raise LisaxError(f"--dev: expected at least 1, found {args.dev}")
-    if args.queries is None:
-        triples = msmarco.read_triples(args.triples)
-    else:
-        triples = msmarco.read_id_triples(args.triples, *map(msmarco.Texts, (args.queries, args.collection)))
-    for split, part in (("dev", itertools.islice(triples, args.dev)), ("train", triples)):
-        path = args.out / "msmarco" / f"triples.{split}.tsv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        print(f"{path}: {msmarco.write_triples(path, part):,} triples", flush=True)
-    return 0
+    if (queries is None) != (collection is None):
+        raise click.UsageError("triples of ids need both --queries and --collection; triples of texts need neither")
+    for path, count in write_splits(triples, out, dev, None if queries is None else (queries, collection)):
+        print(f"{path}: {count:,} triples", flush=True)
+
+
+VERBS = (list_, get, check, world, wikidata, msmarco)

@@ -200,21 +200,25 @@ def write_predictions(
             if verdict.claim_id not in claims:
                 raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims", path=path)
             claim = claims[verdict.claim_id]
-            units = {unit: place for unit in verdict.evidence if (place := _sentence_of(unit)) is not None}
-            row = {
-                "id": claim.id if claim.original_id is None else claim.original_id,
-                "predicted_label": str(verdict.label),
-                "predicted_evidence": [[original_page(page), number] for page, number in units.values()],
-            }
-            if not any(map(math.isnan, verdict.probabilities)):
-                row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
-            scores = [score for unit, score in zip(verdict.evidence, verdict.evidence_scores) if unit in units]
-            row["evidence_scores"] = scores
-            if len(units) < len(verdict.evidence):
-                row["evidence_units"] = list(verdict.evidence)
-            yield row if verdict.temporal is None else row | {"temporal": verdict.temporal}
+            own_id = claim.id if claim.original_id is None else claim.original_id
+            yield {"id": own_id} | prediction_row(verdict, original_page)
 
     return write_json_lines(path, rows())
+
+
+def prediction_row(verdict: Verdict, original_page: Callable[[str], str]) -> dict:
+    """A verdict as a line of a submission, without the claim's id; see `write_predictions`."""
+    units = {unit: place for unit in verdict.evidence if (place := _sentence_of(unit)) is not None}
+    row: dict = {
+        "predicted_label": str(verdict.label),
+        "predicted_evidence": [[original_page(page), number] for page, number in units.values()],
+    }
+    if not any(map(math.isnan, verdict.probabilities)):
+        row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
+    row["evidence_scores"] = [score for unit, score in zip(verdict.evidence, verdict.evidence_scores) if unit in units]
+    if len(units) < len(verdict.evidence):
+        row["evidence_units"] = list(verdict.evidence)
+    return row if verdict.temporal is None else row | {"temporal": verdict.temporal}
 
 
 def _sentence_of(unit: str) -> tuple[str, int] | None:

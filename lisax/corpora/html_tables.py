@@ -116,14 +116,15 @@ def decode(content: bytes, place: Place) -> str:
 def parse(text: str, row_limit: int, cell_limit: int = LIMITS.cells) -> Page:
     """The tables of a page; no input makes it fail."""
     parser = _Parser(row_limit, cell_limit)
-    parser.feed(_closed(_MARKED_SECTION.sub("", text)))
+    parser.feed(closed(text))
     parser.close()
     return Page("".join(parser.title), parser.tables, parser.left_out)
 
 
-def _closed(text: str) -> str:
-    """`text` without comments and tags that never end: the parser looks for their end again from each of them, which
-    takes the square of their number, and would then leave out what follows."""
+def closed(text: str) -> str:
+    """`text` without marked sections, and without comments and tags that never end: the parser looks for their end again
+    from each of them, which takes the square of their number, and would then leave out what follows."""
+    text = _MARKED_SECTION.sub("", text)
     comment_end = text.rfind("-->") + 1
     text = text[:comment_end] + text[comment_end:].replace("<!--", " ")
     tag_end = text.rfind(">") + 1

@@ -14,6 +14,7 @@ from lisax.corpora import (
     infotabs,
     nq_tables,
     open_questions,
+    page_files,
     plain,
     structures,
     tabfact,
@@ -187,6 +188,8 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
             return Wice(folder, files)
         if "claim" in first:
             return Fever(folder)  # which says that its pages are missing
+    if page_files.has_pages(folder):
+        return page_files.PageFolder(folder)
     if table_files.has_tables(folder):
         return table_files.TableFolder(folder)
     if any((folder / name).is_file() for name in ("tables.jsonl", "graphs.jsonl")):
@@ -198,8 +201,8 @@ def open_folder(folder, *, wording: str = "lemmatised") -> Dataset:
         "TabFact (data/all_csv/, tokenized_data/), InfoTabs (infotabs_train.tsv, tables.tar.gz), "
         "WikiTableQuestions (data/training.tsv, csv/), WikiSQL (train.jsonl, train.tables.jsonl), TabMCQ (MCQs.tsv, Tables/), "
         "NQ-tables (interactions/, tables/tables.jsonl), DART, WebNLG, ToTTo, KELM, a dump of "
-        "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of tables (*.csv, *.html, "
-        "WikiTables' *.jsonl)",
+        "Wikidata, OTT-QA, NQ-open or WebQuestions (`lisax data list`), a folder of pages (*.txt, *.md) or of "
+        "tables (*.csv, *.html, WikiTables' *.jsonl)",
         path=folder,
     )
 
@@ -250,6 +253,21 @@ def read_questions(path, watch: Watch | None = None) -> Iterator[Question]:
     if split is None:
         return plain.read_questions(path, watch)
     return told(lambda w: open_questions.read_questions(path, split, w), watch)
+
+
+def read_question_split(path, split: str | None = None) -> list[Question]:
+    """The questions of a plain file, or of a split (default: dev) of a folder in any layout."""
+    path = Path(path)
+    if not path.is_dir():
+        if split is not None:
+            raise DataError(f"a file is one split: leave '{split}' out, or give the folder", path=path)
+        return list(plain.read_questions(path))
+    data, split = open_folder(path), split or "dev"
+    if split not in data.question_splits:
+        raise DataError(
+            f"no questions for split '{split}'; there are {', '.join(data.question_splits) or 'none'}", path=path
+        )
+    return list(data.questions(split))
 
 
 def _split_files(folder: Path) -> dict[str, Path]:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import mmap
 from array import array
 from collections.abc import Iterable, Iterator
@@ -143,3 +144,16 @@ def write_triples(path, triples: Iterable[Triple]) -> int:
             file.write("\t".join(map(titles.one_line, (triple.query, triple.positive, triple.negative))) + "\n")
             count += 1
     return count
+
+
+def write_splits(
+    path: Path, out: Path, held_out: int, tables: tuple[Path, Path] | None = None
+) -> Iterator[tuple[Path, int]]:
+    """Writes `out/msmarco/triples.{dev,train}.tsv`, dev the first `held_out` triples; yields each file with its count.
+
+    `tables` are the files of queries and passages, where the triples are of ids."""
+    triples = read_triples(path) if tables is None else read_id_triples(path, *map(Texts, tables))
+    for split, part in (("dev", itertools.islice(triples, held_out)), ("train", triples)):
+        file = out / "msmarco" / f"triples.{split}.tsv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        yield file, write_triples(file, part)

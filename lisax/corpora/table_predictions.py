@@ -29,22 +29,26 @@ def write_predictions(path: str | os.PathLike, verdicts: Iterable[TableVerdict],
     """Writes verdicts atomically, claims under their owner's ids; returns their number."""
 
     def rows() -> Iterator[dict]:
-        for verdict, sufficiency in verdicts:
-            if verdict.claim_id not in claims:
-                raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims", path=path)
-            claim = claims[verdict.claim_id]
-            row = {
-                "id": claim.id if claim.original_id is None else claim.original_id,
-                "predicted_label": str(verdict.label),
-                "predicted_evidence": list(verdict.evidence),
-            }
-            if not any(map(math.isnan, verdict.probabilities)):
-                row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
-            if verdict.evidence_scores:
-                row["evidence_scores"] = list(verdict.evidence_scores)
-            yield row if sufficiency is None else row | {"sufficiency": sufficiency}
+        for found in verdicts:
+            claim = claims.get(found.verdict.claim_id)
+            if claim is None:
+                raise DataError(
+                    f"a verdict for claim {found.verdict.claim_id!r}, which is not among the claims", path=path
+                )
+            yield {"id": claim.id if claim.original_id is None else claim.original_id} | prediction_row(found)
 
     return write_json_lines(path, rows())
+
+
+def prediction_row(found: TableVerdict) -> dict:
+    """A verdict as a line of a predictions file, without the claim's id."""
+    verdict, sufficiency = found
+    row: dict = {"predicted_label": str(verdict.label), "predicted_evidence": list(verdict.evidence)}
+    if not any(map(math.isnan, verdict.probabilities)):
+        row["label_probabilities"] = dict(zip(map(str, LABELS), verdict.probabilities, strict=True))
+    if verdict.evidence_scores:
+        row["evidence_scores"] = list(verdict.evidence_scores)
+    return row if sufficiency is None else row | {"sufficiency": sufficiency}
 
 
 def read_predictions(path: str | os.PathLike, watch: Watch | None = None) -> Iterator[TableVerdict]:

@@ -167,7 +167,7 @@ def majority_verdicts(
 
 
 def evaluate(claims: Claims, verdicts: Verdicts) -> dict:
-    """All of the above under stable names; what `lisax evaluate fever --json` prints.
+    """All of the above under stable names; what `lisax score fever --json` prints.
 
     The five official figures come first. Where verdicts carry no probabilities, `calibration` is None.
     """

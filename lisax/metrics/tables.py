@@ -99,7 +99,7 @@ def evaluate(
     run: Run | None = None,
     sufficiency: Mapping[str, float] | None = None,
 ) -> dict:
-    """All figures of a system's verdicts under stable names; what `lisax evaluate tables --json` prints.
+    """All figures of a system's verdicts under stable names; what `lisax score tables --json` prints.
 
     Gold ranks are those of `run`, or without it those of each verdict's evidence. With the `sufficiency` of every
     claim, `sufficiency` compares it with whether the claim `is_decided` by the verdict's evidence.

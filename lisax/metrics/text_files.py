@@ -1,4 +1,4 @@
-"""Files of generated sentences and of what they are compared with, for `lisax evaluate text`."""
+"""Files of generated sentences and of what they are compared with, for `lisax score text`."""
 
 from __future__ import annotations
 

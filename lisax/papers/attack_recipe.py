@@ -9,7 +9,7 @@ from lisax.records import LisaxError
 
 @dataclasses.dataclass(frozen=True)
 class AttackRecipe:
-    """Attacks by rule, of all kinds but lexical substitution (`lisax attack` has that too)."""
+    """Attacks by rule, of all kinds but lexical substitution (`lisax attack make` has that too)."""
 
     attacks: bool = False  # attacked claims of the reported split are verified beside the clean ones
     attacked_claims: int | None = None  # that are verified of a kind at most; None: all

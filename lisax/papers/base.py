@@ -17,7 +17,8 @@ from lisax import world
 from lisax.corpora import Dataset, open_folder
 from lisax.formats import presets
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
-from lisax.papers.stages import Stages, say
+from lisax.papers.stages import Stages
+from lisax.progress import say
 from lisax.records import Claim, LisaxError, atomic_write
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling import files

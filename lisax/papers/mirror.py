@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from lisax.papers.stages import say
 from lisax.places import SCHEME, fetch, listing, send, telling
+from lisax.progress import say
 
 
 class Mirror:

@@ -14,10 +14,12 @@ from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
 from lisax.papers.base import REPORT, TRAIN, Pipeline
-from lisax.papers.stages import counting, say
-from lisax.predict.inference import KEPT
-from lisax.predict.sentences import Sentences
-from lisax.records import Claim, Verdict, split_sentence_id
+from lisax.predict.index import Index
+from lisax.predict.page_index import PageIndex
+from lisax.predict.verdicts import Verdict, write_predictions
+from lisax.progress import counting, say
+from lisax.records import Claim, split_sentence_id
+from lisax.records import Verdict as Prediction
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
@@ -44,12 +46,17 @@ class PagePipeline(Pipeline):
         return DocumentIndex.open(self.index_folder)
 
     @functools.cached_property
-    def sentences(self) -> Sentences:
-        return Sentences(self.index)
+    def sentences(self) -> PageIndex:
+        return PageIndex(self.index)
+
+    @property
+    def units(self) -> Index:
+        """What evidence is read from."""
+        return self.sentences
 
     @property
     def lookup(self) -> sampling.Lookup:
-        return self.sentences.lookup
+        return self.units.lookup
 
     @functools.cached_property
     def spotter(self) -> Spotter:
@@ -161,7 +168,7 @@ class PagePipeline(Pipeline):
             for text_format in (RANK_ENTITIES, LABEL_POINTWISE):
                 example = Example(claim.id, claim.text, (Passage("", "", "."),), (".", "."))
                 yield text_format.encode(example, preset=self.preset, count_tokens=len).inputs
-            example = dataclasses.replace(example, sentences=example.sentences * KEPT)
+            example = dataclasses.replace(example, sentences=example.sentences * sampling.LIST_LENGTH)
             yield LABEL_LISTWISE.encode(example, preset=self.preset, count_tokens=len).inputs
 
     # --- Verdicts ---------------------------------------------------------------------------
@@ -171,11 +178,9 @@ class PagePipeline(Pipeline):
         return self.predictions_file(variant if role == REPORT else f"{variant}.{role}")
 
     def write_verdicts(self, variant: str, role: str, verdicts: Iterable[Verdict]) -> None:
-        fever.write_predictions(
-            self.predictions_of(variant, role), verdicts, self.claims[role], self.sentences.original_page
-        )
+        write_predictions(self.predictions_of(variant, role), verdicts)
 
-    def verdicts(self, variant: str, role: str) -> dict[str, Verdict]:
+    def verdicts(self, variant: str, role: str) -> dict[str, Prediction]:
         """Of the labelled claims."""
         found = {verdict.claim_id: verdict for verdict in fever.read_predictions(self.predictions_of(variant, role))}
         return {i: found[i] for i, claim in self.claims[role].items() if claim.label is not None}

@@ -14,7 +14,7 @@ from lisax.report.report import Report, write_report
 from lisax.report.text_table import text_tables
 from lisax.runtime.train_log import read_train_log
 
-PACKAGES = ("lisax", "jax", "flax", "optax", "orbax-checkpoint", "seqio", "tensorflow", "numpy", "bm25s")
+PACKAGES = ("lisax", "jax", "flax", "optax", "orbax-checkpoint", "seqio", "tensorflow", "numpy")
 
 
 def write(out: Path, figures: Mapping[str, Any], report: Report, *more: Path) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import shutil
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lisax.progress import say
 from lisax.records import LisaxError, write_json
 from lisax.retrieval.folder import META
 from lisax.runtime.interop.kinds import MODEL_JSON
@@ -128,28 +127,6 @@ class Stages:
 
 class Stopped(Exception):
     """The stage given as `--until` is done."""
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-@contextlib.contextmanager
-def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Callable[[int], None]]:
-    """A function to be told of progress; it prints count, speed and the time left now and then."""
-    started = last = time.perf_counter()
-    count = 0
-
-    def advance(more: int) -> None:
-        nonlocal count, last
-        count += more
-        now = time.perf_counter()
-        if now - last >= every_seconds:
-            last = now
-            speed = count / (now - started)
-            say(f"  {count:,} of {total:,} {what}  {speed:,.0f}/s  {(total - count) / speed:,.0f} s left")
-
-    yield advance
 
 
 def _read(path: Path) -> dict:

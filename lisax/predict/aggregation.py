@@ -50,7 +50,7 @@ class TableAnswer:
 
 
 def line(question_id: str, answers: Sequence[TableAnswer]) -> dict[str, Any]:
-    """A row of predictions, which `lisax evaluate answers` reads: the tables' answers as texts, best table first."""
+    """A row of predictions, which `lisax score answers` reads: the tables' answers as texts, best table first."""
     return {
         "id": question_id,
         "answers": [answer.text for answer in answers],

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from lisax.formats.reading import POINT, READ
 from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics.open_qa import answer_spans, normalize
 from lisax.models.decoding import Decoding
-from lisax.papers.stages import counting
+from lisax.predict.verdicts import Evidence
+from lisax.progress import counting
 from lisax.records import Question
 from lisax.retrieval.passages import Passage
 from lisax.runtime.batching import windows
@@ -46,9 +48,31 @@ class Place:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
+    """A text with its probability. `place` is where a reader found it among its passages; `evidence` the sentence, row,
+    edge or cell that holds it; `reason` says which operation made it of cells, where one did.
+
+    >>> print(Answer("Tarn", 0.83, evidence=Evidence("Mara_0", "Mara was born in Tarn.", "Mara", "sentence 0")))
+    Tarn (0.830), from Mara, sentence 0: Mara was born in Tarn.
+    """
+
     text: str
     probability: float
     place: Place | None = None
+    evidence: Evidence | None = None
+    reason: str = ""
+
+    def __str__(self) -> str:
+        found = "" if self.evidence is None else f", from {self.evidence}"
+        return f"{self.text} ({self.probability:.3f}){found}" + (f" ({self.reason})" if self.reason else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: `row` with the evidence and the reason."""
+        evidence = None if self.evidence is None else self.evidence.to_dict()
+        return self.row() | {"evidence": evidence, "reason": self.reason}
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def row(self) -> dict:
         return {"answer": self.text, "probability": self.probability} | (

@@ -19,12 +19,12 @@ from typing import NamedTuple
 from lisax.formats.faithfulness import Facts, render, render_pairs
 from lisax.formats.overlap import Overlap
 from lisax.formats.restoring import Restorer
-from lisax.formats.triples import Triples
+from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.formats.verbalizing import MARKERS, VERBALIZE, Encoder
 from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from lisax.models.decoding import Decoding
-from lisax.papers.stages import say
-from lisax.records import DataError, is_row
+from lisax.progress import say
+from lisax.records import DataError, Graph, LisaxError, Table, is_row
 from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.generating import Generator
 from lisax.runtime.model_card import ModelCard
@@ -112,6 +112,16 @@ class Verbalizer:
         words = next((place / PLAIN_WORDS for place in (Path(path), folder) if (place / PLAIN_WORDS).is_file()), None)
         plain = None if words is None else frozenset(words.read_text(encoding="utf-8", errors="replace").split())
         return cls(generator, vocabulary, encoder, max_tokens, choices, plain)
+
+    def write(self, data: Table | Graph) -> str:
+        """A table's rows, or a graph, as sentences that hold every number, date and name of them."""
+        if isinstance(data, Table):
+            units = list(table_triples(data))
+        elif isinstance(data, Graph):
+            units = [graph_triples(data)]
+        else:
+            raise LisaxError(f"expected a Table or a Graph, found {type(data).__name__}")
+        return " ".join(found.text for found in self.verbalize([unit for unit in units if unit.pairs]))
 
     def verbalize(self, units: Sequence[Triples], progress: Callable[[int], None] | None = None) -> list[Verbalized]:
         """A text for each unit; `progress` is told of each batch's number of pieces."""

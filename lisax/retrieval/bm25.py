@@ -1,7 +1,7 @@
-"""BM25 (Lucene's variant, through bm25s) over any number of documents, in bounded memory.
+"""BM25 (Lucene's variant) over any number of documents, in bounded memory.
 
-The collection is cut into shards. A shard is a bm25s index on disk (scores computed beforehand, stored term by
-term, memory-mapped at search) beside its raw counts and document lengths:
+The collection is cut into shards, as bm25s stores them: scores are computed beforehand, kept term by term, and
+memory-mapped at search, beside raw counts and document lengths:
 
     ids.*                          document ids (a string table)
     indices, indptr.csc.index.npy  the documents of each term; counts.npy: how often; lengths.npy: terms a document

@@ -5,6 +5,7 @@ See `bm25.py` for what a shard holds. Memory: the vocabulary, plus about 40 byte
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -12,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from lisax.records import DataError, LisaxError, check_id
-from lisax.retrieval.engine import import_bm25s
 from lisax.retrieval.folder import Writing, open_component
 from lisax.retrieval.strings import StringTable, StringTableWriter, first_duplicate
 from lisax.retrieval.terms import Terms
@@ -21,7 +21,7 @@ K1, B = 0.6, 0.5  # LisT5, section 3.1: searched on a training subset
 # At search the sums of a shard (4 bytes a document) stay in the processor's cache.
 SHARD_DOCUMENTS, SHARD_TERMS = 1 << 18, 1 << 24
 POSTINGS_AT_A_TIME = 1 << 22
-COUNTS = "counts.npy"
+COUNTS, INDICES, INDPTR = "counts.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
 
 
 class Bm25Builder:
@@ -98,16 +98,10 @@ class Bm25Builder:
         pairs = pairs[first]
         indptr = np.zeros(len(self._vocabulary) + 1, dtype=np.int64)
         np.cumsum(np.bincount(pairs >> 32, minlength=len(self._vocabulary)), out=indptr[1:])
-        # The statistics of the whole collection are not known yet: the shard's "scores" are its raw counts.
-        shard = import_bm25s().BM25(k1=self._settings["k1"], b=self._settings["b"], method="lucene")
-        shard.vocab_dict, shard.nonoccurrence_array = {}, None
-        shard.scores = {
-            "data": counts.astype(np.min_scalar_type(counts.max(initial=0))),
-            "indptr": indptr,
-            "indices": (pairs & 0xFFFFFFFF).astype(np.int32),
-            "num_docs": len(lengths),
-        }
-        shard.save(self._part, data_name=COUNTS, show_progress=False)
+        # The statistics of the whole collection are not known yet: a shard holds raw counts.
+        np.save(self._part / COUNTS, counts.astype(np.min_scalar_type(counts.max(initial=0))))
+        np.save(self._part / INDICES, (pairs & 0xFFFFFFFF).astype(np.int32))
+        np.save(self._part / INDPTR, indptr)
         np.save(self._part / "lengths.npy", lengths)
         self._parts.append(self._part)
 
@@ -143,16 +137,15 @@ class Bm25Builder:
 
     def _score(self) -> None:
         """Writes every shard's scores from its counts and the whole collection's statistics."""
-        bm25s = import_bm25s()
         frequencies = np.zeros(len(self._vocabulary), dtype=np.int64)
         documents, length_sum = 0, 0
         for part in self._parts:
-            here = np.diff(np.load(part / "indptr.csc.index.npy", mmap_mode="r"))
+            here = np.diff(np.load(part / INDPTR, mmap_mode="r"))
             frequencies[: len(here)] += here
             lengths = np.load(part / "lengths.npy")
             documents, length_sum = documents + len(lengths), length_sum + int(lengths.sum(dtype=np.int64))
         distinct, inverse = np.unique(frequencies, return_inverse=True)
-        idf = np.array([bm25s.scoring._score_idf_lucene(int(n), documents) for n in distinct])[inverse]
+        idf = np.array([math.log(1 + (documents - n + 0.5) / (n + 0.5)) for n in distinct.tolist()])[inverse]
         k1, b = self._settings["k1"], self._settings["b"]
         # Without a single term any average will do: there is nothing to score.
         average = length_sum / documents or 1.0
@@ -167,9 +160,9 @@ class Bm25Builder:
                 first = np.searchsorted(indptr, start, side="right") - 1
                 last = np.searchsorted(indptr, stop, side="left")
                 spans = np.diff(np.clip(indptr[first : last + 1], start, stop))
-                frequency = bm25s.scoring._score_tfc_lucene(
-                    counts[start:stop].astype(np.float64), lengths[indices[start:stop]], average, k1, b
-                )
+                frequency = counts[start:stop].astype(np.float64)
+                length = lengths[indices[start:stop]]
+                frequency = frequency / (k1 * ((1 - b) + b * length / average) + frequency)
                 scores[start:stop] = np.repeat(idf[first:last], spans) * frequency
             np.save(part / scores_name(self._settings), scores)
 
@@ -179,6 +172,6 @@ def scores_name(settings: dict) -> str:
 
 
 def load_shard(part: Path, data_name: str) -> dict[str, np.ndarray]:
-    """A shard's `data`, `indices` and `indptr`, memory-mapped by bm25s."""
-    shard = import_bm25s().BM25.load(part, mmap=True, load_vocab=False, data_name=data_name)
-    return {name: np.asarray(shard.scores[name]) for name in ("data", "indices", "indptr")}
+    """A shard's `data`, `indices` and `indptr`, memory-mapped."""
+    files = {"data": data_name, "indices": INDICES, "indptr": INDPTR}
+    return {name: np.asarray(np.load(part / file, mmap_mode="r")) for name, file in files.items()}

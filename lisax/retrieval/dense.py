@@ -125,7 +125,7 @@ class DenseIndex:
             settings = manifests.get(f"dense-{source}", {"settings": {}})["settings"]
             if (settings.get("of"), settings.get("vectors")) != (store.digest, len(store)):
                 raise DataError(
-                    f"passages of '{source}' have no vectors; make them with `lisax index vectors --out "
+                    f"passages of '{source}' have no vectors; make them with `lisax index vectors "
                     f"{folder} --retriever DIR`",
                     path=folder,
                 )

@@ -93,7 +93,7 @@ class DocumentIndex:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self._manifests = read_components(folder)
+        self.manifests = read_components(folder)
 
     @classmethod
     def open(cls, folder: str | os.PathLike) -> DocumentIndex:
@@ -101,12 +101,12 @@ class DocumentIndex:
 
     @property
     def components(self) -> tuple[str, ...]:
-        return tuple(name for name in COMPONENTS if name in self._manifests)
+        return tuple(name for name in COMPONENTS if name in self.manifests)
 
     @property
     def digest(self) -> str:
         """Changes with any component's content."""
-        return "-".join(self._manifests[name]["digest"][:16] for name in sorted(self._manifests))
+        return "-".join(self.manifests[name]["digest"][:16] for name in sorted(self.manifests))
 
     @functools.cached_property
     def bm25(self) -> Bm25Index:

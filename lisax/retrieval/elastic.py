@@ -251,7 +251,7 @@ class ElasticIndex:
         """An index that was left half filled is an error: it would seem to find less than there is."""
         if not self._checked and not (self._described() or {"complete": True})["complete"]:
             raise LisaxError(
-                f"the cluster's index '{self.name}' was not filled to its end: run the same `lisax index` again"
+                f"the cluster's index '{self.name}' was not filled to its end: run the same `lisax index cluster` again"
             )
         self._checked = True
 
@@ -300,7 +300,7 @@ def _said(error: Exception, status: int | None) -> str:
             "LISAX_CLUSTER_PASSWORD, in the environment"
         )
     if status == 404:
-        return "there is no such index; `lisax index` makes one"
+        return "there is no such index; `lisax index cluster` makes one"
     if status is None:
         return f"the cluster cannot be reached ({error}); the same command goes on where it stopped"
     return f"{error}"

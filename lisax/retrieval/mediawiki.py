@@ -12,11 +12,16 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lisax import __version__
 from lisax.records import DataError, LisaxError
+
+if TYPE_CHECKING:
+    from lisax.retrieval.documents import TitleSearch
+    from lisax.retrieval.titles import TitleIndex
 
 WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
 # MediaWiki asks for a name and a way to reach who runs the program.
@@ -93,7 +98,7 @@ class MediaWiki:
         raise LisaxError(
             f"{self.url} gave no answer in {self._manners.attempts} attempts ({problem}). What it "
             "answered before is cached: the same command goes on from there. Without the network, "
-            "search the corpus's own titles: `lisax retrieve --method both` without `--mediawiki`"
+            "search the corpus's own titles: `lisax retrieve documents --method both` without `--mediawiki`"
         )
 
     def _attempt(self, parameters: dict[str, str]) -> tuple[float, str, list[str] | None]:
@@ -132,6 +137,17 @@ class MediaWiki:
         if code in ("maxlag", "ratelimited", "readonly"):
             return wait, f"the wiki is busy: {code}", None
         raise LisaxError(f"{self.url} refused the search: {code}: {info}")
+
+
+def search_pages(titles: TitleIndex, cache: str | os.PathLike, url: str = WIKIPEDIA) -> TitleSearch:
+    """A search of a live wiki that gives page ids of the index; pages that the index has not are left out."""
+    wiki = MediaWiki(cache, url)
+
+    def search(texts: Sequence[str], k: int) -> list[list[str]]:
+        found = [[titles.page_with_title(title) for title in wiki.search(text, k)] for text in texts]
+        return [[page for page in pages if page is not None] for pages in found]
+
+    return search
 
 
 def retry_after_seconds(header: str | None) -> float:

@@ -1,7 +1,7 @@
 """The inner loop of BM25 search: add up precomputed scores, keep the best k of each query.
 
-bm25s's own retrieval fills an array as long as the collection for each query and breaks ties by the shape of
-its heap. Here a query of rare words visits only the documents that it touches, shards share one heap per query,
+bm25s's own retrieval, which `benchmarks/retrieval.py` times beside this, fills an array as long as the collection for
+each query and breaks ties by the shape of its heap. Here a query of rare words visits only the documents that it touches, shards share one heap per query,
 and of equal scores the earlier document wins, so results do not depend on how the collection is cut.
 
 Compiled on first use and cached on disk by numba. There is no parallel mode in the kernel, hence no threading

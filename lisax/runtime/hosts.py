@@ -6,7 +6,6 @@ JAX's own coordination does the rest: nothing here sends messages.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import contextlib
 import itertools
@@ -19,34 +18,14 @@ from lisax.records import LisaxError
 
 MEETING_PERIOD, MEETING_TIMEOUT = 5, 60  # seconds
 _meetings: dict[str, Iterator[int]] = collections.defaultdict(itertools.count)  # each has a name of its own
-MULTIPROCESS = "LISAX_MULTIPROCESS"  # set to 1 by tpu_scripts/tpu.sh on every host of a pod
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--multiprocess",
-        "--multiprocess_gpu",
-        action="store_true",
-        default=os.environ.get(MULTIPROCESS) == "1",
-        help="one of several processes that train together; on a TPU pod and under Slurm or Open MPI "
-        f"they find each other, elsewhere the next three say how (also {MULTIPROCESS}=1)",
-    )
-    parser.add_argument("--coordinator_address", metavar="HOST:PORT", help="where process 0 listens")
-    parser.add_argument("--process_count", type=int, metavar="N", help="how many processes there are")
-    parser.add_argument("--process_index", type=int, metavar="I", help="which of them this is, from 0")
-
-
-def connect(args: argparse.Namespace) -> None:
-    """Joins the other processes, if the arguments say that there are any."""
-    given = [args.coordinator_address, args.process_count, args.process_index]
-    if any(value is not None for value in given) and None in given:
-        raise LisaxError("--coordinator_address, --process_count and --process_index belong together")
-    if not args.multiprocess and given[0] is None:
-        return
+def connect(coordinator_address: str | None, process_count: int | None, process_index: int | None) -> None:
+    """Joins the other processes: at process 0's HOST:PORT, or None three times where JAX finds them."""
     import jax
 
     try:
-        jax.distributed.initialize(*given)
+        jax.distributed.initialize(coordinator_address, process_count, process_index)
     except (RuntimeError, ValueError) as error:
         raise LisaxError(
             f"the processes of this run did not find each other: {str(error).strip()}. Give every one of "

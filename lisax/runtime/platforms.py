@@ -38,6 +38,15 @@ def choose_platforms() -> None:
         backend.register_backend_factory("tpu", _absent, fail_quietly=True)
 
 
+def plan_elsewhere() -> None:
+    """To be called before JAX is used to compile for a TPU that is not the machine this runs on."""
+    # libtpu need not ask a cloud for its metadata.
+    os.environ |= {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
+    # libtpu ends the process at a flag that it does not know, as it does not know all of other compilers'.
+    flags = os.environ.get("XLA_FLAGS", "").split()
+    os.environ["XLA_FLAGS"] = " ".join(flag for flag in flags if not flag.startswith(("--xla_cpu_", "--xla_gpu_")))
+
+
 def tpu_attached(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> bool:
     """Whether this machine looks like a TPU host; libtpu is not asked."""
     return (

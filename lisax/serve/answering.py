@@ -12,9 +12,8 @@ import functools
 import hashlib
 import itertools
 import json
-import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,18 +22,19 @@ from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
-from lisax.records import Claim, Hit, Label, LisaxError
+from lisax.records import Label, LisaxError
 from lisax.serve.library import Corpus
 
 if TYPE_CHECKING:
+    from lisax.predict.checker import Checker
     from lisax.predict.fusion_model import FusionModel
-    from lisax.predict.mixed_evidence import MixedEvidence
+    from lisax.predict.page_index import PageIndex
+    from lisax.predict.passage_index import PassageIndex
     from lisax.predict.reader import Reader
     from lisax.predict.retriever import PassageSearch, Retriever
-    from lisax.predict.sentences import Sentences
     from lisax.predict.table_answers import TableAnswerer
+    from lisax.predict.table_index import TableIndex
     from lisax.predict.text_model import TextModel
-    from lisax.retrieval.cells import CellIndex
     from lisax.retrieval.table_store import TableStore
 
     Model = TextModel | FusionModel | Reader | Retriever
@@ -234,10 +234,11 @@ class Engine:
 
     def _read(self, corpus: Corpus, question: str) -> list[dict[str, Any]]:
         """`Answer.row()` of each answer, with the characters that are `marked` in its passage, where it has one."""
-        search, reader = self.search(corpus), self.models[READER]
-        hits = search({"": question}, max(self.depths.passages, reader.passages))[""]
-        passages = [search.index.passage(hit) for hit, _ in hits[: reader.passages]]
-        (answers,) = reader.read([(question, passages)], answers=self.depths.keep)
+        from lisax.predict.answerer import PassageAnswerer
+
+        search = self.search(corpus)
+        answerer = PassageAnswerer(search, self.models[READER], self.depths.passages)
+        answers = answerer.ask(question, self.depths.keep)
         rows = [answer.row() for answer in answers]
         for row in rows:
             if "passage" in row:
@@ -263,77 +264,44 @@ class Engine:
     # --- Claims ---------------------------------------------------------------------------------
 
     def _check(self, corpus: Corpus, text: str) -> dict[str, Any]:
-        claim = Claim("claim", text)
         check = {TEXT: self._check_text, TABLES: self._check_tables, PASSAGES: self._check_passages}
-        verdicts = [check[source](corpus, claim) for source in self.sources(corpus)]
+        verdicts = [check[source](corpus, text) for source in self.sources(corpus)]
         for row in verdicts:
             row["digests"] = [self.digest(corpus, row["source"], unit) for unit in row["evidence"]]
         return {"verdicts": verdicts}
 
-    def _check_text(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
-        from lisax.retrieval.documents import retrieve
+    def _check_text(self, corpus: Corpus, text: str) -> dict[str, Any]:
+        return self._check_units(TEXT, self.sentences(corpus), text)
 
-        sentences = self.sentences(corpus)
-        found = retrieve(sentences.index, [claim], self.depths.documents)
-        return self._check_units(TEXT, claim, sentences.of_pages(found, self.depths.sentences), sentences)
+    def _check_passages(self, corpus: Corpus, text: str) -> dict[str, Any]:
+        return self._check_units(PASSAGES, self.evidence(corpus), text)
 
-    def _check_passages(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
-        evidence = self.evidence(corpus)
-        units = evidence.retrieve([claim], self.depths.documents)[claim.id]
-        return self._check_units(PASSAGES, claim, units[: self.depths.sentences], evidence)
+    def _check_units(self, source: str, index: PageIndex | PassageIndex, text: str) -> dict[str, Any]:
+        from lisax.predict.checker import Checker
+        from lisax.predict.ranker import AsFound, ranker_of
+        from lisax.predict.verifier import verifier_of
 
-    def _check_units(
-        self, source: str, claim: Claim, units: Sequence[str], evidence: Sentences | MixedEvidence
-    ) -> dict[str, Any]:
-        from lisax.predict import inference
-        from lisax.retrieval.entities import default_spotter
-
-        hits = [Hit(claim.id, unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]
-        if (ranker := self.models.get(RANKER)) is not None:
-            (hits,) = inference.ranked(
-                ranker,
-                [claim],
-                {claim.id: units},
-                evidence.lookup,
-                depth=len(units),
-                spot=default_spotter(getattr(evidence.index, "titles", None)).spot,
-            )
-        (verdict,) = inference.verify(
-            self.models[LABELLER], [claim], {claim.id: hits}, evidence.lookup, aggregate=self.aggregate
+        ranker = self.models.get(RANKER)
+        checker = Checker(
+            index,
+            AsFound() if ranker is None else ranker_of(ranker),
+            verifier_of(self.models[LABELLER], aggregate=self.aggregate),
+            temporal=self.temporal,
+            documents=self.depths.documents,
+            candidates=self.depths.sentences,
         )
-        if self.temporal:
-            (verdict,) = inference.judge_dates([verdict], {claim.id: claim}, evidence.lookup)
-        row = _verdict(source, verdict, [hit.id for hit in hits])
+        row = _verdict(source, checker, text)
         return row if ranker is not None else row | {"scores": []}  # ranks of retrieval are no probabilities
 
-    def _check_tables(self, corpus: Corpus, claim: Claim) -> dict[str, Any]:
-        from lisax.predict import table_inference
-        from lisax.retrieval.linking import spans
-        from lisax.retrieval.tables import retrieve
+    def _check_tables(self, corpus: Corpus, text: str) -> dict[str, Any]:
+        from lisax.predict.checker import Checker
+        from lisax.predict.verifier import verifier_of
 
-        index, model = self.cells(corpus), self.models[TABLE_VERIFIER]
-        run = {claim.id: [hit.id for hit in retrieve(index, [claim], max(10, model.tables))]}
-        if not run[claim.id]:  # nothing is read, and nothing said of it: as of text
-            return {
-                "source": TABLES,
-                "label": str(Label.NOT_ENOUGH_INFO),
-                "probabilities": [0.0, 0.0, 1.0],
-                "evidence": [],
-                "scores": [],
-                "candidates": [],
-            }
-        (found,) = table_inference.verify(
-            model,
-            [claim],
-            run,
-            self.tables(corpus).get,
-            depth=model.tables,
-            decision=getattr(model, "decision", None),  # people ask what no table decides, whatever it was trained on
-            columns=lambda table, asked: index.columns(table, spans(asked), self.depths.columns),
-        )
-        row = _verdict(TABLES, found.verdict, run[claim.id])
-        decision = getattr(model, "decision", None)
-        if decision is not None and not decision.in_data and found.verdict.label is Label.NOT_ENOUGH_INFO:
+        # People ask what no table decides, whatever the model was trained on: its threshold always counts.
+        verifier = verifier_of(self.models[TABLE_VERIFIER])
+        row = _verdict(TABLES, Checker(self.table_index(corpus), verifier=verifier), text)
+        decision = verifier.decision
+        if decision is not None and not decision.in_data and row["label"] == Label.NOT_ENOUGH_INFO and row["evidence"]:
             row["note"] = UNLEARNED
         return row
 
@@ -364,16 +332,16 @@ class Engine:
 
         return self._once("store", corpus, lambda: TableStore.open(corpus.index))
 
-    def cells(self, corpus: Corpus) -> CellIndex:
-        from lisax.retrieval.cells import CellIndex
+    def table_index(self, corpus: Corpus) -> TableIndex:
+        from lisax.predict.table_index import TableIndex
 
-        return self._once("cells", corpus, lambda: CellIndex.open(corpus.index))
+        return self._once("cells", corpus, lambda: TableIndex(corpus.index, self.depths.columns))
 
-    def sentences(self, corpus: Corpus) -> Sentences:
-        from lisax.predict.sentences import Sentences
+    def sentences(self, corpus: Corpus) -> PageIndex:
+        from lisax.predict.page_index import PageIndex
         from lisax.retrieval.documents import DocumentIndex
 
-        return self._once("sentences", corpus, lambda: Sentences(DocumentIndex.open(corpus.index)))
+        return self._once("sentences", corpus, lambda: PageIndex(DocumentIndex.open(corpus.index)))
 
     def search(self, corpus: Corpus) -> PassageSearch:
         from lisax.predict.retriever import PassageSearch
@@ -385,10 +353,10 @@ class Engine:
             lambda: PassageSearch(corpus.index, method="bm25" if retriever is None else "fused", retriever=retriever),
         )
 
-    def evidence(self, corpus: Corpus) -> MixedEvidence:
-        from lisax.predict.mixed_evidence import MixedEvidence
+    def evidence(self, corpus: Corpus) -> PassageIndex:
+        from lisax.predict.passage_index import PassageIndex
 
-        return self._once("evidence", corpus, lambda: MixedEvidence(self.search(corpus).index))
+        return self._once("evidence", corpus, lambda: PassageIndex(self.search(corpus).index))
 
     def _once(self, what: str, corpus: Corpus, opened: Callable[[], Any]) -> Any:
         key = (what, corpus.id)
@@ -397,14 +365,17 @@ class Engine:
         return self._opened[key]
 
 
-def _verdict(source: str, verdict, candidates: list[str]) -> dict[str, Any]:
-    shares = [] if any(map(math.isnan, verdict.probabilities)) else list(verdict.probabilities)
+def _verdict(source: str, checker: Checker, text: str) -> dict[str, Any]:
+    found = checker.find([text])
+    (verdict,) = checker.verify([text], found)
+    # Text to text, a model says nothing of single tables.
+    scored = verdict.reads == "sentences" or verdict.sufficiency is not None
     return {
         "source": source,
         "label": str(verdict.label),
-        "probabilities": shares,
-        "evidence": list(verdict.evidence),
-        "scores": list(verdict.evidence_scores),
-        "candidates": candidates,
-        **({"temporal": verdict.temporal} if verdict.temporal else {}),
+        "probabilities": list(verdict.probabilities.values()),
+        "evidence": [one.unit for one in verdict.evidence],
+        "scores": [one.score for one in verdict.evidence] if scored else [],
+        "candidates": [one.unit for one in found[0]],
+        **({"temporal": verdict.ruling} if verdict.ruling else {}),
     }

@@ -16,9 +16,10 @@ Ids begin with the corpus they come from, so that corpora with equal ids can be 
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lisax.corpora import plain
@@ -26,6 +27,7 @@ from lisax.records import (
     Claim,
     Document,
     Label,
+    LisaxError,
     Question,
     Sentence,
     Table,
@@ -34,9 +36,10 @@ from lisax.records import (
     write_json_lines,
 )
 from lisax.serve import views
-from lisax.serve.answering import PASSAGES, TABLES, Engine
+from lisax.serve.answering import PASSAGES, TABLES, Engine, Models
 from lisax.serve.library import Corpus, Library
-from lisax.serve.store import Feedback
+from lisax.serve.limits import LIMITS
+from lisax.serve.store import NAME, Feedback, Store
 
 CANDIDATES = 50  # sentences of a claim that training takes its negatives from
 GONE = "said of a corpus that is gone"
@@ -69,6 +72,19 @@ class Export:
             if records:
                 counts[name] = write(folder / f"{name}.jsonl", records)
         return counts
+
+
+def export_feedback(state: Path, indexes: Sequence[Path], out: Path) -> tuple[dict[str, int], dict[str, int]]:
+    """Writes the feedback of a page's folder `state`, on these indexes or on uploaded tables, into a new folder.
+
+    Returns ({file's name: records}, {reason: what was left out for it})."""
+    if not (state / NAME).is_file():
+        raise LisaxError(f"there is no feedback in {state}: --state names the folder that `lisax serve` was given")
+    if out.exists():
+        raise LisaxError(f"{out} is there already; name a new folder")
+    with contextlib.closing(Store(state)) as store:
+        gathered = gather(store.feedback(), Library(indexes, state / "corpora", LIMITS), Engine(Models({})))
+    return gathered.write(out), dict(gathered.skipped)
 
 
 def gather(said: Iterable[Feedback], library: Library, engine: Engine) -> Export:

@@ -190,7 +190,7 @@ class Training:
         folder = self.folder / str(run.number)
         commands = [["train", "--gin_file", str(folder / "run.gin")]]
         if not self.bundle(run).exists():
-            commands.append(["export", "--checkpoint", str(folder / "model"), "--out", str(self.bundle(run))])
+            commands.append(["export", "--model", str(folder / "model"), "--out", str(self.bundle(run))])
         try:
             for command in commands:
                 if command[0] == "export":

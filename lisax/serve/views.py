@@ -23,7 +23,7 @@ from lisax.serve.library import Corpus
 from lisax.serve.store import Answer, Feedback
 
 if TYPE_CHECKING:
-    from lisax.predict.mixed_evidence import MixedEvidence
+    from lisax.predict.passage_index import PassageIndex
 
 BY = {TEXT: "text", TABLES: "tables", PASSAGES: "text, tables and graphs"}
 AROUND = 400  # characters of a page
@@ -177,7 +177,7 @@ def read_answers(answer: Answer, corpus: Corpus, engine: Engine) -> list[ReadAns
     return shown
 
 
-def _stands(source: Source, unit: str, evidence: MixedEvidence) -> Stands:
+def _stands(source: Source, unit: str, evidence: PassageIndex) -> Stands:
     form = evidence.index.sources[source]["form"]
     shown = str(source) if form == source else f"{source} ({form})"
     if source is Source.TEXT:

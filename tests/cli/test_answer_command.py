@@ -50,4 +50,4 @@ def test_questions_are_read_in_groups_and_an_interrupted_command_goes_on(tmp_pat
     rows = list(map(json.loads, out.read_text().splitlines()))
     assert [row["answers"] for row in rows] == [[f"number{i}"] for i in range(5)] + [[]] and sizes == [4, 2, 2]
     assert "exact match 0.8333 of 6 questions" in capsys.readouterr().out
-    assert cli.main([*command, "--approximate"]) == 1 and "give --retriever" in capsys.readouterr().err
+    assert cli.main([*command, "--approximate"]) == 2 and "give --retriever" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import http.client
 import json
@@ -11,6 +10,7 @@ import threading
 import unicodedata
 import urllib.parse
 
+import click
 import pytest
 
 from lisax import world
@@ -18,15 +18,15 @@ from lisax.adversary import decisions
 from lisax.adversary.attack import Kind
 from lisax.adversary.review import Review, make_server
 from lisax.cli import attack as command
+from lisax.cli import invoke
+from lisax.cli.verbs import Verb
 from lisax.corpora import open_folder, read_claims
 from lisax.records import LABELS, DataError, Label, LisaxError, read_json_lines
 from lisax.retrieval.pages import PageStore
 
 
-def attack(*args) -> int:
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    return command.main(parser.parse_args([str(arg) for arg in args]))
+def attack(*args, verb: str = "make") -> int:
+    return invoke(["attack", verb, *map(str, args)])
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_pages_and_evidence_have_one_form_of_an_id(tmp_path):
         ("plain", ("claims.dev.jsonl", "pages.jsonl"), "NFC"),
         ("fever", ("dev.jsonl", "wiki-pages.jsonl"), "NFD"),
     ):
-        attack("--claims", tmp_path / "source", "--out", tmp_path / layout, "--layout", layout, "--kinds", "date")
+        attack("--claims", tmp_path / "source", "--out", tmp_path / layout, "--layout", layout, "--kind", "date")
         for name in names:
             row = json.loads((tmp_path / layout / name).read_text().splitlines()[0])
             said = row["id"] if "pages" in name else row["evidence"][0][0]
@@ -138,8 +138,6 @@ def test_an_index_serves_as_corpus(folder, tmp_path):
 @pytest.mark.parametrize(
     "args, message",
     [
-        (["--kinds", "spelling"], "unknown spelling"),
-        (["--kinds", ","], "a kind at least"),
         (["--split", "valid"], "valid"),
     ],
 )
@@ -147,6 +145,17 @@ def test_troubles_are_told_and_nothing_is_written(folder, tmp_path, args, messag
     with pytest.raises(LisaxError, match=message):
         attack("--claims", folder / "world", "--out", tmp_path / "out", *args)
     assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_kind_is_told_with_those_there_are(folder, tmp_path):
+    with pytest.raises(click.UsageError, match="'spelling' is not one of 'conjunction', .*'lexical'"):
+        attack("--claims", folder / "world", "--out", tmp_path / "out", "--kind", "spelling")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_kinds_offered_are_those_there_are():
+    (offered,) = (option for option in Verb.of(command.make, "make").params if option.name == "kind")
+    assert list(offered.type.choices) == list(Kind)
 
 
 def test_claims_that_allow_nothing_write_nothing(folder, tmp_path):
@@ -171,9 +180,9 @@ def test_a_model_that_never_errs_is_told(folder, tmp_path, monkeypatch):
             "dev",
             "--out",
             tmp_path / "out",
-            "--kinds",
+            "--kind",
             "lexical",
-            "--checkpoint",
+            "--model",
             tmp_path,
         )
     assert not any((tmp_path / "out").glob("*"))
@@ -197,7 +206,7 @@ def test_decided_claims_without_evidence_at_hand_are_left_out_and_counted(tmp_pa
             for n, (text, label, sets) in enumerate(claims)
         )
     )
-    attack("--claims", source, "--out", tmp_path / "out", "--kinds", "date")
+    attack("--claims", source, "--out", tmp_path / "out", "--kind", "date")
     assert "dev: 2 of 4 claims are left out" in capsys.readouterr().err
     assert json.loads((tmp_path / "out" / "attacks.json").read_text())["left_out"] == {"dev": 2}
     rows = [row for _, row in read_json_lines(tmp_path / "out" / "claims.dev.jsonl")]
@@ -244,7 +253,7 @@ def test_decisions_are_kept_and_gone_on_with(attacks_file, tmp_path):
     assert {id: one.decision for id, one in found.items()} == {first: "accept", second: "accept", third: "mend"}
     assert found[first].claim == review.rows[first]["claim"] and found[third].claim == "Mended text."
     assert decisions.reviewed(attacks_file, out) == {first: True, second: True, third: False}
-    attack("accept", "--attacks", attacks_file, "--decisions", out, "--out", tmp_path / "claims.dev.jsonl")
+    attack("--attacks", attacks_file, "--decisions", out, "--out", tmp_path / "claims.dev.jsonl", verb="accept")
     kept = {claim.id: claim for claim in read_claims(tmp_path / "claims.dev.jsonl")}
     assert list(kept) == [first, second, third]
     assert kept[third].text == "Mended text." and kept[third].label is Label.REFUTES
@@ -256,7 +265,7 @@ def test_a_claim_mended_to_undecided_reads_back_in_fevers_layout(folder, tmp_pat
     id = next(id for id, row in review.rows.items() if row["label"] == "SUPPORTS")
     assert "None" not in review.page(id)
     assert decide(review, id, "mend", label="NOT ENOUGH INFO") is None
-    attack("accept", "--attacks", file, "--decisions", out, "--out", tmp_path / "dev.jsonl")
+    attack("--attacks", file, "--decisions", out, "--out", tmp_path / "dev.jsonl", verb="accept")
     row = json.loads((tmp_path / "dev.jsonl").read_text())
     assert row["verifiable"] == "NOT VERIFIABLE" and row["evidence"] == []
     (claim,) = read_claims(tmp_path / "dev.jsonl")
@@ -296,14 +305,14 @@ def test_decisions_are_checked_field_by_field(attacks_file, tmp_path, changed, f
     file = tmp_path / "d.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in (good, good | changed)))
     with pytest.raises(DataError, match=message) as caught:
-        attack("accept", "--attacks", attacks_file, "--decisions", file, "--out", tmp_path / "out")
+        attack("--attacks", attacks_file, "--decisions", file, "--out", tmp_path / "out", verb="accept")
     assert (caught.value.path, caught.value.line, caught.value.field) == (file, 2, field)
     assert not (tmp_path / "out").exists()
 
 
 def test_missing_decisions_and_a_port_in_use_are_told(attacks_file, tmp_path):
     with pytest.raises(DataError, match="nofile: no such file"):
-        attack("accept", "--attacks", attacks_file, "--decisions", tmp_path / "nofile", "--out", tmp_path / "out")
+        attack("--attacks", attacks_file, "--decisions", tmp_path / "nofile", "--out", tmp_path / "out", verb="accept")
     review = Review(attacks_file, tmp_path / "d.jsonl")
     with make_server(review, 0) as server, pytest.raises(LisaxError, match=f"port {server.server_address[1]}: "):
         make_server(review, server.server_address[1])

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import types
 
+import click
 import pytest
 
-from lisax.cli import data as command
-from lisax.cli import main
+from lisax.cli import invoke, main
 from lisax.records import LisaxError
 
 
 def run(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    return command.main(parser.parse_args(words))
+    return invoke(["data", *words])
 
 
 def test_list_names_each_set_and_where_it_is(capsys):
@@ -45,7 +42,7 @@ def test_errors_are_sentences(tmp_path):
         run("get", "nothing")
     with pytest.raises(LisaxError, match="no such folder"):
         run("check", str(tmp_path / "nowhere"))
-    with pytest.raises(LisaxError, match="--pages: expected at least 1, found 0"):
+    with pytest.raises(click.UsageError, match="0 is not in the range x>=1"):
         run("world", "--pages", "0", "--out", str(tmp_path))
 
 
@@ -62,11 +59,10 @@ def test_world_is_asked_to_write(tmp_path, monkeypatch):
 def test_the_verbs_cost_no_heavy_import():
     heavy = "numpy,requests,jax,tensorflow,lisax.world"
     code = (
-        "import sys, argparse; from lisax.cli import data as command; "
-        "command.add_arguments(argparse.ArgumentParser()); "
+        "import sys; from lisax.cli import invoke; invoke(['data', '--help']); "
         f"print([name for name in '{heavy}'.split(',') if name in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.endswith("\n[]\n")
 
 
 def test_msmarco_triples_become_the_tasks_files(tmp_path, capsys):
@@ -85,7 +81,7 @@ def test_msmarco_triples_become_the_tasks_files(tmp_path, capsys):
     assert main([*of_ids, *tables]) == 0
     assert (tmp_path / "b/msmarco/triples.train.tsv").read_text() == "who?\tshe\tit\n"
     capsys.readouterr()
-    assert main([*of_ids, *tables[:2]]) == 1 and "both --queries and --collection" in capsys.readouterr().err
+    assert main([*of_ids, *tables[:2]]) == 2 and "both --queries and --collection" in capsys.readouterr().err
     ids.write_text("7\t1\t3\n")
     assert (
         main([*of_ids, *tables]) == 1

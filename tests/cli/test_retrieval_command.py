@@ -1,17 +1,13 @@
-import argparse
 import json
 import subprocess
 import sys
 
+import click
 import pytest
 
-from lisax.cli.retrieval import (
-    STRATEGIES,
-    add_index_arguments,
-    add_retrieve_arguments,
-    index_main,
-    retrieve_main,
-)
+from lisax.cli import index as index_verbs
+from lisax.cli import invoke
+from lisax.cli.verbs import Verb
 from lisax.records import LisaxError
 from lisax.retrieval.cells import Strategy
 
@@ -37,23 +33,25 @@ def data(tmp_path):
     return tmp_path
 
 
-def run(add_arguments, main, *words):
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    return main(parser.parse_args([str(word) for word in words]))
-
-
 def index(*words):
-    return run(add_index_arguments, index_main, *words)
+    return invoke(["index", *map(str, words)])
 
 
 def retrieve(*words):
-    return run(add_retrieve_arguments, retrieve_main, *words)
+    return invoke(["retrieve", *map(str, words)])
 
 
 def test_index_then_retrieve_then_nothing_to_do(data, capsys):
     assert index("documents", "--corpus", data / "data", "--out", data / "index") == 0
-    words = ("--index", data / "index", "--claims", data / "data" / "claims.dev.jsonl", "--out", data / "run.trec")
+    words = (
+        "documents",
+        "--index",
+        data / "index",
+        "--claims",
+        data / "data" / "claims.dev.jsonl",
+        "--out",
+        data / "run.trec",
+    )
     assert retrieve(*words, "--k", 2) == 0
     told = capsys.readouterr().out
     assert "2 documents" in told and "recall over 2 claims with evidence" in told
@@ -73,28 +71,39 @@ def test_add_and_check(data, capsys):
     page = {"id": "Bern", "title": "Bern", "sentences": ["Bern."], "redirects": []}
     write(data / "more" / "pages.jsonl", [page])
     index("documents", "--add", "--corpus", data / "more", "--out", data / "index")
-    index("check", "--out", data / "index")
+    index("check", data / "index")
     assert "3 documents" in (told := capsys.readouterr().out) and "files, all as they were written" in told
 
 
 def test_bad_calls_are_told(data):
-    with pytest.raises(LisaxError, match="needs --corpus"):
-        index("bm25", "--out", data / "index")
-    with pytest.raises(LisaxError, match="keeps the k1"):
+    with pytest.raises(click.MissingParameter, match="corpus"):
+        index("documents", "--out", data / "index")
+    with pytest.raises(click.UsageError, match="leave --only out"):
+        index("documents", "--add", "--only", "bm25", "--corpus", data / "data", "--out", data / "index")
+    with pytest.raises(click.UsageError, match="keeps the k1"):
         index("documents", "--add", "--k1", "1", "--corpus", data / "data", "--out", data / "index")
     with pytest.raises(LisaxError, match="no index here"):
         index("documents", "--add", "--corpus", data / "data", "--out", data / "index")
     assert not (data / "index").exists()
     with pytest.raises(LisaxError, match="no index here"):
-        retrieve("--index", data / "index", "--claims", data / "data" / "claims.dev.jsonl", "--out", data / "run")
-    index("titles", "--corpus", data / "data", "--out", data / "index")
+        retrieve(
+            "documents",
+            "--index",
+            data / "index",
+            "--claims",
+            data / "data" / "claims.dev.jsonl",
+            "--out",
+            data / "run",
+        )
+    index("documents", "--only", "titles", "--corpus", data / "data", "--out", data / "index")
     with pytest.raises(LisaxError, match="no such file"):
-        retrieve("--index", data / "index", "--claims", data / "none.jsonl", "--out", data / "run")
+        retrieve("documents", "--index", data / "index", "--claims", data / "none.jsonl", "--out", data / "run")
 
 
 def test_a_wiki_serves_only_title_searches(data):
-    with pytest.raises(LisaxError, match="--method titles or both"):
+    with pytest.raises(click.UsageError, match="--method titles or both"):
         retrieve(
+            "documents",
             "--index",
             data / "index",
             "--claims",
@@ -104,6 +113,7 @@ def test_a_wiki_serves_only_title_searches(data):
             "--method",
             "bm25",
             "--mediawiki",
+            "wikipedia",
         )
 
 
@@ -120,6 +130,7 @@ def test_a_wikis_titles_become_pages_of_the_index(data, monkeypatch):
 
     monkeypatch.setattr("lisax.retrieval.mediawiki.MediaWiki", Wiki)
     retrieve(
+        "documents",
         "--index",
         data / "index",
         "--claims",
@@ -137,7 +148,7 @@ def test_a_wikis_titles_become_pages_of_the_index(data, monkeypatch):
 
 def test_the_command_module_imports_nothing_heavy():
     heavy = "{'numpy', 'numba', 'bm25s', 'jax', 'Stemmer', 'requests'} & set(sys.modules)"
-    code = f"import sys, lisax.cli.retrieval; assert not {heavy}, {heavy}"
+    code = f"import sys, lisax.cli.index, lisax.cli.retrieve; assert not {heavy}, {heavy}"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -151,7 +162,8 @@ def test_searching_leaves_the_accelerator_alone(data):
 
 
 def test_the_strategies_offered_are_those_there_are():
-    assert sorted(STRATEGIES) == sorted(Strategy)
+    (offered,) = (option for option in Verb.of(index_verbs.cells, "cells").params if option.name == "strategy")
+    assert sorted(offered.type.choices) == sorted(Strategy)
 
 
 def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
@@ -171,8 +183,9 @@ def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
     assert index("cells", "--corpus", tmp_path / "data", "--out", tmp_path / "index") == 0
     assert index("cells", "--add", "--corpus", tmp_path / "more", "--out", tmp_path / "index") == 0
     assert "3 tables, 15 cells" in capsys.readouterr().out
-    assert index("check", "--out", tmp_path / "index") == 0
+    assert index("check", tmp_path / "index") == 0
     words = (
+        "cells",
         "--index",
         tmp_path / "index",
         "--claims",
@@ -192,27 +205,28 @@ def test_cells_of_tables_are_indexed_added_to_and_searched(tmp_path, capsys):
     assert retrieve(*words, "--mode", "linked") == 0
     assert "done before" not in capsys.readouterr().out
     write(tmp_path / "nothing.jsonl", [claims[0] | {"claim": "It was so ."}])
-    assert retrieve(*words[:2], "--claims", tmp_path / "nothing.jsonl", "--out", tmp_path / "nothing.trec") == 0
+    assert retrieve(*words[:3], "--claims", tmp_path / "nothing.jsonl", "--out", tmp_path / "nothing.trec") == 0
     assert "10             0.0000" in capsys.readouterr().out and (tmp_path / "nothing.trec").read_bytes() == b""
     write(tmp_path / "lost.jsonl", [claims[0] | {"evidence": [["t9"]]}])
-    for wrong, said in (
-        (("--method", "bm25"), "search documents"),
-        (("--mode", "linked", "--claims", tmp_path / "lost.jsonl"), "lost.jsonl: .*'t9'"),
-    ):
-        with pytest.raises(LisaxError, match=said):
-            retrieve(*words[:-4], "--out", tmp_path / "other.trec", *wrong)
-    for wrong in (
-        ("cells", "--add", "--strategy", "entity-word"),
-        ("cells", "--k1", "1"),
-        ("bm25", "--strategy", "entity-word"),
-    ):
-        with pytest.raises(LisaxError, match="leave|use it with"):
-            index(*wrong, "--corpus", tmp_path / "data", "--out", tmp_path / "index")
+    with pytest.raises(LisaxError, match="lost.jsonl: .*'t9'"):
+        retrieve(*words[:-4], "--out", tmp_path / "other", "--mode", "linked", "--claims", tmp_path / "lost.jsonl")
+    with pytest.raises(LisaxError, match="lisax retrieve cells"):
+        retrieve("documents", *words[1:-4], "--out", tmp_path / "other.trec")
+    with pytest.raises(click.UsageError, match="leave --strategy out"):
+        index("cells", "--add", "--strategy", "entity-word", "--corpus", tmp_path / "data", "--out", tmp_path / "index")
 
 
 def test_a_second_hop_is_another_run_and_of_documents_only(data, capsys):
     index("documents", "--corpus", data / "data", "--out", data / "index")
-    words = ("--index", data / "index", "--claims", data / "data" / "claims.dev.jsonl", "--out", data / "run.trec")
+    words = (
+        "documents",
+        "--index",
+        data / "index",
+        "--claims",
+        data / "data" / "claims.dev.jsonl",
+        "--out",
+        data / "run.trec",
+    )
     for hops in (1, 2):
         assert retrieve(*words, "--k", 2, "--hops", hops) == 0
         assert "2 claims" in capsys.readouterr().out

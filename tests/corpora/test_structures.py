@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.cli.data import add_arguments, main
+from lisax.cli import invoke
 from lisax.corpora import open_folder, ottqa, triple_sets, wikidata
 from lisax.corpora.check import check
 from lisax.corpora.layout import read_questions
@@ -363,13 +363,10 @@ def test_dates_have_their_precision(time, precision, text):
 
 
 def test_labels_are_kept_for_a_second_call(tmp_path, capsys):
-    import argparse
 
     (tmp_path / "d.json").write_text(dump())
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    call = parser.parse_args(["wikidata", "--dump", str(tmp_path / "d.json"), "--out", str(tmp_path / "out")])
-    assert main(call) == 0 and main(call) == 0
+    call = ["data", "wikidata", "--dump", str(tmp_path / "d.json"), "--out", str(tmp_path / "out")]
+    assert invoke(call) == 0 and invoke(call) == 0
     assert capsys.readouterr().out.endswith("graphs.jsonl: 1 sub-graphs\n")
     assert json.loads((tmp_path / "out/graphs.jsonl").read_text())["edges"][0] == ["lived in", "Kent"]
 

@@ -251,6 +251,6 @@ def test_t5x_trains_and_its_checkpoint_scores_the_same_here(data):
     )
     given = {"CHECKPOINT_PATH": f"'{data / 'model' / 'checkpoint_2'}'", "infer.mode": "'score'"}
     call("t5x.infer", search, run="infer", INFER_OUTPUT_DIR=f"'{data / 'theirs'}'", **given)
-    printed = call("lisax.cli", "infer", run="infer", INFER_OUTPUT_DIR=f"'{data / 'ours'}'", **given)
+    printed = call("lisax", "infer", run="infer", INFER_OUTPUT_DIR=f"'{data / 'ours'}'", **given)
     theirs = scores(data / "theirs" / "list5_rank-score.jsonl-00000-of-00001")
     assert scores(printed.strip().splitlines()[-1]) == pytest.approx(theirs, abs=1e-4)

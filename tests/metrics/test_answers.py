@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
 
-from lisax.cli import evaluate as command
+from lisax.cli import invoke
 from lisax.corpora.answer_predictions import RankedAnswers
 from lisax.metrics.answers import evaluate
 from lisax.records import DataError, Hit, Question
@@ -81,9 +80,7 @@ def folder(tmp_path):
 
 
 def figures(capsys, *args):
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    assert command.main(parser.parse_args(["answers", *map(str, args), "--json"])) == 0
+    assert invoke(["score", "answers", *map(str, args), "--json"]) == 0
     return json.loads(capsys.readouterr().out)["answers"]
 
 

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from lisax.cli.evaluate import add_arguments, main
+from lisax.cli import invoke
 from lisax.metrics.potency import potency
 from lisax.records import Claim, DataError, Label, Verdict
 
@@ -73,8 +73,6 @@ def test_predictions_must_be_of_these_claims():
 
 
 def test_the_verb_reads_fever2_files_and_their_annotations(tmp_path, capsys):
-    import argparse
-
     gold, predictions = tmp_path / "gold.jsonl", tmp_path / "ours.jsonl"
     rows = [
         {
@@ -102,9 +100,7 @@ def test_the_verb_reads_fever2_files_and_their_annotations(tmp_path, capsys):
             for row in rows
         )
     )
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    assert main(parser.parse_args(["potency", "--gold", str(gold), "--predictions", str(predictions), "--json"])) == 0
+    assert invoke(["score", "potency", "--gold", str(gold), "--predictions", str(predictions), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["potency"]
     assert figures["potency"] == 0.5 and figures["correct_rate"] == 0.5 and figures["adjusted_potency"] == 0.25
     assert figures["by_kind"]["lexical"]["potency"] == 0 and figures["by_kind"]["multi_hop"]["potency"] == 1

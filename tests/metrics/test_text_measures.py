@@ -1,8 +1,7 @@
-"""Figures of generated text, and `lisax evaluate text`."""
+"""Figures of generated text, and `lisax score text`."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.cli import evaluate as command
+from lisax.cli import invoke
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.metrics import text
@@ -106,9 +105,7 @@ def test_faithfulness():
 
 
 def evaluate(*args):
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    return command.main(parser.parse_args(["text", *map(str, args)]))
+    return invoke(["score", "text", *map(str, args)])
 
 
 @pytest.fixture

@@ -13,14 +13,14 @@ from lisax import cli, world
 from lisax.corpora import open_folder
 from lisax.formats.examples import write_examples
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.predict.sentences import Sentences
+from lisax.predict.page_index import PageIndex
 from lisax.records import Hit
 from lisax.retrieval.documents import DocumentIndex, build_index, retrieve
 from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples, files
 
 needs_beam = pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Apache Beam is not installed")
-OPTIONS = "--pipeline_options=--direct_num_workers=2,--direct_running_mode=multi_threading"
+OPTIONS = "--pipeline-options=--direct_num_workers=2,--direct_running_mode=multi_threading"
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("beam")
     world.write(out / "world", pages=100, seed=3)
     data = open_folder(out / "world")
-    sentences = Sentences(build_index(data.documents(), out / "index"))
+    sentences = PageIndex(build_index(data.documents(), out / "index"))
     write_run(out / "documents.trec", retrieve(sentences.index, data.claims("train"), 12), "documents")
     write_run(
         out / "candidates.trec",
@@ -88,7 +88,7 @@ def test_examples(folder, tmp_path, split, monkeypatch, capsys):
     candidates, reranked = (
         examples.ranked_ids(read_run(folder / f"{name}.trec")) for name in ("candidates", "reranked")
     )
-    sentences = Sentences(DocumentIndex.open(folder / "index"))
+    sentences = PageIndex(DocumentIndex.open(folder / "index"))
     skipped = Counter()
     written = files.write_all(
         tmp_path / "here",
@@ -127,12 +127,12 @@ def test_tasks_are_cached_and_read_back(tmp_path):
         sys.executable,
         "-P",
         "-m",
-        "lisax.cli",
+        "lisax",
         "cache",
         "tasks",
         "list5_rank",
         f"--out={cache}",
-        "--min_shards=2",
+        "--min-shards=2",
     ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

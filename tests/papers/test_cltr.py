@@ -154,7 +154,7 @@ def test_a_second_run_does_nothing_again(finished, capfd):
 def test_the_same_answers_through_an_index_and_a_bundle(finished):
     folder, _ = finished
     out = folder / "out"
-    assert main(["export", "--checkpoint", str(out / "models" / "parts"), "--out", str(folder / "bundle")]) == 0
+    assert main(["export", "--model", str(out / "models" / "parts"), "--out", str(folder / "bundle")]) == 0
     answerer = TableAnswerer.open(out / "index", folder / "bundle")
     questions = {question.id: question for question in open_folder(folder / "world").questions("test")}
     pool = next(read_scores(out / "predictions" / "scores.test.jsonl"))
@@ -171,7 +171,7 @@ def test_weights_of_a_run_go_with_its_model(finished):
     run = Cltr(open_folder(folder / "world"), out, read_recipe([str(folder / "recipe.gin")]))
     run.fusion_weights = np.array([0.7, 2.0, -1.0])  # what two steps have taught may count for nothing
     run._answer()
-    assert main(["export", "--checkpoint", str(out / "models" / "parts"), "--out", str(folder / "weighed")]) == 0
+    assert main(["export", "--model", str(out / "models" / "parts"), "--out", str(folder / "weighed")]) == 0
     answerer = TableAnswerer.open(out / "index", folder / "weighed")
     assert answerer.weights.tolist() == [0.7, 2.0, -1.0]
     questions = {question.id: question for question in open_folder(folder / "world").questions("test")}
@@ -201,9 +201,10 @@ def test_transfer_needs_no_training(finished, capsys):
     assert not (other / "models").exists()
     ours, theirs = (json.loads((path / "metrics.json").read_text()) for path in (other, folder / "out"))
     assert ours["retrieval"]["max"] == theirs["retrieval"]["max"] and ours["best"] == "max"
-    assert main([*command[:5], str(folder / "no"), "--column-model", "x"]) == 1
-    assert main(["run", "list5", "--data", "x", "--folds", "3"]) == 1
-    assert "belongs to `lisax run cltr`" in capsys.readouterr().err
+    assert main([*command[:5], str(folder / "no"), "--column-model", "x"]) == 2
+    assert "--column-model belongs beside --model" in capsys.readouterr().err
+    assert main(["run", "list5", "--data", "x", "--folds", "3"]) == 2
+    assert "No such option '--folds'" in capsys.readouterr().err
 
 
 def digests(folder):
@@ -319,7 +320,7 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     assert (
         main(
             [
-                "evaluate",
+                "score",
                 "answers",
                 "--gold",
                 str(folder / "world" / "questions.test.jsonl"),

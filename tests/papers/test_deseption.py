@@ -158,7 +158,7 @@ def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
     folder, _ = finished
     bundles = {name: str(folder / name) for name in ("documents", "evidence")}
     for name, bundle in bundles.items():
-        assert main(["export", "--checkpoint", str(folder / "out" / "models" / name), "--out", bundle]) == 0
+        assert main(["export", "--model", str(folder / "out" / "models" / name), "--out", bundle]) == 0
     ranked = lisax.load(bundles["documents"]).rank("A claim.", ["One page", "Another", "A third", "A fourth"])
     assert len({place for place, _ in ranked}) == 3
     with pytest.raises(LisaxError, match="points to documents"):
@@ -169,7 +169,7 @@ def test_a_bundle_answers_in_python_and_by_the_verbs(finished):
         main(
             [
                 "verify",
-                "--checkpoint",
+                "--model",
                 bundles["evidence"],
                 "--index",
                 str(folder / "out" / "index"),

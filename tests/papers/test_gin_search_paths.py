@@ -18,7 +18,7 @@ PAPERS = [
     (["run", "cltr"], "CltrRecipe", ["parts"]),
     (["run", "deseption"], "PointerRecipe", ["documents", "evidence"]),
     (["run", "udt-qa"], "QuestionRecipe", ["retriever", "reader"]),
-    (["verbalizer", "iterate"], "VerbalizerRecipe", ["verbalize_t_f", "verbalize_t_f_id_t"]),
+    (["run", "verbalizer"], "VerbalizerRecipe", ["verbalize_t_f", "verbalize_t_f_id_t"]),
 ]
 BASES = {
     "Recipe": "list5/scratch.gin",

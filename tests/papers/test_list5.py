@@ -20,7 +20,7 @@ from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.recipe import read_recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
-from lisax.predict.inference import AGGREGATES
+from lisax.predict.verifier import AGGREGATES
 from lisax.records import LABELS, LisaxError
 from lisax.retrieval.runs import read_run
 
@@ -87,7 +87,7 @@ def command(folder: Path, out: Path, *more: str) -> list[str]:
         sys.executable,
         "-P",
         "-m",
-        "lisax.cli",
+        "lisax",
         "run",
         "list5",
         "--data",
@@ -223,13 +223,13 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     claims = str(folder / "world" / "claims.test.jsonl")
     index = ["--claims", claims, "--index", str(out / "index")]
     for model in ("rank_entities", "label_listwise_infused"):
-        assert cli.main(["export", "--checkpoint", str(out / "models" / model), "--out", str(tmp_path / model)]) == 0
+        assert cli.main(["export", "--model", str(out / "models" / model), "--out", str(tmp_path / model)]) == 0
     run, predictions = tmp_path / "run.trec", tmp_path / "predictions.jsonl"
     assert (
         cli.main(
             [
                 "rerank",
-                "--checkpoint",
+                "--model",
                 str(tmp_path / "rank_entities"),
                 *index,
                 "--out",
@@ -245,7 +245,7 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
         cli.main(
             [
                 "verify",
-                "--checkpoint",
+                "--model",
                 str(tmp_path / "label_listwise_infused"),
                 *index,
                 "--run",
@@ -262,7 +262,7 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
         cli.main(
             [
                 "verify",
-                "--checkpoint",
+                "--model",
                 str(tmp_path / "label_listwise_infused"),
                 *index,
                 "--run",
@@ -280,7 +280,7 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
         assert before.label == (after.temporal["verifier_label"] if after.temporal else after.label)
         assert before == dataclasses.replace(after, label=before.label, temporal=None)
     capsys.readouterr()
-    assert cli.main(["evaluate", "fever", "--gold", claims, "--predictions", str(predictions), "--json"]) == 0
+    assert cli.main(["score", "fever", "--gold", claims, "--predictions", str(predictions), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert "fever_score" in json.dumps(figures)
 
@@ -291,9 +291,7 @@ def test_verbs_on_a_bundle_give_the_runs_own_results(folder, out, tmp_path, caps
     with pytest.raises(LisaxError, match="needs a labeller"):
         lisax.load(str(tmp_path / "rank_entities")).verify("a claim", [])
     assert (
-        cli.main(
-            ["export", "--checkpoint", str(out / "models/rank_entities"), "--out", str(tmp_path / "rank_entities")]
-        )
+        cli.main(["export", "--model", str(out / "models/rank_entities"), "--out", str(tmp_path / "rank_entities")])
         == 1
     )
     (tmp_path / "rank_entities" / "model.safetensors").write_bytes(b"cut")

@@ -12,14 +12,13 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
-from lisax.formats.tables import TableExample
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables import report as open_tables_report
 from lisax.papers.open_tables import run as open_tables
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
 from lisax.papers.open_tables.run import ORACLE, OpenTables
 from lisax.predict.fusion_model import Decision, FusionModel
-from lisax.predict.table_inference import judged, verdicts_of
+from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import DataError, Label, LisaxError
 from lisax.retrieval.runs import read_run
 
@@ -136,7 +135,7 @@ def test_evaluate_gives_the_same_figures(finished, capsys):
     assert (
         main(
             [
-                "evaluate",
+                "score",
                 "tables",
                 "--gold",
                 str(claims),
@@ -161,8 +160,8 @@ def test_what_does_not_suffice_is_not_enough_information():
         pairs, np.array([0.2, 0.9, 0.9]), Decision(0.2, True)
     )  # how often that is right is not known
     assert np.isnan(unknown[0]).all() and unknown[1:] == pytest.approx(shares[1:])
-    examples = [TableExample(str(i), "c", ()) for i in range(3)]
-    verdicts = [found.verdict for found in verdicts_of(examples, unknown)]
+    verdicts = list(table_verdicts(["c"] * 3, [()] * 3, unknown))
+    assert not verdicts[0].probabilities and "label_probabilities" not in verdicts[0].submission()
     assert [verdict.label for verdict in verdicts] == [Label.NOT_ENOUGH_INFO, Label.REFUTES, Label.NOT_ENOUGH_INFO]
     shares, _, _ = judged(pairs, None, None)
     assert shares[0] == pytest.approx([0.7, 0.3, 0])
@@ -196,11 +195,22 @@ def test_export_retrieve_and_verify_by_hand(finished, model):
     """The verbs, on a bundle and an index of their own, say what the pipeline said."""
     folder, _ = finished
     out, claims = folder / "by_hand" / model, str(folder / "world" / "table_claims.test.jsonl")
-    assert main(["export", "--checkpoint", str(folder / "out" / "models" / model), "--out", str(out / "bundle")]) == 0
+    assert main(["export", "--model", str(folder / "out" / "models" / model), "--out", str(out / "bundle")]) == 0
     assert main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(out / "index")]) == 0
     assert (
         main(
-            ["retrieve", "--index", str(out / "index"), "--claims", claims, "--out", str(out / "run.trec"), "--k", "10"]
+            [
+                "retrieve",
+                "cells",
+                "--index",
+                str(out / "index"),
+                "--claims",
+                claims,
+                "--out",
+                str(out / "run.trec"),
+                "--k",
+                "10",
+            ]
         )
         == 0
     )
@@ -208,7 +218,7 @@ def test_export_retrieve_and_verify_by_hand(finished, model):
         main(
             [
                 "verify",
-                "--checkpoint",
+                "--model",
                 str(out / "bundle"),
                 "--index",
                 str(out / "index"),
@@ -240,7 +250,7 @@ def test_a_run_says_that_its_claims_have_none_without_enough_information(finishe
 def test_a_card_that_does_not_say_how_many_tables_are_read_is_refused(finished, model):
     folder, _ = finished
     bundle = folder / f"tables_of_{model}"
-    assert main(["export", "--checkpoint", str(folder / "out" / "models" / model), "--out", str(bundle)]) == 0
+    assert main(["export", "--model", str(folder / "out" / "models" / model), "--out", str(bundle)]) == 0
     card = json.loads((bundle / "model.json").read_text())
     for given in ({}, *({"tables": wrong} for wrong in (0, -1, "3", True, None, 2.0))):
         text = {name: value for name, value in card["text"].items() if name != "tables"} | given
@@ -251,7 +261,7 @@ def test_a_card_that_does_not_say_how_many_tables_are_read_is_refused(finished, 
 
 def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, capfd):
     folder, _ = finished
-    main(["export", "--checkpoint", str(folder / "out" / "models" / "joint_top3"), "--out", str(folder / "decides")])
+    main(["export", "--model", str(folder / "out" / "models" / "joint_top3"), "--out", str(folder / "decides")])
     chosen = json.loads((folder / "out" / "metrics.json").read_text())["fusion"]["joint_top3"]["at_threshold"][
         "threshold"
     ]
@@ -263,7 +273,18 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, capfd):
     )
     claims = str(folder / "world" / "table_claims.test.jsonl")
     main(["index", "cells", "--corpus", str(folder / "world"), "--out", str(folder / "deciding")])
-    main(["retrieve", "--index", str(folder / "deciding"), "--claims", claims, "--out", str(folder / "deciding.trec")])
+    main(
+        [
+            "retrieve",
+            "cells",
+            "--index",
+            str(folder / "deciding"),
+            "--claims",
+            claims,
+            "--out",
+            str(folder / "deciding.trec"),
+        ]
+    )
 
     def rows() -> list[dict]:
         return [json.loads(line) for line in (folder / "decided.jsonl").read_text().splitlines()]
@@ -273,7 +294,7 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, capfd):
             main(
                 [
                     "verify",
-                    "--checkpoint",
+                    "--model",
                     str(folder / "decides"),
                     "--index",
                     str(folder / "deciding"),
@@ -308,7 +329,7 @@ def test_a_bundle_in_python(finished):
         main(
             [
                 "export",
-                "--checkpoint",
+                "--model",
                 str(folder / "out" / "models" / "joint_top3"),
                 "--out",
                 str(folder / "by_hand" / "joint_top3" / "bundle"),

@@ -157,7 +157,7 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
         assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == 3
     # Bundles answer as their checkpoints do.
     for name in ("retriever_second_text", "reader_text"):
-        assert cli.main(["export", "--checkpoint", str(out / "models" / name), "--out", str(tmp_path / name)]) == 0
+        assert cli.main(["export", "--model", str(out / "models" / name), "--out", str(tmp_path / name)]) == 0
     before = (tmp_path / "answers.jsonl").read_text()
     assert (
         cli.main(
@@ -174,7 +174,7 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
     assert (tmp_path / "answers.jsonl").read_text() == before
     with pytest.raises(LisaxError, match="'retrieve', which checks no claims"):
         open_model(tmp_path / "retriever_second_text")
-    assert cli.main([*arguments, "--method", "dense"]) == 1
+    assert cli.main([*arguments, "--method", "dense"]) == 2
     assert "needs --retriever" in capsys.readouterr().err
     wrong = ["--retriever", str(out / "models" / "retriever_text")]
     assert cli.main([*arguments, *wrong]) == 1 and "vectors of another retriever" in capsys.readouterr().err

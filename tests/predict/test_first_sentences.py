@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.ranking import RANK
-from lisax.predict.inference import ranked, verify
+from lisax.predict.index import Index
+from lisax.predict.ranker import SentenceRanker
+from lisax.predict.verdicts import Evidence
+from lisax.predict.verifier import Labeller, verify_run
 from lisax.records import Claim, Document, Hit, Label, Sentence
 from lisax.sampling import examples, pointer_examples
 
@@ -25,6 +28,17 @@ class Reader:
     def probabilities(self, rows, progress=None):
         self.read += rows
         return np.full((len(rows), 3), 1 / 3)
+
+
+class Known(Index):
+    """Units of a look-up."""
+
+    def __init__(self, lookup):
+        self.lookup = lookup
+
+    def _read(self, unit, score, claim):
+        found = self.lookup(unit)
+        return found and Evidence(unit, found.text, found.title, score=score)
 
 
 def page(texts):
@@ -43,9 +57,10 @@ def test_the_first_sentences_are_the_same_in_training_and_in_use(texts, random):
     run = {"1": [Hit("1", unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]}
     for text_format in (LABEL_LISTWISE, LABEL_POINTWISE):
         model = Reader(text_format)
-        (verdict,) = verify(model, [CLAIM], run, lookup)
-        assert [unit for example in model.read for unit in example.unit_ids] == list(verdict.evidence) == learned
-        assert list(verdict.evidence_scores) == [1 / (units.index(unit) + 1) for unit in learned]
+        (verdict,) = verify_run(Labeller(model), [CLAIM], run, Known(lookup))
+        read = [one.unit for one in verdict.evidence]
+        assert [unit for example in model.read for unit in example.unit_ids] == read == learned
+        assert [one.score for one in verdict.evidence] == [1 / (units.index(unit) + 1) for unit in learned]
     pointed = next(iter(pointer_examples.as_used([CLAIM], {"1": units}, lookup, lambda claim: (), 5)))
     assert [candidate.id for candidate in pointed.candidates] == learned
 
@@ -54,8 +69,10 @@ def test_the_first_sentences_are_the_same_in_training_and_in_use(texts, random):
 def test_sentences_without_text_take_no_place(empty):
     lookup, units = page([""] * empty + ["It is said ."] * 7)
     model = Reader(LABEL_LISTWISE)
-    list(verify(model, [CLAIM], {"1": [Hit("1", unit, rank, 1.0) for rank, unit in enumerate(units, start=1)]}, lookup))
+    run = {"1": [Hit("1", unit, rank, 1.0) for rank, unit in enumerate(units, start=1)]}
+    list(verify_run(Labeller(model), [CLAIM], run, Known(lookup)))
     assert [example.unit_ids for example in model.read] == [[f"P_{empty + n}" for n in range(5)]]
     ranker = SimpleNamespace(format=RANK, probabilities=lambda rows, progress: np.ones((len(rows), 2)))
-    (hits,) = ranked(ranker, [CLAIM], {"1": units}, lookup, depth=6, spot=list)
-    assert [hit.id for hit in hits] == [f"P_{empty + n}" for n in range(6)]
+    candidates = Known(lookup).evidence(units, 6)
+    (found,) = SentenceRanker(ranker).rank_many([CLAIM.text], [candidates])
+    assert [one.unit for one in found] == [f"P_{empty + n}" for n in range(6)]

@@ -11,8 +11,8 @@ from lisax.formats import presets
 from lisax.formats.examples import write_examples
 from lisax.formats.tables import TABLES, TableExample, TableView
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
-from lisax.predict.table_inference import tell_dropped_rows
 from lisax.predict.text_model import TextModel
+from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
 from lisax.runtime.model_card import ModelCard
 from tasks import tables

@@ -1,4 +1,4 @@
-"""`lisax verbalizer iterate` and `lisax verbalize` with models of a moment, and the choice among hypotheses."""
+"""`lisax run verbalizer` and `lisax verbalize` with models of a moment, and the choice among hypotheses."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_a_file_beside_its_tables_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(Verbalizer, "open", lambda *_: verbalizer)
     command = [
         "verbalize",
-        "--checkpoint",
+        "--model",
         str(tmp_path / "none"),
         "--tables",
         str(tmp_path),
@@ -301,7 +301,7 @@ def test_a_wrong_recipe(fields, said):
 
 
 def of_towns(tmp_path):
-    """`lisax verbalizer iterate` on 24 towns and a table of 30."""
+    """`lisax run verbalizer` on 24 towns and a table of 30."""
     data = tmp_path / "dart"
     data.mkdir()
     entries = [
@@ -331,8 +331,8 @@ def of_towns(tmp_path):
     (tmp_path / "tiny.gin").write_text(GIN)
     (tmp_path / "recipe.gin").write_text(RECIPE.format(gin=tmp_path / "tiny.gin"))
     return [
+        "run",
         "verbalizer",
-        "iterate",
         "--data",
         str(data),
         "--tables",
@@ -378,7 +378,7 @@ def test_iterate_and_verbalize(tmp_path, capsys):
     assert checked["faithfulness"]["numbers_and_dates_kept"] == 1 and checked["long_celled"]["units"] > 0
 
     written = tmp_path / "written.jsonl"
-    verbalize = ["verbalize", "--checkpoint", str(out / "models/verbalize_t_f"), "--out", str(written), "--beams", "2"]
+    verbalize = ["verbalize", "--model", str(out / "models/verbalize_t_f"), "--out", str(written), "--beams", "2"]
     assert main([*verbalize, "--tables", str(tables), "--pairs", "2"]) == 0
     found = list(read_verbalized(written))
     assert [text.id for text in found] == [f"t#r{i}" for i in range(30)]
@@ -388,7 +388,7 @@ def test_iterate_and_verbalize(tmp_path, capsys):
 
     bundle = tmp_path / "bundle"
     assert (
-        main(["export", "--checkpoint", str(out / "models/verbalize_t_f"), "--out", str(bundle)]) == 0
+        main(["export", "--model", str(out / "models/verbalize_t_f"), "--out", str(bundle)]) == 0
         and (bundle / PLAIN_WORDS).is_file()
     )
     again = tmp_path / "again.jsonl"
@@ -396,7 +396,7 @@ def test_iterate_and_verbalize(tmp_path, capsys):
         main(
             [
                 "verbalize",
-                "--checkpoint",
+                "--model",
                 str(bundle),
                 "--out",
                 str(again),
@@ -422,8 +422,8 @@ def test_data_that_cannot_be_reported_is_told_before_anything_is_trained(tmp_pat
     assert (
         main(
             [
+                "run",
                 "verbalizer",
-                "iterate",
                 "--data",
                 str(tmp_path / "data"),
                 "--report",
@@ -440,13 +440,13 @@ def test_data_that_cannot_be_reported_is_told_before_anything_is_trained(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "extra, said",
+    "extra, code, said",
     [
-        ([], "nothing to verbalize"),
-        (["--tables", "nowhere"], "there is no nowhere"),
-        (["--beams", "0"], "must be at least 1"),
+        ([], 2, "nothing to verbalize"),
+        (["--tables", "nowhere"], 1, "there is no nowhere"),
+        (["--beams", "0"], 2, "'--beams': 0 is not in the range x>=1"),
     ],
 )
-def test_wrong_usage(tmp_path, capsys, extra, said):
-    assert main(["verbalize", "--checkpoint", str(tmp_path), "--out", str(tmp_path / "o"), *extra]) == 1
+def test_wrong_usage(tmp_path, capsys, extra, code, said):
+    assert main(["verbalize", "--model", str(tmp_path), "--out", str(tmp_path / "o"), *extra]) == code
     assert said in capsys.readouterr().err

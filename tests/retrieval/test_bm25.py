@@ -1,6 +1,7 @@
 import math
 from collections import Counter
 
+import bm25s
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,6 @@ from hypothesis import strategies as st
 
 from lisax.records import DataError, LisaxError
 from lisax.retrieval.bm25 import Bm25Index, build
-from lisax.retrieval.engine import import_bm25s
 from lisax.retrieval.terms import stems
 
 DOCUMENTS = [
@@ -74,7 +74,7 @@ def test_equal_to_bm25s_itself(tmp_path):
     rng = np.random.default_rng(0)
     texts = [" ".join(f"word{n}" for n in rng.zipf(1.5, 20) if n < 500) for _ in range(300)]
     terms = stems(texts)
-    peer = import_bm25s().BM25(k1=0.6, b=0.5, method="lucene")
+    peer = bm25s.BM25(k1=0.6, b=0.5, method="lucene")
     peer.index(terms, show_progress=False)
     index = build([(str(i), text) for i, text in enumerate(texts)], tmp_path / "index", shard_documents=64)
     for i in range(20):

@@ -350,21 +350,22 @@ def test_the_verbs_fill_and_search_a_cluster(monkeypatch, tmp_path, capsys):
     )
     claims = corpus / "claims.train.jsonl"
     claims.write_text(json.dumps({"id": "1", "claim": "red", "label": "NOT ENOUGH INFO"}) + "\n")
-    at = ["--cluster", "http://host:1/pages"]
-    assert cli.main(["index", "bm25", "--corpus", str(corpus), *at]) == 0
+    at = "http://host:1/pages"
+    assert cli.main(["index", "cluster", at, "--corpus", str(corpus)]) == 0
     assert cluster.indices["pages"]["b"]["text"] == "b red red fish"
     assert cli.main(["index", "documents", "--corpus", str(corpus), "--out", str(tmp_path / "index")]) == 0
-    asked = ["retrieve", "--index", str(tmp_path / "index"), "--claims", str(claims), "--out", str(run), *at]
+    asked = ["retrieve", "documents", "--index", str(tmp_path / "index"), "--claims", str(claims)]
+    asked += ["--out", str(run), "--cluster", at]
     assert cli.main([*asked, "--method", "bm25", "--k", "2"]) == 0
     assert [line.split()[2:5] for line in run.read_text().splitlines()] == [["b", "1", "2.0"], ["a", "2", "1.0"]]
     capsys.readouterr()
-    for wrong, message in (
-        (["index", "documents", "--corpus", str(corpus), *at], "holds BM25 only"),
-        (["index", "bm25", "--corpus", str(corpus)], "say where"),
-        (["index", "bm25", "--corpus", str(corpus), "--cluster", "host"], "URL that ends in"),
-        ([*asked, "--method", "titles"], "--cluster searches BM25"),
+    for wrong, code, message in (
+        (["index", "cluster", at, "--corpus", str(corpus), "--of", "cells"], 2, "'cells' is not one of"),
+        (["index", "cluster", at, "--corpus", str(corpus), "--add", "--b", "1"], 2, "keeps the k1 and b"),
+        (["index", "cluster", "host", "--corpus", str(corpus)], 1, "URL that ends in"),
+        ([*asked, "--method", "titles"], 2, "--cluster searches BM25"),
     ):
-        assert cli.main(wrong) == 1
+        assert cli.main(wrong) == code
         assert message in capsys.readouterr().err
 
 
@@ -382,15 +383,13 @@ def test_tables_in_a_cluster(monkeypatch, tmp_path):
     (corpus / "questions.dev.jsonl").write_text(
         json.dumps({"id": "q", "question": "red", "answers": [], "evidence": ["a#r0c0"]}) + "\n"
     )
-    at = ["--cluster", "http://host:1/tables"]
-    assert cli.main(["index", "tables", "--corpus", str(corpus), *at]) == 0
+    at = "http://host:1/tables"
+    assert cli.main(["index", "cluster", at, "--corpus", str(corpus), "--of", "tables"]) == 0
     assert cluster.indices["tables"]["b"] == {"id": "b", "number": 0, "text": "colour red red fish"}
     assert cluster.meta["tables"]["lisax"]["k1"] == 1.2
     assert cli.main(["index", "tables", "--corpus", str(corpus), "--out", str(tmp_path / "index")]) == 0
-    assert (
-        cli.main(["retrieve", "--index", str(tmp_path / "index"), "--questions", str(corpus), "--out", str(run), *at])
-        == 0
-    )
+    asked = ["retrieve", "tables", "--index", str(tmp_path / "index"), "--questions", str(corpus)]
+    assert cli.main([*asked, "--out", str(run), "--cluster", at]) == 0
     assert [line.split()[2:5] for line in run.read_text().splitlines()] == [
         ["b", "1", "2.0"],
         ["a", "2", "1.0000001192092896"],

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax import cli
-from lisax.cli.mixed import passages_of
 from lisax.corpora import open_folder
 from lisax.records import DataError, LisaxError
 from lisax.retrieval import bm25, mixed, passage_store
+from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.folder import check
 from lisax.retrieval.passages import Passage, Source, source_of
 from lisax.world import write
@@ -64,8 +64,8 @@ def run(*arguments) -> int:
 
 def test_sources_are_added_and_removed_from_the_command_line(world, tmp_path, capsys):
     index = tmp_path / "index"
-    assert run("--corpus", world, "--sources", "text", "--out", index) == 0
-    assert run("--corpus", world, "--sources", "tables,graphs", "--out", index, "--add") == 0
+    assert run("--corpus", world, "--source", "text", "--out", index) == 0
+    assert run("--corpus", world, "--source", "tables", "--source", "graphs", "--out", index, "--add") == 0
     assert "of table (raw)" in capsys.readouterr().out
     found = mixed.MixedIndex.open(index)
     assert list(found.sources) == list(Source)
@@ -74,10 +74,10 @@ def test_sources_are_added_and_removed_from_the_command_line(world, tmp_path, ca
     assert source_of(hits[0][0]) in (Source.TABLE, Source.GRAPH)
     assert any(unit.startswith(table.id) for hit, _ in hits for unit in found.passage(hit).provenance)
     before = found.search(["goals points"], 20)
-    assert run("--out", index, "--remove", "tables") == 0
+    assert cli.main(["index", "remove", str(index), "tables"]) == 0
     assert Source.TABLE not in mixed.MixedIndex.open(index).sources
     assert not list((index / "passages-table").glob("*"))
-    assert run("--corpus", world, "--sources", "tables", "--out", index, "--add") == 0
+    assert run("--corpus", world, "--source", "tables", "--out", index, "--add") == 0
     assert mixed.MixedIndex.open(index).search(["goals points"], 20) == before
 
 
@@ -120,15 +120,15 @@ def test_verbalized_rows_take_the_place_of_raw_ones(world, tmp_path):
 
 def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     index = tmp_path / "index"
-    assert run("--out", index) == 1 and "--corpus DIR" in capsys.readouterr().err
-    assert run("--corpus", world, "--sources", "text,pictures", "--out", index) == 1
-    assert "found 'pictures'" in capsys.readouterr().err
-    assert run("--corpus", world, "--sources", "text", "--verbalized", "any", "--out", index) == 1
-    assert "--sources has text alone" in capsys.readouterr().err and not index.exists()
-    assert run("--corpus", world, "--sources", "text", "--out", index) == 0
-    assert run("--corpus", world, "--sources", "text", "--out", index, "--add") == 1
+    assert run("--out", index) == 2 and "'--corpus'" in capsys.readouterr().err
+    assert run("--corpus", world, "--source", "pictures", "--out", index) == 2
+    assert "'pictures' is not one of 'text', 'tables', 'graphs'" in capsys.readouterr().err
+    assert run("--corpus", world, "--source", "text", "--verbalized", "any", "--out", index) == 2
+    assert "--source names text alone" in capsys.readouterr().err and not index.exists()
+    assert run("--corpus", world, "--source", "text", "--out", index) == 0
+    assert run("--corpus", world, "--source", "text", "--out", index, "--add") == 1
     assert "passages of 'text' already" in capsys.readouterr().err
-    assert run("--out", index, "--remove", "text") == 1
+    assert cli.main(["index", "remove", str(index), "text"]) == 1
     assert "cannot be empty" in capsys.readouterr().err
     with pytest.raises(DataError, match="made.jsonl"):
         (tmp_path / "made.jsonl").write_text('{"id": "x", "text": "y"}\n', encoding="utf-8")
@@ -141,23 +141,13 @@ def test_mistakes_are_said_and_change_nothing(world, tmp_path, capsys):
     with pytest.raises(LisaxError, match="no index of passages"):
         mixed.MixedIndex.open(tmp_path / "pages")
     (tmp_path / "claims.jsonl").write_text('{"id": "1", "claim": "goals"}\n')
-    for wrong, said in ((["--k", "0"], "k >= 1"), (["--hops", "2"], "--cluster and --hops out")):
-        assert (
-            cli.main(
-                [
-                    "retrieve",
-                    "--index",
-                    str(index),
-                    "--claims",
-                    str(tmp_path / "claims.jsonl"),
-                    *wrong,
-                    "--out",
-                    str(tmp_path / "run.trec"),
-                ]
-            )
-            == 1
-        )
-        assert said in capsys.readouterr().err
+    asked = ["--index", str(index), "--claims", str(tmp_path / "claims.jsonl"), "--out", str(tmp_path / "run.trec")]
+    assert cli.main(["retrieve", "mixed", *asked, "--k", "0"]) == 2
+    assert "'--k': 0 is not in the range x>=1" in capsys.readouterr().err
+    assert cli.main(["retrieve", "documents", *asked]) == 1
+    assert "lisax retrieve mixed" in capsys.readouterr().err
+    assert cli.main(["retrieve", "mixed", *asked]) == 0
+    assert "passages for 1 claims" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("moment", [1, 2, 3, 4])

@@ -20,7 +20,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lisax.cli import checkpoint as command
 from lisax.formats import presets
 from lisax.formats.pointing import POINT_SENTENCES
 from lisax.formats.ranking import RANK
@@ -45,6 +44,7 @@ from lisax.records import LisaxError, Table, write_json
 from lisax.retrieval.passages import Passage
 from lisax.runtime import bundle
 from lisax.runtime.checkpoints import MODEL_JSON, flatten
+from lisax.runtime.interop.describing import described
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.interop.safetensors_files import write_arrays
 
@@ -230,7 +230,7 @@ def _work(folder: Path, seconds: float, seed: int, log: Path) -> None:
             log.write_text(f"{seed} {name}: {how}")
             for step in (
                 lambda: use(load(hostile)),
-                lambda: command.described(hostile),
+                lambda: described(hostile),
                 lambda: bundle.export(hostile, Path(made) / "out"),
             ):
                 began = time.monotonic()

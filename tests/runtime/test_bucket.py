@@ -250,25 +250,25 @@ def test_a_bundle_is_written_to_a_bucket_and_read_there(tmp_path, monkeypatch):
     sent, send = [], places.send
     with monkeypatch.context() as patch:
         patch.setattr(places, "send", lambda source, target: (sent.append(target.name), send(source, target)))
-        assert main(["export", "--checkpoint", f"{ROOT}/text", "--out", bundle, "--format", "stablehlo"]) == 0
+        assert main(["export", "--model", f"{ROOT}/text", "--out", bundle, "--format", "stablehlo"]) == 0
     assert sent[-1] == "model.safetensors" and "model.json" in sent  # until then it is no bundle
     save_checkpoint(tmp_path / "here", vocabulary)
     expected = dict(TextModel.open(tmp_path / "here").rank(QUERY, SENTENCES))
     for path in (bundle, checkpoint, f"{ROOT}/text"):
         assert dict(TextModel.open(path).rank(QUERY, SENTENCES)) == pytest.approx(expected, abs=1e-5)
     assert dict(lisax.load(bundle).rank(QUERY, SENTENCES)) == pytest.approx(expected, abs=1e-5)
-    assert main(["export", "--checkpoint", bundle, "--out", str(tmp_path / "again")]) == 0
+    assert main(["export", "--model", bundle, "--out", str(tmp_path / "again")]) == 0
     assert (tmp_path / "again/model.safetensors").read_bytes() == (place(bundle) / "model.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        ["export", "--checkpoint", f"{ROOT}/missing", "--out", "o"],
+        ["export", "--model", f"{ROOT}/missing", "--out", "o"],
         ["checkpoint", "show", "gs://no-such-bucket/x"],
         [
             "rerank",
-            "--checkpoint",
+            "--model",
             f"{ROOT}/missing",
             "--claims",
             f"{ROOT}/missing.jsonl",

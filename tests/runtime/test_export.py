@@ -90,7 +90,7 @@ def exported(tmp_path_factory, checkpoint):
         cli.main(
             [
                 "export",
-                "--checkpoint",
+                "--model",
                 str(checkpoint),
                 "--out",
                 str(out),
@@ -288,7 +288,7 @@ def test_what_does_not_belong_together_is_told(exported, vocabulary, tmp_path):
 
 def test_without_a_text_format_there_is_no_program(vocabulary, tmp_path, capsys):
     checkpoint = save_checkpoint(tmp_path / "model", vocabulary, text={})
-    out = ["export", "--checkpoint", str(checkpoint), "--out"]
+    out = ["export", "--model", str(checkpoint), "--out"]
     assert cli.main([*out, str(tmp_path / "a"), "--format", "stablehlo"]) == 1
     assert "label words" in capsys.readouterr().err and not (tmp_path / "a").exists()
     assert cli.main([*out, str(tmp_path / "b")]) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -11,10 +10,11 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
-from lisax.cli import training as command
+from lisax.cli import invoke
 from lisax.records import LisaxError
 from lisax.runtime.data import DatasetConfig, Prefetched, eval_batches, import_task_module, longest, train_source
 from lisax.runtime.gin_files import GIN_CONFIGS, bindings_of, parsed, rewrite_gin_flags, run_gin
@@ -172,9 +172,7 @@ def test_mistakes_are_found_before_training(tmp_path, values, message):
 
 
 def _main(verb, *arguments):
-    parser = argparse.ArgumentParser()
-    getattr(command, f"add_{verb}_arguments")(parser)
-    return getattr(command, f"{verb}_main")(parser.parse_args(rewrite_gin_flags(arguments)))
+    return invoke([verb, *arguments])
 
 
 @pytest.fixture(scope="module")
@@ -337,5 +335,5 @@ def test_eval(trained, tmp_path, capsys):
 
 
 def test_no_files():
-    with pytest.raises(LisaxError, match="lisax train needs gin files"):
+    with pytest.raises(click.UsageError, match="gin files are needed: .*runs/finetune.gin"):
         _main("train")

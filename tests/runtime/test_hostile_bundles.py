@@ -102,13 +102,13 @@ def test_values_of_every_kind_of_model(copied, name):
         with pytest.raises(DataError, match=f"model.json: field 'architecture.*{field}': must be"):
             hostile_bundles.load(folder)
         for arguments in (
-            ["export", "--checkpoint", str(folder), "--out", str(folder / "out")],
+            ["export", "--model", str(folder), "--out", str(folder / "out")],
             ["checkpoint", "import", str(folder), "--out", str(folder / "out")],
             ["checkpoint", "show", str(folder)],
         ):
             assert cli.main(arguments) == 1 and not (folder / "out").exists()
         with pytest.raises(DataError, match=f"model.json: field 'architecture.*{field}': must be"):
-            Models.open([folder])  # of `lisax serve --bundle`
+            Models.open([folder])  # of `lisax serve --model`
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -37,7 +37,7 @@ def _start(
         sys.executable,
         "-P",
         "-m",
-        "lisax.cli",
+        "lisax",
         "train",
         "--gin_file=models/t5_1_1_tiny.gin",
         "--gin_file=runs/pretrain.gin",
@@ -144,8 +144,7 @@ def test_the_death_of_one_process_ends_the_other_and_the_run_goes_on_later(tmp_p
 def test_processes_that_cannot_meet(given, message):
     # In a process of its own: joining others is possible only before JAX has computed anything.
     script = (
-        f"import argparse; from lisax.runtime import hosts; parser = argparse.ArgumentParser(); "
-        f"hosts.add_arguments(parser); hosts.connect(parser.parse_args({given!r}))"
+        f"import sys; from lisax.cli import main; sys.exit(main(['train', '--gin_file=runs/finetune.gin', *{given!r}]))"
     )
     ended = subprocess.run(
         [sys.executable, "-c", script],

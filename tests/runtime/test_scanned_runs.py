@@ -157,7 +157,7 @@ def test_scores_are_the_same_wherever_it_goes(run, tmp_path, capsys):
 def test_the_bundle_scores_the_same_with_jax_numpy_and_sentencepiece_alone(run, tmp_path):
     _, model = run
     expected = [score for _, score in sorted(TextModel.open(model).rank(QUERY, SENTENCES))]
-    assert cli.main(["export", "--checkpoint", str(model), "--out", str(tmp_path / "bundle")]) == 0
+    assert cli.main(["export", "--model", str(model), "--out", str(tmp_path / "bundle")]) == 0
     assert read_card(tmp_path / "bundle")["architecture"]["scan_layers"] is False
     done = subprocess.run(
         [

@@ -33,7 +33,7 @@ def serve(tmp_path_factory, bundles):
             sys.executable,
             "-P",
             "-m",
-            "lisax.cli",
+            "lisax",
             "serve",
             "--index",
             str(index),
@@ -41,7 +41,7 @@ def serve(tmp_path_factory, bundles):
             str(state),
             "--port",
             "0",
-            *(part for bundle in bundles for part in ("--bundle", str(bundle))),
+            *(part for bundle in bundles for part in ("--model", str(bundle))),
             *options,
         ]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:

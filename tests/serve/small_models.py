@@ -142,7 +142,7 @@ def _bundle(folder: Path, text_format: Format, examples: Sequence, steps: int) -
             files={"spiece.model": vocabulary.path.read_bytes()},
         )
     )
-    assert cli.main(["export", "--checkpoint", str(folder / "model"), "--out", str(folder / "bundle")]) == 0
+    assert cli.main(["export", "--model", str(folder / "model"), "--out", str(folder / "bundle")]) == 0
     return folder / "bundle"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import re
 import zipfile
@@ -13,14 +12,14 @@ from small_page import Browser, models, open_page, shown, words
 from small_readers import build_mixed, reader_bundle, retriever_bundle
 
 from lisax.cli import main
-from lisax.cli import serve as command
 from lisax.corpora import open_folder
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
-from lisax.predict import inference
-from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.passage_index import PassageIndex
+from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.reader import Reader
 from lisax.predict.retriever import Retriever, retrieve
+from lisax.predict.verifier import Labeller, verify_run
 from lisax.records import Claim, Graph, LisaxError
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.dense import encode_index
@@ -28,6 +27,7 @@ from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Source
 from lisax.retrieval.runs import read_run
+from lisax.serve import start
 from lisax.serve.answering import LABELLER, RANKER, READER, RETRIEVER, Engine, Models
 from lisax.serve.export import gather
 from lisax.serve.library import Library
@@ -91,22 +91,19 @@ def place(unit: str) -> str:
 def test_a_claim_is_checked_by_sentences_rows_and_edges_as_the_pipeline_does(browser, page, index, made, tmp_path):
     found = words(shown(browser.ask(CLAIM, "claim")))
     (row,) = page.store.last_answers(1)[0].result["verdicts"]
-    claim, evidence = Claim("c", CLAIM), MixedEvidence(MixedIndex.open(index))
-    inference.rank_to_file(
-        made[RANKER],
+    claim, evidence = Claim("c", CLAIM), PassageIndex(MixedIndex.open(index))
+    candidates = evidence.retrieve([claim], 20)
+    rank_to_file(
+        SentenceRanker(made[RANKER]),
         [claim],
-        evidence.retrieve([claim], 20),
-        evidence.lookup,
+        lambda claim: evidence.evidence(candidates[claim.id], 100),
         tmp_path / "run.trec",
-        depth=100,
         spot=default_spotter().spot,
         tag="ranker",
     )
-    (verdict,) = inference.verify(
-        made[LABELLER], [claim], read_run(tmp_path / "run.trec"), evidence.lookup, aggregate="any"
-    )
-    assert row["label"] == verdict.label and row["evidence"] == list(verdict.evidence)
-    assert row["probabilities"] == pytest.approx(verdict.probabilities, abs=1e-6)
+    (verdict,) = verify_run(Labeller(made[LABELLER]), [claim], read_run(tmp_path / "run.trec"), evidence)
+    assert row["label"] == verdict.label and row["evidence"] == [one.unit for one in verdict.evidence]
+    assert row["probabilities"] == pytest.approx(list(verdict.probabilities.values()), abs=1e-6)
     assert "By text, tables and graphs:" in found and len(row["evidence"]) == 5
     assert all(place(unit) in found and evidence.lookup(unit).text in found for unit in row["evidence"])
     assert {place(unit).partition(":")[0] for unit in row["evidence"]} == {"text", "table (raw)", "graph (raw)"}
@@ -291,14 +288,12 @@ def test_models_and_indexes_that_do_not_fit(tmp_path, made, roles, with_index, c
 
 def test_from_the_command_line(bundles, index, tmp_path, capsys):
     """Bundles tell what they are for; complaints come before anything is served."""
-    parser = argparse.ArgumentParser()
-    command.add_serve_arguments(parser)
-    given = ["--bundle", str(bundles[0]), "--bundle", str(bundles[1]), "--state", str(tmp_path), "--keep", "2"]
-    page = command.open_page(parser.parse_args([*given, "--index", str(index)]), 8000, None)
+    given = ["--model", str(bundles[0]), "--model", str(bundles[1]), "--state", str(tmp_path), "--keep", "2"]
+    page = start.open_page(start.Settings(bundles[:2], [index], tmp_path, keep=2), 8000, None)
     answered = Browser(page).ask(QUESTION)
     assert answered.status_code == 200 and shown(answered).count()["mark"] == 2
     page.close()
     assert main(["serve", *given, "--port", "0"]) == 1
     assert "give an index of `lisax index mixed`" in capsys.readouterr().err
-    assert main(["serve", *given, "--bundle", str(bundles[0]), "--index", str(index)]) == 1
+    assert main(["serve", *given, "--model", str(bundles[0]), "--index", str(index)]) == 1
     assert "one reader too many" in capsys.readouterr().err

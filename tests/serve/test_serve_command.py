@@ -21,7 +21,7 @@ from small_models import label_bundle
 from small_page import build_index
 
 from lisax.cli import main
-from lisax.cli import serve as command
+from lisax.serve import start as command
 from lisax.serve.connections import patient
 from lisax.serve.limits import Limits
 from lisax.serve.store import Store
@@ -37,12 +37,10 @@ def made(tmp_path_factory):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--bundle", "{none}"], "no such checkpoint or bundle"),
-        (["--bundle", "{bundle}", "--index", "{none}"], "no index here"),
-        (["--bundle", "{bundle}", "--bundle", "{bundle}"], "one labeller too many"),
-        (["--bundle", "{bundle}", "--pool", "0"], "--pool must be at least 1"),
-        (["--bundle", "{bundle}", "--host", "no.such.host.invalid"], "cannot listen"),
-        (["--bundle", "{bundle}", "--port", "99999"], "cannot listen"),
+        (["--model", "{none}"], "no such checkpoint or bundle"),
+        (["--model", "{bundle}", "--index", "{none}"], "no index here"),
+        (["--model", "{bundle}", "--model", "{bundle}"], "one labeller too many"),
+        (["--model", "{bundle}", "--host", "no.such.host.invalid"], "cannot listen"),
     ],
 )
 def test_what_cannot_be_served(made, tmp_path, capsys, options, complaint):
@@ -100,7 +98,7 @@ def starts(tmp_path, monkeypatch):
         ),
     )
     monkeypatch.setattr("lisax.serve.app.create", lambda page: None)
-    return lambda: main(["serve", "--bundle", "any", "--host", "0.0.0.0", "--state", str(tmp_path), "--port", "0"])
+    return lambda: main(["serve", "--model", "any", "--host", "0.0.0.0", "--state", str(tmp_path), "--port", "0"])
 
 
 def test_a_token_of_ones_own_is_not_printed(starts, monkeypatch, capsys):
@@ -134,7 +132,7 @@ def test_outside_of_loopback_a_token_is_asked_for_and_silence_ends(made, tmp_pat
         [
             *started,
             "serve",
-            "--bundle",
+            "--model",
             str(made[0]),
             "--index",
             str(made[1]),

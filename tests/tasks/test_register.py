@@ -322,7 +322,7 @@ def test_readmes_lines_train_in_a_new_process(folder, tmp_path, monkeypatch):
         [
             sys.executable,
             "-m",
-            "lisax.cli",
+            "lisax",
             *shlex.split(command),
             "--gin.TRAIN_STEPS=2",
             "--gin.BATCH_SIZE=4",

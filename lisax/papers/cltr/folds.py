@@ -20,7 +20,7 @@ from lisax.papers.base import REPORT, TRAIN, WARM_UP, is_of_warm_up
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.recipe import OWN, CltrRecipe
 from lisax.papers.cltr.run import CELLS, TABLES, Cltr, by_id
-from lisax.papers.stages import say
+from lisax.progress import say
 from lisax.records import LisaxError, Question
 from lisax.report.report import Report
 from lisax.retrieval.runs import read_qrels, read_run

@@ -16,10 +16,10 @@ from lisax.corpora.answer_cells import value_of
 from lisax.formats.examples import write_examples
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.cltr.recipe import AGGREGATION
-from lisax.papers.stages import say
 from lisax.predict import aggregation
 from lisax.predict.aggregation import Aggregator
 from lisax.predict.arithmetic import aggregate
+from lisax.progress import say
 from lisax.records import LisaxError, Operation, Question, Table, read_json_lines, split_cell_id, write_json_lines
 from lisax.retrieval.table_text import gold_tables
 from lisax.runtime.resumable import fingerprint

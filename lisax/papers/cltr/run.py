@@ -26,9 +26,9 @@ from lisax.papers.cltr import pool_scores
 from lisax.papers.cltr.operations import AGGREGATING, STAGE, AggregationStages
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
 from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, read_recipe
-from lisax.papers.stages import counting, say
 from lisax.predict import fusion
 from lisax.predict.table_answers import TableAnswerer, TableScores
+from lisax.progress import counting, say
 from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Table, is_cell, split_cell_id
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run, write_qrels, write_run

@@ -20,10 +20,9 @@ from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, Pipeline, tell
 from lisax.papers.deseption.recipe import TASKS, read_recipe
 from lisax.papers.list5.recipe import WORLD_SHARES
 from lisax.papers.over_pages import PagePipeline
-from lisax.papers.stages import counting, say
-from lisax.predict.inference import judge_dates
-from lisax.predict.pointer_inference import CLAIMS_AT_A_TIME, verify
 from lisax.predict.pointer_model import PointerModel
+from lisax.predict.verifier import CLAIMS_AT_A_TIME, Verifier, verify_run
+from lisax.progress import counting, say
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval import candidates as retrieval
 from lisax.retrieval.multi_hop import second_pages
@@ -345,12 +344,10 @@ class Deseption(PagePipeline):
             )
 
     def _predict(self, name: str, variant: Variant) -> None:
-        model = PointerModel(self.model_dir(variant.model))
+        verifier = Verifier.open(self.model_dir(variant.model))
         for role in self.reported_roles:
-            claims = self.claims[role]
             ranked = self.sentence_candidates(role, variant.documents)
             say(f"  {role}")
-            verdicts = verify(model, claims.values(), ranked, self.lookup)
-            if variant.temporal:
-                verdicts = judge_dates(verdicts, claims, self.lookup)
+            claims = self.claims[role].values()
+            verdicts = verify_run(verifier, claims, ranked, self.units, temporal=variant.temporal)
             self.write_verdicts(name, role, verdicts)

@@ -19,7 +19,7 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from lisax.predict.sentences import Sentences
+from lisax.predict.page_index import PageIndex
 from lisax.records import Claim, Hit, atomic_write
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.runs import read_run, run_line
@@ -90,7 +90,7 @@ class WithSentences(beam.DoFn):
         self.index = index
 
     def setup(self) -> None:
-        self.sentences = Sentences(DocumentIndex.open(self.index))
+        self.sentences = PageIndex(DocumentIndex.open(self.index))
 
 
 class Candidates(WithSentences):

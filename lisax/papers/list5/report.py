@@ -13,13 +13,12 @@ from lisax.papers.attack_report import attack_figures, attack_tables
 from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.list5.run import VARIANTS, List5
 from lisax.papers.over_pages import ATTACKED
-from lisax.predict.inference import KEPT
 from lisax.records import Claim, Hit, Verdict
 from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
 from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
-from lisax.sampling.examples import Lookup
+from lisax.sampling.examples import LIST_LENGTH, Lookup
 
 CLAIMS_SHOWN = 2000
 SELECTIONS = {
@@ -61,7 +60,7 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
     best = best_variant(evaluated)
     selection = {name: sentence_selection(claims, hits) for name, hits in selections.items()}
     oracle = {
-        name: fever_metrics.oracle_score(claims, {i: [hit.id for hit in hits.get(i, ())[:KEPT]] for i in claims})
+        name: fever_metrics.oracle_score(claims, {i: [hit.id for hit in hits.get(i, ())[:LIST_LENGTH]] for i in claims})
         for name, hits in selections.items()
     }
     train = [claim for claim in run.claims[TRAIN].values() if claim.label]

@@ -16,10 +16,10 @@ from lisax.formats.examples import Example, write_examples
 from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, tell
 from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, read_recipe
 from lisax.papers.over_pages import PagePipeline
-from lisax.papers.stages import counting, say
 from lisax.predict import fusion
-from lisax.predict.inference import judge_dates, rank_to_file, verify
-from lisax.predict.text_model import TextModel
+from lisax.predict.ranker import Ranker, rank_to_file
+from lisax.predict.verifier import Verifier, verify_run
+from lisax.progress import counting, say
 from lisax.records import Claim, Hit
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.multi_hop import second_pages, second_sentences
@@ -267,16 +267,13 @@ class List5(PagePipeline):
             self._hop(role)
 
     def _select(self, ranker: str, role: str, claims: Sequence[Claim], depth: int, out: Path) -> None:
-        model = TextModel.open(self.model_dir(ranker))
         candidates = self.candidates(role)
         with counting(len(claims) * depth, "sentences") as advance:
             rank_to_file(
-                model,
+                Ranker.open(self.model_dir(ranker)),
                 claims,
-                candidates,
-                self.lookup,
+                lambda claim: self.units.evidence(candidates.get(claim.id, ()), depth),
                 out,
-                depth=depth,
                 spot=self.spotter.spot,
                 tag=ranker,
                 progress=advance,
@@ -410,16 +407,10 @@ class List5(PagePipeline):
             )
 
     def _predict(self, variant: str, labeller: str, selection: str) -> None:
-        model = TextModel.open(self.model_dir(labeller))
+        aggregate = variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max"
+        verifier = Verifier.open(self.model_dir(labeller), aggregate=aggregate)
+        temporal = self.recipe.temporal and labeller != "claim_only"
         for role in self.reported_roles:
-            claims, run = self.claims[role], read_run(self.selection_file(selection, role))
-            verdicts = verify(
-                model,
-                claims.values(),
-                run,
-                self.lookup,
-                aggregate=variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max",
-            )
-            if self.recipe.temporal and labeller != "claim_only":
-                verdicts = judge_dates(verdicts, claims, self.lookup)
+            run = read_run(self.selection_file(selection, role))
+            verdicts = verify_run(verifier, self.claims[role].values(), run, self.units, temporal=temporal)
             self.write_verdicts(variant, role, verdicts)

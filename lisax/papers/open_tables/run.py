@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.corpora import open_folder
-from lisax.corpora.table_predictions import TableVerdict, read_predictions, write_predictions
+from lisax.corpora.table_predictions import TableVerdict, read_predictions
 from lisax.formats.examples import read_examples
 from lisax.formats.labelling import CLAIM_ONLY
 from lisax.formats.tables import TABLES, TableExample
@@ -26,10 +26,11 @@ from lisax.metrics import tables as figures
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.papers.open_tables.recipe import depth_of, is_fusion, read_recipe, task_of
-from lisax.papers.stages import counting, say
 from lisax.predict.fusion_model import Decision, FusionModel
-from lisax.predict.table_inference import judged, tell_dropped_rows, tell_open, verdicts_of
 from lisax.predict.text_model import TextModel
+from lisax.predict.verdicts import Evidence, write_predictions
+from lisax.predict.verifier import judged, table_verdicts, tell_dropped_rows, tell_open
+from lisax.progress import counting, say
 from lisax.records import Claim, Label, Table, atomic_write
 from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
@@ -351,8 +352,12 @@ class OpenTables(Pipeline):
         sufficiency: np.ndarray | None = None,
         relevance: np.ndarray | None = None,
     ) -> None:
+        claims = [self.claims[REPORT][example.claim_id] for example in examples]
+        evidence = [
+            [Evidence(table.id, "", table.caption, table=table) for table in example.tables] for example in examples
+        ]
         write_predictions(
-            self.predictions_file(model), verdicts_of(examples, shares, sufficiency, relevance), self.claims[REPORT]
+            self.predictions_file(model), table_verdicts(claims, evidence, shares, sufficiency, relevance)
         )
 
     # --- What the report asks -----------------------------------------------------------------

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from lisax.papers.base import TRAIN, VALIDATION
 from lisax.papers.list5.run import List5
-from lisax.predict.mixed_evidence import MixedEvidence
+from lisax.predict.passage_index import PassageIndex
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import write_run
-from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
 
 DECIDED = (Label.SUPPORTS, Label.REFUTES)
@@ -29,12 +28,12 @@ class MixedList5(List5):
         self._mixed, self._passages = index, passages
 
     @functools.cached_property
-    def evidence(self) -> MixedEvidence:
-        return MixedEvidence(MixedIndex.open(self._mixed))
+    def evidence(self) -> PassageIndex:
+        return PassageIndex(MixedIndex.open(self._mixed))
 
     @property
-    def lookup(self) -> sampling.Lookup:
-        return self.evidence.lookup
+    def units(self) -> PassageIndex:
+        return self.evidence
 
     @functools.cached_property
     def claims(self) -> dict[str, dict[str, Claim]]:

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lisax.corpora.fever import read_predictions, write_predictions
-from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.corpora.fever import read_predictions
 from lisax.papers.base import WARM_UP, gin_text, is_of_warm_up
-from lisax.predict.inference import judge_dates, rank_to_file, verify
-from lisax.predict.mixed_evidence import MixedEvidence
-from lisax.predict.text_model import TextModel
+from lisax.predict.passage_index import PassageIndex
+from lisax.predict.ranker import Ranker, rank_to_file
+from lisax.predict.verdicts import write_predictions
+from lisax.predict.verifier import Verifier, verify_run
 from lisax.records import Claim, DataError, Verdict, split_sentence_id
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
@@ -129,17 +129,15 @@ class ClaimChecks:
     def _check(self, learned: str, index: str) -> None:
         """Verdicts with the temporal step after them, which says what the verifier's label was."""
         claims, models = list(self.claims.values()), self.models_folder(learned) / "models"
-        evidence = MixedEvidence(MixedIndex.open(self._run.index_folder(index, index)))
+        evidence = PassageIndex(MixedIndex.open(self._run.index_folder(index, index)))
         ranked = self.folder / f"{learned}.{index}.trec"
         candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
         rank_to_file(
-            TextModel.open(models / RANKER),
+            Ranker.open(models / RANKER),
             claims,
-            candidates,
-            evidence.lookup,
+            lambda claim: evidence.evidence(candidates[claim.id], self.recipe.candidates),
             ranked,
             tag=RANKER,
-            depth=self.recipe.candidates,
             spot=default_spotter(self.pipeline(learned).index.titles).spot,
             made_from=json.dumps(
                 [
@@ -151,14 +149,9 @@ class ClaimChecks:
                 ]
             ),
         )
-        labeller = TextModel.open(models / self.labeller)
-        aggregate = "any" if labeller.format is LABEL_POINTWISE else "max"
-        verdicts = judge_dates(
-            verify(labeller, claims, read_run(ranked), evidence.lookup, aggregate=aggregate),
-            self.claims,
-            evidence.lookup,
-        )
-        write_predictions(self.verdicts_file(learned, index), verdicts, self.claims, evidence.original_page)
+        verifier = Verifier.open(models / self.labeller)
+        verdicts = verify_run(verifier, claims, read_run(ranked), evidence, temporal=True)
+        write_predictions(self.verdicts_file(learned, index), verdicts)
 
     @functools.cached_property
     def claims(self) -> dict[str, Claim]:

@@ -13,19 +13,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lisax.cli.mixed import passages_of
 from lisax.corpora import open_folder
 from lisax.formats import faithfulness
 from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, gin_text, tell
-from lisax.papers.stages import counting, say
 from lisax.papers.udt_qa.claims import ClaimChecks
 from lisax.papers.udt_qa.recipe import read_recipe
 from lisax.predict.reader import Reader, answer_to_file
 from lisax.predict.retriever import Retriever, retrieve
+from lisax.progress import counting, say
 from lisax.records import Document, LisaxError, Question, write_json_lines
 from lisax.retrieval import mixed
+from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passages import Source

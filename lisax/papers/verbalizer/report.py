@@ -11,8 +11,8 @@ from lisax.formats.faithfulness import render
 from lisax.formats.triples import Triples, raw_text
 from lisax.formats.verbalizing import VerbalExample
 from lisax.metrics import text as figures_of
-from lisax.papers.stages import say
 from lisax.predict.verbalizer import Verbalizer, shares
+from lisax.progress import say
 from lisax.records import write_json_lines
 from lisax.sampling.verbal_examples import dev_examples
 

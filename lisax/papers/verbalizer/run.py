@@ -20,10 +20,11 @@ from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
 from lisax.formats.vocabulary import Vocabulary
 from lisax.papers.base import gin_text, make_vocabulary, train_by_gin
-from lisax.papers.stages import Stages, counting, say
+from lisax.papers.stages import Stages
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.papers.verbalizer.report import report
 from lisax.predict.verbalizer import PLAIN_WORDS, Choices, Verbalizer, read_verbalized, verbalize_to_file
+from lisax.progress import counting, say
 from lisax.records import DataText, LisaxError, atomic_write, read_json_lines, write_json, write_json_lines
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling.files import hashed_share

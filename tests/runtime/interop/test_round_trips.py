@@ -117,7 +117,7 @@ def test_architecture_of_a_gin_file(tmp_path, capsys):
 def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
     config = dataclasses.replace(T5_1_1, vocab_size=160)
     _native(tmp_path / "first", config)
-    export = ["export", "--checkpoint", str(tmp_path / "first"), "--out", str(tmp_path / "bundle")]
+    export = ["export", "--model", str(tmp_path / "first"), "--out", str(tmp_path / "bundle")]
     assert cli.main(export) == 1
     assert "has no vocabulary beside it" in capsys.readouterr().err and not (tmp_path / "bundle").exists()
     vocabulary = small_vocabulary(tmp_path)

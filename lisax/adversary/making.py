@@ -1,0 +1,124 @@
+"""Attacks on the claims of a dataset, written as a folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lisax.adversary.attack import Attack, Kind
+from lisax.adversary.corpus import Corpus
+from lisax.adversary.kinds import attackable, attacks
+from lisax.adversary.writing import NoAttacks, write_folder
+from lisax.corpora import open_folder, read_claims
+from lisax.progress import counting, say
+from lisax.records import Claim, LisaxError
+
+if TYPE_CHECKING:
+    from lisax.adversary.lexical import LexicalSearch
+
+BY_RULE = tuple(kind for kind in Kind if kind is not Kind.LEXICAL)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """`model` is the labeller that lexical substitution attacks, without which words are exchanged unguided; of that
+    kind too is `fluency`, by how much the mean log10 score of word pairs may fall. The same `seed` gives the same
+    attacks."""
+
+    kinds: Sequence[Kind] = BY_RULE
+    seed: int = 0
+    layout: str = "plain"
+    with_pages: bool = True
+    model: Path | None = None
+    fluency: float = 0.5
+
+
+def make_attacks(
+    source: Path,
+    out: Path,
+    corpus_folder: Path | None = None,
+    splits: Sequence[str] = (),
+    settings: Settings = Settings(),
+) -> dict[str, Any]:
+    """Attacks the claims of a folder (all its splits, or `splits`) or of a file, and writes them with their pages.
+
+    `corpus_folder` has pages, or is an index with pages; without it they are beside the claims. Returns the summary
+    that stands in attacks.json: `counts` by split, kind and label."""
+    claims = read_splits(source, splits)
+    corpus = Corpus.open(corpus_folder or (source if source.is_dir() else source.parent))
+    if out.resolve() in (source.resolve(), corpus_place := (corpus_folder or source).resolve()):
+        raise LisaxError(f"--out would overwrite {corpus_place}: choose another folder")
+    left_out = {}
+    for split, of_split in claims.items():
+        claims[split], left_out[split] = attackable(of_split, corpus)
+        if left_out[split]:
+            say(
+                f"  {split}: {left_out[split]:,} of {len(of_split):,} claims are left out, SUPPORTS or REFUTES without "
+                "evidence that the corpus has"
+            )
+    by_rule = [kind for kind in settings.kinds if kind is not Kind.LEXICAL]
+    search = _lexical(source, corpus, settings) if Kind.LEXICAL in settings.kinds else None
+    made = {split: _stream(of_split, corpus, by_rule, search, settings.seed) for split, of_split in claims.items()}
+    noted = {
+        "seed": settings.seed,
+        "kinds": list(map(str, settings.kinds)),
+        "claims": str(source),
+        "corpus": str(corpus_folder or source),
+        "left_out": left_out,
+    }
+    try:
+        summary = write_folder(out, made, corpus, layout=settings.layout, pages=settings.with_pages, settings=noted)
+    except NoAttacks:
+        if search is None or not search.right:
+            raise
+        raise LisaxError(f"{_stood(search)}; no other attack was made either: nothing was written") from None
+    if search and search.right:
+        say(_stood(search))
+    return summary
+
+
+def read_splits(source: Path, splits: Sequence[str] = ()) -> dict[str, list[Claim]]:
+    """Claims by split: of a folder those of `splits` (default: all), of a file the one that is named (default: dev)."""
+    if not source.is_dir():
+        if len(splits) > 1:
+            raise LisaxError("--split: a file holds one split")
+        return {(*splits, "dev")[0]: list(read_claims(source))}
+    dataset = open_folder(source)
+    found = {split: list(dataset.claims(split)) for split in splits or dataset.splits}
+    if not any(claim.label for claims in found.values() for claim in claims):
+        raise LisaxError(f"{source}: no claim has a label, so none can be attacked")
+    return found
+
+
+def _lexical(source: Path, corpus: Corpus, settings: Settings) -> LexicalSearch:
+    """The search, with a lexicon and a measure of fluency from the corpus and every split of the claims."""
+    from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model
+    from lisax.adversary.lexicon import best_lexicon
+
+    claims = [claim for of_split in read_splits(source).values() for claim in of_split]
+    texts = itertools.chain(
+        (line.text for page in corpus.documents() for line in page.sentences), (claim.text for claim in claims)
+    )
+    model = evidence_model(settings.model, corpus) if settings.model else None
+    return LexicalSearch(corpus, best_lexicon(corpus, claims), Fluency(texts), model, fluency_bound=settings.fluency)
+
+
+def _stood(search: LexicalSearch) -> str:
+    return (
+        f"of {search.right:,} claims that the model gets right {search.changeable:,} have words to exchange, "
+        f"and it errs on {search.broken:,} of these"
+    )
+
+
+def _stream(
+    claims: list[Claim], corpus: Corpus, by_rule: list[Kind], search: LexicalSearch | None, seed: int
+) -> Iterator[tuple[str, Attack]]:
+    if by_rule:
+        with counting(len(claims), "claims") as advance:
+            yield from attacks(claims, corpus, by_rule, seed, advance)
+    if search is not None:
+        with counting(len(claims), "claims, words exchanged") as advance:
+            yield from search.attacks(claims, advance)

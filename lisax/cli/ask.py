@@ -1,0 +1,59 @@
+"""`lisax ask`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import click
+
+from lisax.cli.verbs import Argument, Count, Local, Option
+
+
+def ask(
+    question: Annotated[str, Argument("The question, in quotation marks.", "QUESTION")],
+    *,
+    model: Annotated[
+        Local,
+        Option(
+            "A reader of passages, or a model of tables' rows and columns: a MODEL_DIR, one of its checkpoints, or a "
+            "bundle.",
+            "DIR",
+        ),
+    ],
+    corpus: Annotated[
+        Local | None,
+        Option(
+            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one such "
+            "file. Its index is kept in $LISAX_CACHE, or ~/.cache/lisax.",
+            "DIR",
+        ),
+    ] = None,
+    index: Annotated[
+        Local | None, Option("In place of --corpus: an index of `lisax index mixed` or `tables`.", "INDEX")
+    ] = None,
+    retriever: Annotated[
+        Local | None,
+        Option("Of a reader: a dual encoder, with whose vectors `lisax index vectors` filled the index.", "DIR"),
+    ] = None,
+    columns: Annotated[Local | None, Option("Of tables: a model of columns; --model is then of rows.", "DIR")] = None,
+    aggregation: Annotated[
+        Local | None, Option("Of tables: a model that chooses operations (a count, a sum).", "DIR")
+    ] = None,
+    answers: Annotated[Count, Option("Answers that are shown.")] = 5,
+    json: Annotated[bool, Option("Print each answer as JSON.")] = False,
+) -> None:
+    """Answer a question from a corpus or an index, each answer with the place that it was found in.
+
+    lisax ask "Where was Mara Velin born?" --index INDEX --model reader
+    """
+    if (corpus is None) == (index is None):
+        raise click.UsageError("say what to ask: --corpus DIR or --index INDEX")
+    from lisax.predict.checking import ask as answers_to
+
+    found = answers_to(
+        question, corpus, index, model, retriever=retriever, columns=columns, aggregation=aggregation, answers=answers
+    )
+    for line in found:
+        print(line.to_json() if json else line)
+    if not found and not json:
+        print("no answer was found")

@@ -1,0 +1,103 @@
+"""`lisax check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import click
+
+from lisax.cli.verbs import Argument, Count, Local, Option
+
+STREAM = Path("-")  # standard input, standard output
+
+
+def check(
+    claim: Annotated[str | None, Argument("The claim, in quotation marks; or give --claims.", "CLAIM")] = None,
+    *,
+    model: Annotated[
+        Local,
+        Option(
+            "What labels claims: a labeller, an evidence pointer or a model of tables; a MODEL_DIR, one of its checkpoints, "
+            "or a bundle.",
+            "DIR",
+        ),
+    ],
+    corpus: Annotated[
+        Local | None,
+        Option(
+            "A folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, or one such "
+            "file. Its index is kept in $LISAX_CACHE, or ~/.cache/lisax.",
+            "DIR",
+        ),
+    ] = None,
+    index: Annotated[
+        Local | None, Option("In place of --corpus: an index of `lisax index documents`, `mixed` or `cells`.", "INDEX")
+    ] = None,
+    claims: Annotated[
+        Local | None,
+        Option(
+            "Many claims, in any layout that `lisax data check` reads; `-` reads standard input, a JSON object with the "
+            "field `claim` (and `id`) in each line.",
+            "FILE",
+        ),
+    ] = None,
+    out: Annotated[
+        Local | None,
+        Option(
+            "With --claims: verdicts as JSON Lines, whose fields `lisax score` reads. An interrupted command goes on "
+            "where it was.",
+            "FILE",
+            default="-, standard output",
+        ),
+    ] = None,
+    ranker: Annotated[
+        str | None,
+        Option("What orders the evidence: a ranker's folder, or bm25.", "DIR", default="bm25, without a model"),
+    ] = None,
+    aggregate: Annotated[
+        Literal["any", "max", "sum", "first"],
+        Option("How a pointwise model's labels of single sentences become one."),
+    ] = "any",
+    threshold: Annotated[
+        float | None,
+        Option(
+            "Of table fusion: claims whose sufficiency is at most this have not enough information.",
+            default="the one that was chosen in training",
+        ),
+    ] = None,
+    temporal: Annotated[bool, Option("Let the dates of claim and evidence decide where they can.")] = False,
+    hops: Annotated[Literal["1", "2"], Option("2: look also into pages that sentences of the first pages name.")] = "1",
+    documents: Annotated[Count, Option("Pages or passages that are searched.")] = 20,
+    candidates: Annotated[Count, Option("Their first sentences, rows or edges that are ranked.")] = 100,
+    evidence: Annotated[
+        Count | None, Option("Sentences or tables that the model reads.", default="as many as in training")
+    ] = None,
+    json: Annotated[bool, Option("Print the verdict on a single claim as JSON.")] = False,
+) -> None:
+    """Check a claim, or many, against a corpus or an index.
+
+    lisax check "Mara Velin was born in Tarn." --corpus pages/ --model verifier
+    lisax check --claims claims.jsonl --index INDEX --ranker ranker --model verifier --out verdicts.jsonl
+    """
+    if (claim is None) == (claims is None):
+        raise click.UsageError("give one claim in quotation marks, or --claims FILE (`-` for standard input)")
+    if (corpus is None) == (index is None):
+        raise click.UsageError("say what to check against: --corpus DIR or --index INDEX")
+    if out == STREAM:
+        out = None
+    if out is not None and claims in (None, STREAM):
+        raise click.UsageError("--out is for --claims FILE: other verdicts go to standard output")
+    from lisax.predict.checking import Settings, check_file, check_one, check_stream
+
+    settings = Settings(
+        corpus, index, model, ranker, aggregate, threshold, temporal, int(hops), documents, candidates, evidence
+    )
+    if claim is not None:
+        verdict = check_one(settings, claim)
+        print(verdict.to_json() if json else verdict)
+    elif out is None:
+        for line in check_stream(settings, None if claims == STREAM else claims):
+            print(line, flush=True)
+    else:
+        check_file(settings, claims, out)

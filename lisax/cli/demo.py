@@ -1,0 +1,33 @@
+"""`lisax demo`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
+from lisax.cli.run import OUT, Data, Out, Until
+from lisax.cli.verbs import Count, Option
+
+
+def demo(
+    *,
+    data: Data = None,
+    pages: Annotated[Count, Option("Size of the generated world.")] = 12_000,
+    seed: Annotated[int, Option("Of the generated world and of training.")] = 0,
+    out: Out = OUT,
+    until: Until = None,
+    gin_file: GinFiles = (),
+    gin_bindings: GinBindings = (),
+    gin_search_paths: GinSearchPaths = "",
+) -> None:
+    """Run LisT5 at small size on a generated world, ending in a table and a report.
+
+    lisax demo --out out
+    """
+    from lisax.papers.running import Settings, WorldSettings, run_paper
+
+    settings = Settings(out, gin_file, (f"Recipe.seed = {seed}", *gin_bindings), split_paths(gin_search_paths), until)
+    if data is None:
+        run_paper("list5", settings, WorldSettings(pages, seed), "demo")
+    else:
+        run_paper("list5", settings, data)

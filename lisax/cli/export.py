@@ -1,0 +1,29 @@
+"""`lisax export`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from lisax.cli.verbs import Option, Place
+
+
+def export(
+    *,
+    model: Annotated[Place, Option("A MODEL_DIR or one of its checkpoints.", "DIR")],
+    out: Annotated[Place, Option("A folder that does not exist yet.", "DIR")],
+    format: Annotated[
+        tuple[Literal["bundle", "stablehlo", "savedmodel"], ...],
+        Option(
+            "bundle is always written; stablehlo adds scorer.jax_export, for jax.export.deserialize; savedmodel "
+            "adds saved_model/, for TensorFlow.",
+            "FORMAT",
+        ),
+    ] = ("bundle",),
+) -> None:
+    """Write a trained model as a bundle for inference: safetensors, model.json and vocabulary.
+
+    lisax export --model OUT/models/label_listwise_infused --out verifier
+    """
+    from lisax.runtime.bundle import export
+
+    print(export(model, out, list(format)))

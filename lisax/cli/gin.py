@@ -1,0 +1,74 @@
+"""T5X's flags, which `train`, `eval`, `infer`, `plan`, `run` and `demo` share.
+
+`--gin.NAME=value` is read as `--gin_bindings=NAME=value` (`runtime.gin_files.rewrite_gin_flags`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import click
+
+from lisax.cli.verbs import Option
+
+GinFiles = Annotated[
+    tuple[str, ...],
+    Option(
+        "A gin file, found here, in --gin_search_paths or in gin_configs/; later ones win.",
+        "FILE",
+        names=("--gin_file",),
+    ),
+]
+GinBindings = Annotated[
+    tuple[str, ...],
+    Option(
+        "A gin binding after all files; also as --gin.NAME=value, where strings need no quotes.",
+        "NAME=value",
+        names=("--gin_bindings",),
+    ),
+]
+GinSearchPaths = Annotated[str, Option("Folders to look for gin files in.", "DIR,DIR", names=("--gin_search_paths",))]
+TfdsDataDir = Annotated[
+    str | None,
+    Option("Where TensorFlow Datasets are, for tasks that use them.", "DIR", names=("--tfds_data_dir",)),
+]
+SeqioCacheDirs = Annotated[
+    str,
+    Option(
+        "Folders of cached tasks, as `lisax cache tasks` makes them; for USE_CACHED_TASKS=True.",
+        "DIR,DIR",
+        names=("--seqio_additional_cache_dirs",),
+    ),
+]
+
+
+def split_paths(paths: str) -> list[str]:
+    return [path for path in paths.split(",") if path]
+
+
+def configured_by(
+    verb: str,
+    gin_files: Sequence[str],
+    bindings: Sequence[str],
+    search_paths: str,
+    tfds_data_dir: str | None,
+    seqio_cache_dirs: str,
+) -> contextlib.AbstractContextManager[Any]:
+    """The configuration `train`, `eval` or `infer` of gin files, as `gin_files.configured` gives it."""
+    from lisax.runtime.gin_files import configured
+
+    if not gin_files and not bindings:
+        raise click.UsageError(
+            f"gin files are needed: --gin_file=models/t5_1_1_small.gin --gin_file=runs/"
+            f"{'finetune' if verb == 'train' else verb}.gin"
+        )
+    if tfds_data_dir:
+        os.environ["TFDS_DATA_DIR"] = tfds_data_dir
+    if seqio_cache_dirs:
+        from lisax.runtime.data import import_seqio
+
+        import_seqio().add_global_cache_dirs(seqio_cache_dirs.split(","))
+    return configured(verb, list(gin_files), list(bindings), split_paths(search_paths))

@@ -1,0 +1,231 @@
+"""Build an index of a corpus: of pages, tables, cells of tables, or passages of all of them.
+
+lisax index documents --corpus pages/ --out INDEX
+lisax index mixed --corpus DIR --out INDEX
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Literal
+
+import click
+
+from lisax.cli.verbs import Argument, Local, Option
+
+Corpus = Annotated[Local, Option("Folder in any layout that `lisax data check` reads.", "DIR")]
+Out = Annotated[Local, Option("Folder of the index.", "INDEX")]
+Existing = Annotated[Local, Argument("Folder of an index.", "INDEX")]
+K1 = Annotated[float | None, Option("BM25's k1.", default="0.6")]
+B = Annotated[float | None, Option("BM25's b.", default="0.5")]
+TablesK1 = Annotated[float | None, Option("BM25's k1.", default="1.2")]
+TablesB = Annotated[float | None, Option("BM25's b.", default="0.75")]
+Source = Literal["text", "tables", "graphs"]
+
+
+def documents(
+    *,
+    corpus: Corpus,
+    out: Out,
+    only: Annotated[
+        Literal["bm25", "titles"] | None, Option("Build this part alone.", default="BM25, titles and pages")
+    ] = None,
+    k1: K1 = None,
+    b: B = None,
+    add: Annotated[bool, Option("Add the corpus's documents to all parts that the index has.")] = False,
+) -> None:
+    """Index pages of text: BM25, titles and the pages themselves, in one pass.
+
+    lisax index documents --corpus pages/ --out INDEX
+    """
+    from lisax.corpora import open_folder
+    from lisax.progress import counted
+    from lisax.retrieval.documents import COMPONENTS, add_documents, build_index
+
+    if add and only is not None:
+        raise click.UsageError("--add adds to all parts that the index has: leave --only out")
+    settings = _bm25_settings(k1, b, add)
+    pages, started = counted(open_folder(corpus).documents(), "documents"), time.monotonic()
+    if add:
+        index = add_documents(pages, out)
+    else:
+        index = build_index(pages, out, components=(only,) if only else COMPONENTS, **settings)
+    _tell(out, f"{len(index.titles if only == 'titles' else index.bm25):,} documents", started)
+
+
+def tables(
+    *,
+    corpus: Corpus,
+    out: Out,
+    k1: TablesK1 = None,
+    b: TablesB = None,
+    add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
+) -> None:
+    """Index whole tables as text by BM25, for questions.
+
+    lisax index tables --corpus tables/ --out INDEX
+    """
+    from lisax.corpora import open_folder
+    from lisax.progress import counted
+    from lisax.retrieval.table_text import build_index
+
+    settings, started = _bm25_settings(k1, b, add), time.monotonic()
+    index = build_index(counted(open_folder(corpus).tables(), "tables"), out, add=add, **settings)
+    _tell(out, f"{len(index):,} tables", started)
+
+
+def cells(
+    *,
+    corpus: Corpus,
+    out: Out,
+    strategy: Annotated[
+        Literal["entity-char-2-3", "entity-char-1-2-3", "entity-word", "entity-exact", "query-char-2-3", "query-word"]
+        | None,
+        Option("What is matched, and by which features.", default="entity-char-2-3"),
+    ] = None,
+    add: Annotated[bool, Option("Add the corpus's tables to the index.")] = False,
+) -> None:
+    """Index the cells of tables by TF-IDF, for claims.
+
+    lisax index cells --corpus tables/ --out INDEX
+    """
+    from lisax.corpora import open_folder
+    from lisax.progress import counted
+    from lisax.retrieval.cells import Strategy
+    from lisax.retrieval.tables import build_index
+
+    if add and strategy is not None:
+        raise click.UsageError("an index keeps the strategy that it was built with: leave --strategy out with --add")
+    found, started = counted(open_folder(corpus).tables(), "tables"), time.monotonic()
+    index = build_index(found, out, Strategy(strategy or "entity-char-2-3"), add=add)
+    _tell(out, f"{len(index):,} tables, {index.settings['cells']:,} cells", started)
+
+
+def mixed(
+    *,
+    corpus: Corpus,
+    out: Out,
+    source: Annotated[tuple[Source, ...], Option("A source to index.", default="all that the corpus has")] = (),
+    verbalized: Annotated[
+        Local | None,
+        Option(
+            "Tables and graphs as sentences, written by `lisax verbalize` from the same corpus.",
+            "FILE",
+            "they are indexed as they are",
+        ),
+    ] = None,
+    k1: K1 = None,
+    b: B = None,
+    add: Annotated[bool, Option("Add the corpus's sources to the index.")] = False,
+) -> None:
+    """Index passages of text, tables and graphs together by BM25.
+
+    lisax index mixed --corpus DIR --out INDEX
+    """
+    from lisax.corpora import open_folder
+    from lisax.retrieval.corpus_passages import SOURCES, passages_of
+    from lisax.retrieval.mixed import add_sources, build_index
+
+    settings, started = _bm25_settings(k1, b, add), time.monotonic()
+    sources = passages_of(open_folder(corpus), [name for name in SOURCES if name in source] or None, verbalized)
+    if verbalized is not None and sources.keys() <= {SOURCES["text"]}:
+        raise click.UsageError(
+            "--verbalized is of tables and graphs, and "
+            + ("--source names text alone" if source else f"{corpus} has none")
+        )
+    form = "raw" if verbalized is None else "verbalized"
+    index = add_sources(sources, out, form=form) if add else build_index(sources, out, form=form, **settings)
+    _tell(out, _passages(index), started)
+
+
+def remove(index: Existing, source: Annotated[Source, Argument("text, tables or graphs.", "SOURCE")]) -> None:
+    """Remove a source from an index of passages.
+
+    lisax index remove INDEX tables
+    """
+    from lisax.retrieval.corpus_passages import SOURCES
+    from lisax.retrieval.mixed import remove_source
+
+    started = time.monotonic()
+    _tell(index, _passages(remove_source(SOURCES[source], index)), started)
+
+
+def vectors(
+    index: Existing,
+    *,
+    retriever: Annotated[Local, Option("A dual encoder: a MODEL_DIR, a checkpoint or a bundle.", "DIR")],
+    approximate: Annotated[
+        bool, Option("Add an inverted file of compressed vectors, for millions of passages.")
+    ] = False,
+) -> None:
+    """Add a retriever's vectors to an index of passages.
+
+    lisax index vectors INDEX --retriever RETRIEVER
+    """
+    from lisax.predict.retriever import Retriever
+    from lisax.retrieval import dense
+
+    started = time.monotonic()
+    count = dense.encode_index(index, Retriever.open(retriever))
+    if approximate:
+        dense.approximate(index)
+    _tell(index, f"{count:,} vectors", started)
+
+
+def cluster(
+    cluster: Annotated[
+        str,
+        Argument("The cluster's address and the index's name; opensearch+http://… for OpenSearch.", "URL/NAME"),
+    ],
+    *,
+    corpus: Corpus,
+    of: Annotated[Literal["documents", "tables"], Option("What is indexed.")] = "documents",
+    k1: Annotated[float | None, Option("BM25's k1.", default="0.6, of tables 1.2")] = None,
+    b: Annotated[float | None, Option("BM25's b.", default="0.5, of tables 0.75")] = None,
+    add: Annotated[bool, Option("Add to the index.")] = False,
+) -> None:
+    """Fill an index of an Elasticsearch or OpenSearch cluster, for BM25.
+
+    Names and passwords come from the environment: LISAX_CLUSTER_USER, LISAX_CLUSTER_PASSWORD,
+    LISAX_CLUSTER_API_KEY and LISAX_CLUSTER_CA. An interrupted command goes on where it stopped.
+
+        lisax index cluster http://localhost:9200/wiki --corpus pages/
+    """
+    from lisax.retrieval.cluster import fill_cluster
+
+    _bm25_settings(k1, b, add)
+    fill_cluster(corpus, of, cluster, k1=k1, b=b, add=add)
+    print(f"{cluster}: filled")
+
+
+def check(index: Existing) -> None:
+    """Compare an index's files with their checksums.
+
+    lisax index check INDEX
+    """
+    from lisax.retrieval.folder import check
+
+    print(f"{index}: {check(index)} files, all as they were written")
+
+
+def _bm25_settings(k1: float | None, b: float | None, add: bool) -> dict[str, float]:
+    """Those that were given, by name; an index that is added to keeps its own."""
+    given = {name: value for name, value in (("k1", k1), ("b", b)) if value is not None}
+    if add and given:
+        raise click.UsageError("an index keeps the k1 and b that it was built with: leave --k1 and --b out with --add")
+    return given
+
+
+def _passages(index) -> str:
+    held = (
+        f"{found['passages']:,} of {source}" + (f" ({found['form']})" if found["form"] != source else "")
+        for source, found in index.sources.items()
+    )
+    return f"{len(index):,} passages: {', '.join(held)}"
+
+
+def _tell(index, what: str, started: float) -> None:
+    print(f"{index}: {what}{';' if ':' in what else ','} {time.monotonic() - started:.1f} s")
+
+
+VERBS = (documents, tables, cells, mixed, vectors, cluster, remove, check)

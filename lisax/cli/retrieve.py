@@ -1,0 +1,182 @@
+"""Retrieve documents, tables or passages for claims or questions, as a TREC run.
+
+lisax retrieve documents --index INDEX --claims claims.jsonl --out documents.trec
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import click
+
+from lisax.cli.verbs import Count, Local, Option
+
+if TYPE_CHECKING:
+    from lisax.retrieval.run_files import Written
+
+Out = Annotated[Local, Option("TREC run to write; one that the same command has finished is left alone.", "RUN")]
+Claims = Annotated[Local, Option("Claims in any layout that `lisax data check` reads.", "FILE")]
+Cluster = Annotated[
+    str | None, Option("Search BM25 in this cluster's index, filled by `lisax index cluster`.", "URL/NAME")
+]
+
+
+def documents(
+    *,
+    index: Annotated[Local, Option("An index of `lisax index documents`.", "INDEX")],
+    claims: Claims,
+    out: Out,
+    k: Annotated[Count, Option("Documents a claim.")] = 100,
+    method: Annotated[Literal["bm25", "titles", "both"], Option("BM25, title search, or both in turn.")] = "both",
+    hops: Annotated[
+        Literal["1", "2"],
+        Option("2: also pages that sentences of the first pages name, found with claim and sentence as a query."),
+    ] = "1",
+    mediawiki: Annotated[
+        str | None,
+        Option(
+            "Search titles with a live MediaWiki: the URL of its api.php, or `wikipedia` for the English one.", "URL"
+        ),
+    ] = None,
+    cache: Annotated[Local | None, Option("The wiki's answers.", "FILE", "mediawiki.sqlite beside the run")] = None,
+    cluster: Cluster = None,
+) -> None:
+    """Retrieve pages for claims by BM25 and titles; recall is printed where claims have evidence.
+
+    lisax retrieve documents --index INDEX --claims claims.jsonl --out documents.trec
+    """
+    from lisax.corpora import read_claims
+    from lisax.retrieval.mediawiki import WIKIPEDIA
+    from lisax.retrieval.recall import CUTOFFS, recall
+    from lisax.retrieval.run_files import documents_to_file
+
+    if mediawiki is not None and method == "bm25":
+        raise click.UsageError("--mediawiki searches titles: use it with --method titles or both")
+    if cluster is not None and method == "titles":
+        raise click.UsageError("--cluster searches BM25: use it with --method bm25 or both")
+    asked = list(read_claims(claims))
+    written = documents_to_file(
+        index,
+        claims,
+        asked,
+        out,
+        k=k,
+        method=method,
+        hops=int(hops),
+        wiki=WIKIPEDIA if mediawiki == "wikipedia" else mediawiki,
+        wiki_cache=cache,
+        cluster=cluster,
+    )
+    _tell(out, written, f"documents for {len(asked):,} claims")
+    cutoffs = _up_to(k, CUTOFFS)
+    figures = recall(asked, _ids(out), cutoffs)
+    if figures["claims"]:
+        print(f"recall over {figures['claims']:,} claims with evidence\n{'k':>8}  any gold page  complete set")
+        for cutoff in cutoffs:
+            any_page, complete = figures[f"recall_any@{cutoff}"], figures[f"recall_complete@{cutoff}"]
+            print(f"{cutoff:>8}  {any_page:>13.4f}  {complete:>12.4f}")
+
+
+def cells(
+    *,
+    index: Annotated[Local, Option("An index of `lisax index cells`.", "INDEX")],
+    claims: Claims,
+    out: Out,
+    k: Annotated[Count, Option("Tables a claim.")] = 10,
+    mode: Annotated[
+        Literal["spans", "linked"],
+        Option("Entities of claims from the claim alone, or by TabFact's linking against the gold table."),
+    ] = "spans",
+) -> None:
+    """Retrieve tables for claims by their cells; hits are printed where claims have evidence.
+
+    lisax retrieve cells --index INDEX --claims claims.jsonl --out tables.trec
+    """
+    from lisax.corpora import read_claims
+    from lisax.retrieval.run_files import cells_to_file
+    from lisax.retrieval.tables import CUTOFFS, hit_rates
+
+    asked = list(read_claims(claims))
+    _tell(out, cells_to_file(index, claims, asked, out, k=k, mode=mode), f"tables for {len(asked):,} claims")
+    cutoffs = _up_to(k, CUTOFFS)
+    _print_hits(hit_rates(asked, _ids(out), cutoffs), cutoffs, "claims")
+
+
+def tables(
+    *,
+    index: Annotated[Local, Option("An index of `lisax index tables`.", "INDEX")],
+    questions: Annotated[Local, Option("A file questions.*.jsonl, or a folder of any layout with questions.", "PATH")],
+    split: Annotated[str | None, Option("Split of a folder's questions.", default="dev")] = None,
+    out: Out,
+    k: Annotated[Count, Option("Tables a question.")] = 300,
+    cluster: Cluster = None,
+) -> None:
+    """Retrieve tables for questions by BM25; hits are printed where questions have answer cells.
+
+    lisax retrieve tables --index INDEX --questions questions.dev.jsonl --out tables.trec
+    """
+    from lisax.corpora import read_question_split
+    from lisax.metrics.tables import hits
+    from lisax.retrieval.run_files import tables_to_file
+    from lisax.retrieval.runs import read_run
+    from lisax.retrieval.table_store import TableStore
+    from lisax.retrieval.table_text import as_claims
+
+    asked = read_question_split(questions, split)
+    _tell(out, tables_to_file(index, asked, out, k=k, cluster=cluster), f"tables for {len(asked):,} questions")
+    judged = as_claims(asked, TableStore.open(index).__contains__)
+    if any(claim.gold_ids for claim in judged.values()):
+        cutoffs = _up_to(k, (1, 5, 10, 20, 50, 100))
+        _print_hits(hits(judged, read_run(out), cutoffs), cutoffs, "questions")
+
+
+def mixed(
+    *,
+    index: Annotated[Local, Option("An index of `lisax index mixed`.", "INDEX")],
+    claims: Claims,
+    out: Annotated[Local, Option("TREC run to write.", "RUN")],
+    k: Annotated[Count, Option("Passages a claim.")] = 100,
+) -> None:
+    """Retrieve passages of text, tables and graphs for claims by BM25; their ids say which source each is of.
+
+    lisax retrieve mixed --index INDEX --claims claims.jsonl --out passages.trec
+    """
+    from collections import Counter
+
+    from lisax.corpora import read_claims
+    from lisax.retrieval.passages import source_of
+    from lisax.retrieval.run_files import passages_to_file
+
+    asked = list(read_claims(claims))
+    hits = passages_to_file(index, asked, out, k=k)
+    counts = sorted(Counter(source_of(hit.id) for hit in hits).items())
+    print(
+        f"{out}: {len(hits):,} passages for {len(asked):,} claims: "
+        + ", ".join(f"{count:,} of {source}" for source, count in counts)
+    )
+
+
+def _up_to(k: int, cutoffs: Sequence[int]) -> list[int]:
+    return [cutoff for cutoff in cutoffs if cutoff < k] + [k]
+
+
+def _ids(run: Path) -> dict[str, list[str]]:
+    from lisax.retrieval.runs import read_run
+
+    return {query: [hit.id for hit in hits] for query, hits in read_run(run).items()}
+
+
+def _tell(out: Path, written: Written, what: str) -> None:
+    print(f"{out}: " + ("done before" if written.hits is None else f"{written.hits:,} {what}, {written.seconds:.1f} s"))
+
+
+def _print_hits(figures: Mapping[str, float], cutoffs: Sequence[int], what: str) -> None:
+    if figures["claims"]:
+        print(f"gold tables of {figures['claims']:,} {what}\n{'k':>8}  among the first k")
+        for cutoff in cutoffs:
+            print(f"{cutoff:>8}  {figures[f'hits@{cutoff}']:>17.4f}")
+
+
+VERBS = (documents, cells, tables, mixed)

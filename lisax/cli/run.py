@@ -1,0 +1,191 @@
+"""Run a paper's whole pipeline: retrieve, train, predict, report.
+
+Every stage writes its files under --out, and the same command goes on where it stopped.
+
+    lisax run list5 --data DIR --out OUT
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
+from lisax.cli.verbalize import Graphs, Tables
+from lisax.cli.verbs import Count, Fetched, Local, Option, Place
+
+Out = Annotated[Place, Option("Folder of the run; stages that are done there are not done again.", "DIR")]
+Until = Annotated[
+    str | None,
+    Option(
+        "Stop after this stage, for example retrieve or select.rank_entities.test (the run prints each stage's name).",
+        "STAGE",
+    ),
+]
+Data = Annotated[
+    Fetched | None,
+    Option("Claims or questions and corpus, in a layout that `lisax data check` reads.", "DIR", "a generated world"),
+]
+Pages = Annotated[Count, Option("Size of the generated world.")]
+OUT = Path("out")
+
+
+def list5(
+    *,
+    data: Annotated[Fetched, Option("Claims and corpus, in a layout that `lisax data check` reads.", "DIR")],
+    out: Out = OUT,
+    attacks: Annotated[bool, Option("Verify attacked claims too, and report by attack.")] = False,
+    until: Until = None,
+    gin_file: GinFiles = (),
+    gin_bindings: GinBindings = (),
+    gin_search_paths: GinSearchPaths = "",
+) -> None:
+    """LisT5: verdicts over text by listwise ranking. `lisax demo` runs it on a generated world.
+
+    lisax run list5 --data FEVER --out OUT
+    """
+    bindings = (*(["Recipe.attacks = True"] if attacks else []), *gin_bindings)
+    _run("list5", out, gin_file, bindings, gin_search_paths, until, data, None)
+
+
+def open_tables(
+    *,
+    data: Data = None,
+    pages: Pages = 30_000,
+    out: Out = OUT,
+    until: Until = None,
+    gin_file: GinFiles = (),
+    gin_bindings: GinBindings = (),
+    gin_search_paths: GinSearchPaths = "",
+) -> None:
+    """Verdicts over tables that are searched in the open.
+
+    lisax run open-tables --data TABFACT --out OUT
+    """
+    _run("open-tables", out, gin_file, gin_bindings, gin_search_paths, until, data, pages)
+
+
+def cltr(
+    *,
+    data: Data = None,
+    pages: Pages = 12_000,
+    out: Out = OUT,
+    model: Annotated[
+        Place | None,
+        Option(
+            "A trained model of rows and columns, a checkpoint or bundle, to answer with in place of training one, as "
+            "in transfer from other data.",
+            "DIR",
+        ),
+    ] = None,
+    column_model: Annotated[Place | None, Option("With it, --model is of rows alone.", "DIR")] = None,
+    aggregation_model: Annotated[
+        Place | None,
+        Option("With --model, a trained head for operations (a count, a sum …), whose answers are written too.", "DIR"),
+    ] = None,
+    folds: Annotated[Count | None, Option("Cross-validation over questions of all splits.", "K")] = None,
+    until: Until = None,
+    gin_file: GinFiles = (),
+    gin_bindings: GinBindings = (),
+    gin_search_paths: GinSearchPaths = "",
+) -> None:
+    """CLTR: answers of questions in cells of tables.
+
+    lisax run cltr --data WIKISQL --out OUT
+    lisax run cltr --data WIKITABLES --model OUT/models/parts --out TRANSFER
+    """
+    if model is None and (column_model or aggregation_model):
+        raise click.UsageError(
+            f"{'--column-model' if column_model else '--aggregation-model'} belongs beside --model DIR"
+        )
+    if folds is not None and until is not None:
+        raise click.UsageError("--until names a stage of one run: leave it out with --folds")
+    recipe = None
+    if model is not None:
+        from lisax.papers.running import transfer_binding
+
+        recipe, rows = "transfer", "parts" if column_model is None else "rows"
+        models = {rows: model, "columns": column_model, "aggregation": aggregation_model}
+        gin_bindings = (*gin_bindings, transfer_binding(models))
+    _run("cltr", out, gin_file, gin_bindings, gin_search_paths, until, data, pages, recipe, folds)
+
+
+def deseption(
+    *,
+    data: Data = None,
+    pages: Pages = 12_000,
+    out: Out = OUT,
+    until: Until = None,
+    gin_file: GinFiles = (),
+    gin_bindings: GinBindings = (),
+    gin_search_paths: GinSearchPaths = "",
+) -> None:
+    """DeSePtion: claims under attack, with an evidence pointer and dates that decide.
+
+    lisax run deseption --data FEVER --out OUT
+    """
+    _run("deseption", out, gin_file, gin_bindings, gin_search_paths, until, data, pages)
+
+
+def udt_qa(
+    *,
+    data: Data = None,
+    pages: Pages = 12_000,
+    out: Out = OUT,
+    until: Until = None,
+    gin_file: GinFiles = (),
+    gin_bindings: GinBindings = (),
+    gin_search_paths: GinSearchPaths = "",
+) -> None:
+    """UDT-QA: answers over text, tables and graphs that are verbalized into one index.
+
+    lisax run udt-qa --data DIR --out OUT
+    """
+    _run("udt-qa", out, gin_file, gin_bindings, gin_search_paths, until, data, pages)
+
+
+def verbalizer(
+    *,
+    data: Annotated[Local, Option("Data with texts for training: DART, WebNLG, ToTTo or KELM.", "DIR")],
+    report: Annotated[Local | None, Option("Other such data, whose dev split is reported too.", "DIR")] = None,
+    tables: Tables = None,
+    graphs: Graphs = None,
+    out: Annotated[Local, Option("Folder of the run; stages that are done there are not done again.", "DIR")],
+    until: Until = None,
+    gin_file: GinFiles = (),
+    gin_bindings: GinBindings = (),
+    gin_search_paths: GinSearchPaths = "",
+) -> None:
+    """UDT-QA's verbalizer: train on filtered pairs, verbalize tables and graphs, select, train again.
+
+    lisax run verbalizer --data WEBNLG --report DART --tables TABLES --out OUT
+    """
+    from lisax.papers.running import Settings, train_verbalizer
+
+    if tables is None and graphs is None:
+        raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
+    settings = Settings(out, gin_file, gin_bindings, split_paths(gin_search_paths), until)
+    train_verbalizer(settings, data, report, tables, graphs)
+
+
+def _run(
+    name: str,
+    out: Path,
+    gin_files: tuple[str, ...],
+    bindings: tuple[str, ...],
+    search_paths: str,
+    until: str | None,
+    data: Path | None,
+    pages: int | None,
+    recipe: str | None = None,
+    folds: int | None = None,
+) -> None:
+    from lisax.papers.running import Settings, WorldSettings, run_paper
+
+    settings = Settings(out, gin_files, bindings, split_paths(search_paths), until)
+    run_paper(name, settings, data if data is not None else WorldSettings(pages), recipe, folds)
+
+
+VERBS = (list5, open_tables, cltr, deseption, udt_qa, verbalizer)

@@ -1,0 +1,299 @@
+"""Verbs of the command line: typed functions, of which click makes commands.
+
+click, because it starts fastest of the libraries with groups of verbs and names both option and choices in its errors
+(processor time of `import` and `--help` over Python's own: click 20 ms, typer 45, tyro 75, cyclopts 100 or more). What
+it lacks, options told by a function's annotations, is `Verb.of`: the types here are where options' values are checked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import inspect
+import re
+import shlex
+import types
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import click
+
+from lisax.places import fetched, local, place
+
+# The groups of `lisax --help`, with their verbs; each verb is the module of its name, imported when it is asked for.
+GROUPS = {
+    "Use trained models": ("check", "ask", "serve"),
+    "Build, step by step": ("index", "retrieve", "rerank", "verify", "answer", "verbalize"),
+    "Train": ("train", "eval", "infer", "plan", "export", "checkpoint"),
+    "Papers": ("demo", "run", "attack"),
+    "Data and figures": ("data", "cache", "feedback", "score"),
+}
+NAMES = tuple(name for names in GROUPS.values() for name in names)
+METAVARS = {"integer": "N", "integer range": "N", "float": "X", "text": "TEXT"}
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+class PathAt(click.ParamType):
+    """A path made by one of the functions of `lisax.places`, which say where it may be."""
+
+    name = "path"
+
+    def __init__(self, made: Callable[[str], Path]):
+        self.made = made
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        return self.made(value)
+
+
+Local = Annotated[Path, PathAt(local)]  # of this machine
+Fetched = Annotated[Path, PathAt(fetched)]  # read, in a bucket too
+Place = Annotated[Path, PathAt(place)]  # read and written, in a bucket too
+Count = Annotated[int, click.IntRange(min=1)]
+Port = Annotated[int, click.IntRange(0, 65535)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """What a parameter's annotation says of an option beside its type. `default` is shown where the function finds the
+    value; `names` where the flag is not the parameter's name with dashes, as T5X's are not."""
+
+    help: str
+    metavar: str | None = None
+    default: str | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """The same of an argument, which is given without a name."""
+
+    help: str
+    metavar: str
+
+
+class Verb(click.Command):
+    """A command from a function: parameters are its options, its docstring its help, indented lines examples."""
+
+    @classmethod
+    def of(cls, function: Callable[..., int | None], name: str) -> Verb:
+        hints = typing.get_type_hints(function, include_extras=True)
+        parameters = [
+            _parameter(parameter.name, hints[parameter.name], parameter.default)
+            for parameter in inspect.signature(function).parameters.values()
+        ]
+        text, examples = _described(function)
+        return cls(
+            name, callback=function, params=parameters, help=text, epilog=examples, context_settings=dict(SETTINGS)
+        )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if any(parameter.name == "gin_bindings" for parameter in self.params) and any(
+            word.startswith("--gin.") for word in args
+        ):
+            from lisax.runtime.gin_files import rewrite_gin_flags
+
+            args = rewrite_gin_flags(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> int:
+        from lisax.runtime.platforms import choose_platforms
+
+        choose_platforms()
+        try:
+            return super().invoke(ctx) or 0
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # so that the message shows this verb's usage
+            raise
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        arguments = [
+            (argument.make_metavar(ctx), argument.told)
+            for argument in self.params
+            if isinstance(argument, _ToldArgument)
+        ]
+        if arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl(arguments)
+        super().format_options(ctx, formatter)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _write_examples(self.epilog, formatter)
+
+
+class VerbGroup(click.Group):
+    """The verbs of a module: the functions in its `VERBS`, by their names."""
+
+    @classmethod
+    def of(cls, module: types.ModuleType, name: str) -> VerbGroup:
+        text, examples = _described(module)
+        verbs = [Verb.of(function, _dashed(function.__name__)) for function in module.VERBS]
+        return cls(
+            name,
+            commands={verb.name: verb for verb in verbs},
+            help=text,
+            epilog=examples,
+            context_settings=dict(SETTINGS),
+            subcommand_metavar="VERB …",
+        )
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list]:
+        return super().resolve_command(ctx, _known(args, self.list_commands(ctx), ctx))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Nothing: its verbs have been listed with an example each."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _write_verbs("Verbs", [self.commands[name] for name in self.list_commands(ctx)], formatter)
+
+
+class Root(click.Group):
+    """`lisax`: the verbs of `GROUPS`, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(NAMES)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in NAMES:
+            return None
+        module = importlib.import_module(f"lisax.cli.{name}")
+        return VerbGroup.of(module, name) if hasattr(module, "VERBS") else Verb.of(getattr(module, name), name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list]:
+        return super().resolve_command(ctx, _known(args, NAMES, ctx))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, names in GROUPS.items():
+            _write_verbs(heading, [self.get_command(ctx, name) for name in names], formatter)
+
+
+def _known(args: list[str], names: Sequence[str], ctx: click.Context) -> list[str]:
+    """`args`, if they begin with one of the verbs; otherwise an error that suggests the nearest."""
+    if not args or args[0] in names or args[0].startswith("-"):
+        return args
+    near = difflib.get_close_matches(args[0], names, n=1)
+    raise click.UsageError(
+        f"there is no verb '{args[0]}'"
+        + (f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(names)}"),
+        ctx,
+    )
+
+
+# --- Parameters ---------------------------------------------------------------------------------------------------
+
+
+class _ToldArgument(click.Argument):
+    """An argument with a text for the help."""
+
+    def __init__(self, *args: Any, told: str, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.told = told
+
+
+def _parameter(name: str, hint: Any, default: Any) -> click.Parameter:
+    said = next(given for given in hint.__metadata__ if isinstance(given, Option | Argument))
+    kind, repeats = _value_type(hint)
+    is_needed = default is inspect.Parameter.empty
+    if isinstance(said, Argument):
+        return _ToldArgument(
+            [name], type=kind, metavar=said.metavar, nargs=-1 if repeats else 1, required=is_needed, told=said.help
+        )
+    flags = said.names or ("--" + name.replace("_", "-"),)
+    if kind is click.BOOL:
+        return click.Option([*flags, name], is_flag=True, default=bool(default), help=said.help)
+    has_default = not is_needed and default not in (None, ())
+    told = [said.help]
+    if said.metavar and isinstance(kind, click.Choice):
+        told.append(f"One of {', '.join(kind.choices)}.")
+    if repeats:
+        told.append("Repeatable.")
+    if said.default:
+        told.append(f" [default: {said.default}]")
+    return click.Option(
+        [*flags, name],
+        type=kind,
+        metavar=said.metavar or METAVARS.get(kind.name),
+        multiple=repeats,
+        required=is_needed,
+        show_default=has_default and not said.default and default != "",
+        help=" ".join(told),
+        **({"default": default} if has_default else {}),  # a default of None would make what is required optional
+    )
+
+
+def _value_type(hint: Any) -> tuple[click.ParamType, bool]:
+    """(the type of a value, whether there may be several) of a parameter's annotation."""
+    for given in getattr(hint, "__metadata__", ()):
+        if isinstance(given, click.ParamType):
+            return given, False
+    if get_origin(hint) is Annotated:
+        return _value_type(get_args(hint)[0])
+    if get_origin(hint) in (types.UnionType, typing.Union):  # T | None
+        return _value_type(next(part for part in get_args(hint) if part is not type(None)))
+    if get_origin(hint) is tuple:  # tuple[T, ...]
+        return _value_type(get_args(hint)[0])[0], True
+    if get_origin(hint) is Literal:
+        return click.Choice(get_args(hint)), False
+    return click.types.convert_type(hint), False
+
+
+# --- Help -----------------------------------------------------------------------------------------------------------
+
+
+def _dashed(name: str) -> str:
+    """`udt_qa` as `udt-qa`; `import_` and `list_` as `import` and `list`."""
+    return name.rstrip("_").replace("_", "-")
+
+
+def _described(what: Any) -> tuple[str, str]:
+    """(text, examples) of a docstring: the examples are its last paragraph, which begins with `lisax`."""
+    text, *examples = re.split(r"\n\n *(?=lisax )", inspect.cleandoc(what.__doc__))
+    return text, inspect.cleandoc("\n\n".join(examples))
+
+
+def _write_examples(examples: str | None, formatter: click.HelpFormatter) -> None:
+    if examples:
+        with formatter.section("Example" if len(_commands(examples)) == 1 else "Examples"):
+            indent = " " * formatter.current_indent
+            goes_on = False
+            for line in examples.splitlines():
+                formatter.write(f"{indent}{'    ' if goes_on else ''}{line.strip()}\n")
+                goes_on = line.endswith("\\")
+
+
+def _commands(examples: str) -> list[str]:
+    """The commands of an example, each on a line of its own."""
+    return re.sub(r"\s*\\\n\s*", " ", examples).splitlines()
+
+
+def _write_verbs(heading: str, verbs: Sequence[click.Command], formatter: click.HelpFormatter) -> None:
+    """A line for every verb, and one with its first example."""
+    width = max(len(verb.name) for verb in verbs)
+    with formatter.section(heading):
+        for verb in verbs:
+            indent = " " * formatter.current_indent
+            purpose = verb.help.partition("\n\n")[0].replace("\n", " ").removesuffix(".")
+            formatter.write(f"{indent}{verb.name:{width}}  {purpose}\n")
+            if verb.epilog:
+                first = re.sub(r"\s*\\$", " …", verb.epilog.splitlines()[0])
+                formatter.write(f"{indent}{'':{width}}    $ {first}\n")
+
+
+def all_verbs() -> Iterator[tuple[tuple[str, ...], Verb]]:
+    """Every verb with its words: ("index", "documents"), ("verify",) …"""
+    root = Root("lisax")
+    context = click.Context(root)
+    for name in NAMES:
+        command = root.get_command(context, name)
+        for verb in command.commands.values() if isinstance(command, VerbGroup) else [command]:
+            yield ((name,) if verb is command else (name, verb.name)), verb
+
+
+def examples_of(command: click.Command) -> list[list[str]]:
+    """The words of every example of a verb's or a group's help, without `lisax`."""
+    return [shlex.split(line, comments=True)[1:] for line in _commands(command.epilog or "")]

@@ -1,0 +1,226 @@
+"""A folder of pages as anyone has them: plain text, Markdown and HTML files, with the tables of CSV and HTML files.
+
+    *.txt               one page; its title is the file's name without underscores
+    *.md                one page; its title is the first heading, or the file's name
+    *.html, *.htm       one page; its title is the page's own, or the file's name; its tables are tables of the corpus
+
+A page's id is the file's path without the suffix, `towns/Tarn`, an underscore for each white space. A sentence ends at a
+full stop, question or exclamation mark before a capital or a digit, and with its paragraph or list item. Headings, and
+in HTML navigation and tables, are no part of a page's text. Files called README or LICENSE are no pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+from lisax.corpora import html_tables, table_files, titles
+from lisax.corpora.dataset import TableDataset
+from lisax.corpora.grid import Place
+from lisax.corpora.reading import Watch, told, unique_documents
+from lisax.records import DataError, Document, Sentence, check_id, read_file
+
+TEXT, MARKDOWN, HTML = {".txt"}, {".md", ".markdown"}, table_files.HTML
+LARGEST = 1 << 24  # bytes of a page
+
+# Nothing ends after these, though a full stop stands there.
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\"'“‘])(?:[A-Z]|e\.g|i\.e|U\.S|U\.K|(?i:mr|mrs|ms|dr|prof|st|mt|ft|sr|jr|lt|col|gen|capt|rev|hon|vs|no|"
+    r"vol|pp|ca|approx))\.$"
+)
+_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9\u00c0-\u024f])")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$")
+_MARKUP = (
+    (re.compile(r"!\[[^\]]*\]\([^)]*\)"), ""),  # an image
+    (re.compile(r"\[([^\]]*)\]\([^)]*\)"), r"\1"),  # a link
+    (re.compile(r"(\*\*|__|\*|`)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+"), ""),  # a list's item
+    (re.compile(r"^\s*>\s?"), ""),
+)
+_BLOCKS = frozenset(
+    "address article aside blockquote body br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li "
+    "main nav ol p pre section table td th tr ul".split()
+)
+_UNSEEN = frozenset("script style template noscript svg math head table nav h1 h2 h3 h4 h5 h6".split())
+_ENDED_BY_BLOCKS = frozenset("head h1 h2 h3 h4 h5 h6".split())  # where their own end is missing
+_NO_PAGES = ("readme", "license", "licence")
+
+
+class PageFolder(TableDataset):
+    """Pages and tables without claims; `folder` may be a single file."""
+
+    layout = "pages"
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, {})
+
+    def claims(self, split, watch=None):
+        self.claim_file(split)  # raises: there are none
+
+    def documents(self, watch=None):
+        return read_pages(self.folder, watch)
+
+    def tables(self, watch=None):
+        if self.folder.is_file():
+            one = Place(self.folder, None, watch or Watch())
+            return html_tables.read_tables(self.folder.name, one) if self.folder.suffix.lower() in HTML else iter(())
+        return table_files.read_tables(self.folder, watch)
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is read as a page, by its name."""
+    return path.suffix.lower() in TEXT | MARKDOWN | HTML and not path.name.lower().startswith((".", *_NO_PAGES))
+
+
+def has_pages(folder: Path) -> bool:
+    """Whether a folder has text or Markdown, which are pages and nothing else; HTML may be meant for its tables."""
+    return any(path.suffix.lower() in TEXT | MARKDOWN for path in _files(folder))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    if folder.is_file():
+        yield folder
+        return
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and is_page(path):
+            yield path
+
+
+def read_pages(folder: Path, watch: Watch | None = None) -> Iterator[Document]:
+    """The pages below a folder in the order of their paths; ids that occur twice are told at the end."""
+
+    def stream(watch: Watch) -> Iterator[Document]:
+        for path in _files(folder):
+            watch.where = (path, 1)
+            name = path.name if folder.is_file() else path.relative_to(folder).as_posix()
+            try:
+                page = read_page(path, name, watch)
+            except DataError as error:
+                watch.problem(error)
+                continue
+            if page.sentences:
+                yield page
+            else:
+                watch.warn("pages without text (left out)", path)
+
+    return told(lambda w: unique_documents(stream, w), watch)
+
+
+def read_page(path: Path, name: str, watch: Watch) -> Document:
+    """The page in a file; `name` is its path within the corpus."""
+    content, suffix = read_file(path, LARGEST), path.suffix.lower()
+    if suffix in HTML:
+        title, blocks = _read_html(html_tables.decode(content, Place(path, None, watch)))
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise DataError(
+                "the page is not UTF-8; if it is Latin-1, convert it with `iconv -f latin1 -t utf-8`",
+                path=path,
+                line=line,
+            ) from None
+        title, blocks = _read_markdown(text) if suffix in MARKDOWN else ("", _paragraphs(text.splitlines()))
+    page = check_id(titles.page_id(name.removesuffix(path.suffix)), path=path)
+    sentences = [sentence for block in blocks for sentence in split_sentences(titles.one_line(block))]
+    title = titles.one_line(title) or titles.one_line(path.stem.replace("_", " "))
+    return Document(page, title, tuple(Sentence(page, number, text) for number, text in enumerate(sentences)))
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a paragraph, in order.
+
+    >>> split_sentences("Dr. Velin was born in Tarn. She sang.")
+    ['Dr. Velin was born in Tarn.', 'She sang.']
+    """
+    found, start = [], 0
+    for match in _END.finditer(text):
+        sentence = text[start : match.end()]
+        if match[0].startswith(".") and _ABBREVIATION.search(sentence):
+            continue
+        found.append(sentence.strip())
+        start = match.end()
+    return [sentence for sentence in (*found, text[start:].strip()) if sentence]
+
+
+def _paragraphs(lines: list[str]) -> Iterator[str]:
+    """Runs of lines between blank ones."""
+    block: list[str] = []
+    for line in [*lines, ""]:
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield "\n".join(block)
+            block = []
+
+
+def _read_markdown(text: str) -> tuple[str, list[str]]:
+    """(title, blocks): the title is the first heading; other headings and fenced code are left out."""
+    title, blocks, block, fenced = "", [], [], False
+    for line in [*text.splitlines(), ""]:
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced, line = not fenced, ""
+        heading, item = _HEADING.match(line), re.match(r"^\s*(?:[-*+]|\d+[.)])\s+", line)
+        if (heading or item or not line.strip()) and block:
+            blocks.append(" ".join(block))
+            block = []
+        if fenced or not line.strip():
+            continue
+        for pattern, replacement in _MARKUP:
+            line = pattern.sub(replacement, line)
+        if heading:
+            title = title or _HEADING.match(line)[1]
+        else:
+            block.append(line)
+    return title, blocks
+
+
+def _read_html(text: str) -> tuple[str, list[str]]:
+    parser = _Text()
+    parser.feed(html_tables.closed(text))
+    parser.close()
+    parser.end_block()
+    return "".join(parser.title), parser.blocks
+
+
+class _Text(HTMLParser):
+    """The text of a page in blocks, without scripts, styles, navigation and tables."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.title: list[str] = []
+        self.blocks: list[str] = []
+        self._block: list[str] = []
+        self._unseen: list[str] = []
+        self._in_title = False
+
+    def handle_starttag(self, tag, attributes):
+        self._in_title = tag == "title" and not self.title
+        if tag in _BLOCKS:
+            self.end_block()
+            while self._unseen and self._unseen[-1] in _ENDED_BY_BLOCKS:
+                self._unseen.pop()
+        if tag in _UNSEEN:
+            self._unseen.append(tag)
+
+    def handle_endtag(self, tag):
+        self._in_title = False
+        if tag in _BLOCKS:
+            self.end_block()
+        if tag in self._unseen:  # with those within it that were never closed
+            while self._unseen.pop() != tag:
+                pass
+
+    def handle_data(self, data):
+        if self._in_title:
+            self.title.append(data)
+        elif not self._unseen:
+            self._block.append(data)
+
+    def end_block(self) -> None:
+        if block := "".join(self._block).strip():
+            self.blocks.append(block)
+        self._block = []

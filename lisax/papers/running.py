@@ -1,0 +1,177 @@
+"""One run of a paper: find or generate its data, run its stages in a folder or a bucket, report."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lisax.corpora import open_folder
+from lisax.papers.mirror import Mirror
+from lisax.papers.stages import Stopped
+from lisax.places import is_remote
+from lisax.progress import say
+from lisax.records import LisaxError
+from lisax.runtime.gin_files import searching
+from lisax.runtime.run_lock import alone_in
+
+if TYPE_CHECKING:
+    from lisax.papers.base import Pipeline
+
+# Paper to its pipeline's module and class, and the folder of its recipes.
+PAPERS = {
+    "list5": ("lisax.papers.list5", "List5", "experiments/list5"),
+    "open-tables": ("lisax.papers.open_tables", "OpenTables", "experiments/open_tables"),
+    "cltr": ("lisax.papers.cltr", "Cltr", "experiments/cltr"),
+    "deseption": ("lisax.papers.deseption", "Deseption", "experiments/deseption"),
+    "udt-qa": ("lisax.papers.udt_qa", "UdtQa", "experiments/udt_qa"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Where a run is (`out`, of which the stages that are done are not done again) and what it is told."""
+
+    out: Path
+    gin_files: Sequence[str] = ()
+    bindings: Sequence[str] = ()
+    search_paths: Sequence[str] = ()
+    until: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class WorldSettings:
+    """A generated world, in place of data; `more` is what `world.write` takes beside the pipeline's settings."""
+
+    pages: int
+    seed: int = 0
+    more: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def run_paper(
+    name: str, settings: Settings, data: Path | WorldSettings, recipe: str | None = None, folds: int | None = None
+) -> None:
+    """Runs the stages of a paper and prints its tables.
+
+    `recipe` is the one of the paper's folder that is taken where the settings name none (default: `scratch`, on a
+    generated world `world`). `folds`, of CLTR, is cross-validation over so many."""
+    module, class_name, folder = PAPERS[name]
+    recipe = recipe or ("world" if isinstance(data, WorldSettings) else "scratch")
+    gin_files = list(settings.gin_files) or [f"{folder}/{recipe}.gin"]
+    bindings = list(settings.bindings)
+    with searching(settings.search_paths), _work_folder(settings.out) as (out, mirror):
+        pipeline = getattr(importlib.import_module(f"{module}.run"), class_name)
+        read = pipeline.read_recipe(gin_files, bindings)  # what is wrong with it is said before a world is written
+        if isinstance(data, WorldSettings):
+            world, data = data, out / "world"
+            if getattr(read, "aggregates", False):
+                world = dataclasses.replace(world, more={**world.more, "aggregations_per_table": 2})
+            _write_world(pipeline, data, world)
+        if folds is not None:
+            if settings.until is not None:
+                raise LisaxError("--until names a stage of one run: leave it out with --folds")
+            from lisax.papers.cltr.folds import cross_validate
+
+            with alone_in(out):
+                print(cross_validate(open_folder(data), out, read, folds))
+            return
+        finish = importlib.import_module(f"{module}.report").finish
+        _run(pipeline, finish, read, data, out, settings.until, mirror)
+
+
+def _run(
+    pipeline: type[Pipeline],
+    finish: Callable[[Any], str],
+    recipe: Any,
+    data: Path,
+    out: Path,
+    until: str | None,
+    mirror: Mirror | None,
+) -> None:
+    """Runs a pipeline's stages; `finish` writes its report and returns the tables for a terminal."""
+    dataset = open_folder(data)
+    if mirror is not None:
+        mirror.push()  # a world: the run goes by the times of its data
+    run = pipeline(dataset, out, recipe, until=until)
+    with alone_in(out):
+        if mirror is not None:
+            run.stages.known_as, run.stages.after_each = str(mirror.place), mirror.push
+        try:
+            run.run()
+        except Stopped as stage:
+            say(f"stopped after {stage}, as asked")
+            return
+        print(finish(run))
+
+
+@contextlib.contextmanager
+def _work_folder(out: Path) -> Iterator[tuple[Path, Mirror | None]]:
+    """The folder that a run works in: of one in a bucket its copy on this machine (`mirror.Mirror`)."""
+    if not is_remote(out):
+        yield out, None
+        return
+    with alone_in(out):
+        mirror = Mirror(out)
+        mirror.pull()
+        yield mirror.folder, mirror
+        mirror.push()
+        print(mirror.place)
+
+
+def _write_world(pipeline: type[Pipeline], folder: Path, asked: WorldSettings) -> None:
+    """Unless the folder has that very world: newer files would make every stage run again."""
+    from lisax.world.writing import VERSION, write
+
+    settings = {**pipeline.world_settings, **asked.more}
+    try:
+        made = json.loads((folder / "world.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        made = None
+    if (
+        made is None
+        or (made["version"], made["counts"]["pages"], made["seed"]) != (VERSION, asked.pages, asked.seed)
+        or not settings.items() <= made.items()
+    ):
+        write(folder, asked.pages, asked.seed, **settings)
+
+
+def train_verbalizer(
+    settings: Settings, data: Path, report: Path | None, tables: Path | None, graphs: Path | None
+) -> None:
+    """Trains a verbalizer in rounds on texts of `data` for the tables and graphs that it is to verbalize, and prints
+    its figures; those on the dev split of `report` too."""
+    from lisax.papers.verbalizer.recipe import read_recipe
+    from lisax.papers.verbalizer.run import VerbalizerTraining
+    from lisax.predict.file_steps import unit_sources, units
+    from lisax.runtime.resumable import fingerprint
+
+    sources, out = unit_sources(tables, graphs), settings.out
+    with searching(settings.search_paths):
+        recipe = read_recipe(
+            list(settings.gin_files) or ["experiments/udt_qa/verbalizer_scratch.gin"], list(settings.bindings)
+        )
+        target_print = [fingerprint(path, besides=out) for path in sources]
+        texts, other = open_folder(data), open_folder(report) if report else None
+        run = VerbalizerTraining(
+            texts, lambda: units(tables, graphs), target_print, out, recipe, other=other, until=settings.until
+        )
+        with alone_in(out):
+            try:
+                figures = run.run()
+            except Stopped as stage:
+                say(f"stopped after {stage}, as asked")
+                return
+    print(json.dumps(figures["models"], indent=2))
+
+
+def transfer_binding(models: Mapping[str, Path | None]) -> str:
+    """The setting of a CLTR recipe that names trained models by what they score: parts, or rows and columns, and
+    aggregation; None for one that is not given."""
+    named = {
+        name: str(path if is_remote(path) else path.resolve()) for name, path in models.items() if path is not None
+    }
+    return f"CltrRecipe.models = {named}"

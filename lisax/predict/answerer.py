@@ -1,0 +1,162 @@
+"""Questions answered from an index: by a reader of passages, or from the cells of tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.reading import POINT, READ
+from lisax.predict.aggregation import Aggregator
+from lisax.predict.index import Index
+from lisax.predict.opening import format_of
+from lisax.predict.reader import Answer, Reader
+from lisax.predict.retriever import PassageSearch, Retriever
+from lisax.predict.table_answers import TableAnswerer, TableScores
+from lisax.predict.verdicts import Evidence, place_of
+from lisax.records import LisaxError, cell_id, check_text
+from lisax.retrieval.folder import read_components
+from lisax.retrieval.passage_store import has_passages
+from lisax.retrieval.passages import Passage
+
+PASSAGES = 100  # retrieved for a question
+POOL = 20  # tables whose cells are scored for a question
+QUESTIONS_AT_A_TIME = 32  # asked together
+
+Folder = str | os.PathLike
+
+
+class Answerer(Protocol):
+    """Answers questions, the likeliest answer first, each with the evidence that it was found in.
+
+    >>> from lisax import Answerer, Index, example_pages
+    >>> index = Index.build(example_pages(), kind="mixed")
+    >>> answerer = Answerer.open(index, READER)
+    >>> answers = answerer.ask("Where was Mara Velin born?", 2)
+    >>> len(answers), answers[0].evidence.place.split()[0]
+    (2, 'sentence')
+    """
+
+    def ask(self, question: str, answers: int = 5) -> list[Answer]:
+        """Up to `answers` answers; none where nothing was found."""
+        return next(self.ask_many([question], answers))
+
+    def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
+        """`ask` for each question, in order."""
+        return (self.ask(question, answers) for question in questions)
+
+    @staticmethod
+    def open(
+        index: Index | Folder,
+        model: Folder,
+        *,
+        retriever: Folder | None = None,
+        columns: Folder | None = None,
+        aggregation: Folder | None = None,
+    ) -> Answerer:
+        """The answerer of an index and a model, by the model's kind.
+
+        A reader reads passages of an index of `lisax index mixed`, found by BM25, or with a `retriever` by BM25 and its
+        vectors. A model of rows and columns (CLTR) answers from cells of an index of `lisax index tables`; `columns` is
+        a model of columns of its own, `aggregation` one that chooses operations (a count, a sum)."""
+        folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
+        found = format_of(model)
+        if found in (READ, POINT):
+            if columns is not None or aggregation is not None:
+                raise LisaxError(f"{model} reads passages: leave the models of columns and operations out")
+            return PassageAnswerer.of(folder, Reader.open(model), retriever and Retriever.open(retriever))
+        if found is TABLE_PARTS:
+            if retriever is not None:
+                raise LisaxError(f"{model} reads tables, which BM25 finds: leave the retriever out")
+            _check(folder, "table_text", "tables")
+            tables = TableAnswerer.open(folder, model, columns)
+            return CellAnswerer(tables, None if aggregation is None else Aggregator.open(aggregation))
+        raise LisaxError(
+            f"{model} answers no questions (its format is '{found}'): give a reader, or a model of table parts"
+        )
+
+
+def _check(folder: Path, component: str, kind: str) -> None:
+    if component not in read_components(folder):
+        raise LisaxError(f"this model answers from an index of `lisax index {kind}`, and {folder} is none")
+
+
+class PassageAnswerer(Answerer):
+    """A reader over passages of text, tables and graphs (UDT-QA)."""
+
+    def __init__(self, search: PassageSearch, reader: Reader, passages: int = PASSAGES):
+        self.search, self.reader, self.passages = search, reader, passages
+
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        reader: Reader,
+        retriever: Retriever | None = None,
+        method: str | None = None,
+        exact: bool = True,
+    ) -> PassageAnswerer:
+        """`method`: bm25, dense or fused (default: fused with a retriever)."""
+        if not has_passages(read_components(folder)):
+            raise LisaxError(f"a reader answers from an index of `lisax index mixed`, and {folder} is none")
+        method = method or ("bm25" if retriever is None else "fused")
+        return cls(PassageSearch(folder, method=method, retriever=retriever, exact=exact), reader)
+
+    def find(self, questions: Mapping[str, str], k: int | None = None) -> dict[str, list[Passage]]:
+        """The passages that are read for each question, by its id: the first ones of `k` that are searched for."""
+        found = self.search(questions, max(self.passages, self.reader.passages) if k is None else k)
+        return {
+            key: [self.search.index.passage(hit) for hit, _ in hits[: self.reader.passages]]
+            for key, hits in found.items()
+        }
+
+    def ask_many(self, questions: Sequence[str], answers: int = 5) -> Iterator[list[Answer]]:
+        for start in range(0, len(questions), QUESTIONS_AT_A_TIME):
+            asked = {
+                str(number): check_text(text) for number, text in enumerate(questions[start:][:QUESTIONS_AT_A_TIME])
+            }
+            passages = self.find(asked)
+            pairs = [(text, passages[key]) for key, text in asked.items()]
+            for found in self.reader.read(pairs, answers=answers):
+                yield [dataclasses.replace(answer, evidence=self._evidence(answer)) for answer in found]
+
+    def _evidence(self, answer: Answer) -> Evidence | None:
+        """The unit that holds an answer; None of one that was generated and stands in no passage."""
+        if answer.place is None:
+            return None
+        passage, unit = self.search.index.passage(answer.place.passage), answer.place.unit
+        return Evidence(unit, passage.unit_text(unit), passage.title, place_of(unit))
+
+
+class CellAnswerer(Answerer):
+    """Cells of tables by the probabilities of their rows and columns (CLTR): each table's best cell, the best table
+    first; with an aggregator what an operation makes of the cells, where it chooses one."""
+
+    def __init__(self, tables: TableAnswerer, aggregator: Aggregator | None = None, pool: int = POOL):
+        self.tables, self.aggregator, self.pool = tables, aggregator, pool
+
+    def ask(self, question: str, answers: int = 5) -> list[Answer]:
+        scored = self.tables.answer(check_text(question), self.pool, answers)
+        if self.aggregator is None:
+            return [_best_cell(scores) for scores in scored]
+        found = self.aggregator.answers(question, scored)
+        return [
+            cell
+            if answer.aggregate is None
+            else dataclasses.replace(
+                cell, text=answer.text, reason=f"the {answer.operation} of {len(answer.aggregate.cells)} cells"
+            )
+            for answer, cell in zip(found, map(_best_cell, scored))
+        ]
+
+
+def _best_cell(scores: TableScores) -> Answer:
+    table, (row, column) = scores.table, scores.best
+    text = ", ".join(f"{name}: {cell}" if name else cell for name, cell in zip(table.header, table.rows[row]))
+    evidence = Evidence(
+        cell_id(table.id, row, column), text, table.title or table.caption, f"row {row}, column {column}"
+    )
+    return Answer(table.rows[row][column], float(scores.cells[row, column]), evidence=evidence)

@@ -1,0 +1,216 @@
+"""From a corpus to an index: `Index.build`, and the cache of indexes that nobody named a folder for."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lisax import __version__
+from lisax.corpora import open_folder, page_files, plain, table_files, titles
+from lisax.corpora.csv_tables import read_table
+from lisax.corpora.grid import Place
+from lisax.corpora.reading import Row, Watch
+from lisax.records import DataError, Document, Graph, LisaxError, Sentence, Table, read_json_lines
+from lisax.retrieval import documents, mixed, table_text, tables
+from lisax.retrieval.corpus_passages import passages_of
+from lisax.retrieval.folder import VERSION, open_component, read_components
+
+KINDS = ("documents", "mixed", "cells", "tables")
+CACHE = "LISAX_CACHE"  # the environment variable that names the cache folder
+RECORDS = Path("records")  # what an error about records names as their file
+
+
+class Built(NamedTuple):
+    """Where an index stands, and whether it was there already."""
+
+    folder: Path
+    kind: str
+    reused: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Corpus:
+    """What is indexed: streams of records, which can be read again, and a digest of all that they are made of."""
+
+    name: str
+    documents: Callable[[], Iterable[Document]]
+    tables: Callable[[], Iterable[Table]]
+    graphs: Callable[[], Iterable[Graph]]
+    digest: Callable[[], str]
+
+    @property
+    def default_kind(self) -> str:
+        """`documents` for text alone, `mixed` for all else."""
+        return "mixed" if _any(self.tables()) or _any(self.graphs()) else "documents"
+
+
+def build_index(source: Any, out: str | os.PathLike | None = None, kind: str | None = None) -> Built:
+    """See `Index.build`. Raises LisaxError where the corpus is empty, or has nothing for the kind."""
+    if kind is not None and kind not in KINDS:
+        raise LisaxError(f"expected an index kind of {', '.join(KINDS)}; found '{kind}'")
+    corpus = open_corpus(source)
+    kind = kind or corpus.default_kind
+    if out is not None:
+        _build(corpus, kind, Path(out))
+        return Built(Path(out), kind, False)
+    settings = json.dumps([__version__, VERSION, kind])
+    digest = hashlib.sha256(f"{settings}{corpus.digest()}".encode()).hexdigest()
+    folder = cache_folder() / "indexes" / f"{kind}-{digest[:20]}"
+    if _is_whole(folder):
+        return Built(folder, kind, True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=folder.parent) as scratch:
+        _build(corpus, kind, Path(scratch) / "index")
+        shutil.rmtree(folder, ignore_errors=True)  # a damaged one
+        try:
+            (Path(scratch) / "index").rename(folder)
+        except OSError:  # another process was faster, with the same content
+            if not _is_whole(folder):
+                raise
+    return Built(folder, kind, False)
+
+
+def cache_folder() -> Path:
+    """$LISAX_CACHE, or ~/.cache/lisax."""
+    return Path(os.environ.get(CACHE) or Path.home() / ".cache" / "lisax")
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        for name in read_components(folder):
+            open_component(folder, name)
+    except LisaxError:
+        return False
+    return True
+
+
+def _build(corpus: Corpus, kind: str, out: Path) -> None:
+    what = {"documents": "page", "cells": "table", "tables": "table", "mixed": "page, table or graph"}[kind]
+    streams = {"documents": [corpus.documents], "mixed": [corpus.documents, corpus.tables, corpus.graphs]}
+    if not any(_any(read()) for read in streams.get(kind, [corpus.tables])):
+        raise LisaxError(f"there is nothing to index: {corpus.name} has no {what}")
+    if kind == "documents":
+        documents.build_index(corpus.documents(), out)
+    elif kind == "cells":
+        tables.build_index(corpus.tables(), out, tables.Strategy.ENTITY_CHAR_23)
+    elif kind == "tables":
+        table_text.build_index(corpus.tables(), out)
+    else:
+        mixed.build_index(passages_of(corpus), out)
+
+
+def _any(records: Iterable[Any]) -> bool:
+    return any(True for _ in records)
+
+
+# --- Sources ---------------------------------------------------------------------------------
+
+
+def open_corpus(source: Any) -> Corpus:
+    """The corpus in a folder or a file, or of records."""
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        if path.is_dir():
+            return _of_folder(path)
+        if path.is_file():
+            return _of_file(path)
+        raise DataError("no such file or folder", path=path)
+    if isinstance(source, (Mapping, Document, Table, Graph)) or not isinstance(source, Iterable):
+        raise LisaxError(f"expected a folder, a file or a list of records, found {source!r:.80}")
+    return _of_records(list(source))
+
+
+def _of_folder(folder: Path) -> Corpus:
+    if not any(folder.iterdir()):
+        raise DataError("the folder is empty", path=folder)
+    data = open_folder(folder)
+    if isinstance(data, table_files.TableFolder) and any(map(page_files.is_page, folder.rglob("*"))):
+        data = page_files.PageFolder(folder)  # HTML pages: their text as well as their tables
+    return Corpus(str(folder), data.documents, data.tables, data.graphs, lambda: _digest_of_files(folder))
+
+
+def _of_file(path: Path) -> Corpus:
+    found: dict[str, Callable[[], Iterable]] = dict.fromkeys(("documents", "tables", "graphs"), tuple)
+    if page_files.is_page(path):
+        data = page_files.PageFolder(path)
+        found |= {"documents": data.documents, "tables": data.tables}
+    elif path.suffix.lower() in table_files.CSV:
+        found["tables"] = lambda: [read_table(titles.page_id(path.name), Place(path, None, Watch()))]
+    elif path.suffix.lower() == ".jsonl":
+        _, first = next(read_json_lines(path))
+        readers = {"sentences": ("documents", plain.read_pages), "rows": ("tables", plain.read_tables)}
+        readers["edges"] = ("graphs", plain.read_graphs)
+        name, read = next((reader for field, reader in readers.items() if field in first), (None, None))
+        if name is None:
+            raise DataError(
+                "expected a page (sentences), a table (rows) or a graph (edges) in each line: see "
+                "`lisax data check` for the fields",
+                path=path,
+                line=1,
+            )
+        found[name] = lambda: read(path)
+    else:
+        raise DataError("expected a .txt, .md, .html, .csv, .tsv or .jsonl file, or a folder", path=path)
+    return Corpus(str(path), **found, digest=lambda: _digest_of_files(path))
+
+
+def _digest_of_files(path: Path) -> str:
+    """SHA-256 of the names and contents of a file, or of all files below a folder."""
+    whole = hashlib.sha256()
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    for file in files:
+        with file.open("rb") as content:
+            name = file.name if file == path else file.relative_to(path).as_posix()
+            whole.update(json.dumps([name, hashlib.file_digest(content, "sha256").hexdigest()]).encode())
+    return whole.hexdigest()
+
+
+def _of_records(records: list[Any]) -> Corpus:
+    made = [_record(record, number) for number, record in enumerate(records, start=1)]
+    of_kind = {kind: [record for record in made if isinstance(record, kind)] for kind in (Document, Table, Graph)}
+    for kind, members in of_kind.items():
+        ids = [record.id for record in members]
+        if len(set(ids)) < len(ids):
+            twice = next(one for one in ids if ids.count(one) > 1)
+            raise LisaxError(f"two records of the kind {kind.__name__} have the id '{twice}'; ids must be distinct")
+    content = [[type(record).__name__, dataclasses.asdict(record)] for record in made]
+    return Corpus(
+        "the list of records",
+        lambda: of_kind[Document],
+        lambda: of_kind[Table],
+        lambda: of_kind[Graph],
+        lambda: hashlib.sha256(json.dumps(content).encode()).hexdigest(),
+    )
+
+
+def _record(record: Any, number: int) -> Document | Table | Graph:
+    """A record, or what a dict with its fields says: `sentences` or `text` for a page, `rows` for a table, `edges` for a
+    graph. A dict without an id has that of its title, or its number."""
+    if isinstance(record, (Document, Table, Graph)):
+        return record
+    if not isinstance(record, Mapping):
+        raise LisaxError(f"record {number}: expected a Document, Table, Graph or dict, found {type(record).__name__}")
+    row = dict(record)
+    named = row.get("title") or row.get("subject")
+    row.setdefault("id", titles.title_to_id(named) if isinstance(named, str) and named.strip() else str(number))
+    read = Row(row, RECORDS, number, Watch())
+    if "rows" in row:
+        return plain.parse_table(Row({"title": "", **row}, RECORDS, number, read.watch))
+    if "edges" in row:
+        return plain.parse_graph(read)
+    if "sentences" in row:
+        return plain.parse_page(Row({"title": titles.id_to_title(str(row["id"])), **row}, RECORDS, number, read.watch))
+    if "text" not in row:
+        raise read.error("text", "expected `text` or `sentences` (a page), `rows` (a table) or `edges` (a graph)")
+    page, original = read.id()
+    sentences = page_files.split_sentences(titles.one_line(read.get("text", str)))
+    title = titles.one_line(read.get("title", str, "")) or titles.id_to_title(page)
+    made = tuple(Sentence(page, place, text) for place, text in enumerate(sentences))
+    return Document(page, title, made, original_id=None if original == page else str(original))

@@ -1,0 +1,123 @@
+"""From claims to verdicts: an index finds evidence, a ranker orders it, a verifier labels the claim."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.opening import open_model
+from lisax.predict.ranker import Bm25Ranker, InTurn, Ranker
+from lisax.predict.verdicts import Evidence, Verdict
+from lisax.predict.verifier import NOTHING, PointerVerifier, Verifier, judge_dates, verdict_of, verifier_of
+from lisax.records import Claim, LisaxError, check_text
+from lisax.retrieval.entities import default_spotter
+
+CANDIDATES = 100  # units that are ranked for a claim
+LEAST_TABLES = 10  # searched for, of which a model of fewer reads the first
+CLAIMS_AT_A_TIME = 32  # checked together
+
+Path = str | os.PathLike
+NO_INFORMATION = np.array([0.0, 0.0, 1.0])
+
+
+class Checker:
+    """Checks claims against an index: search, rank, verify.
+
+    Without a ranker, evidence stands in BM25's order among the candidates (`Bm25Ranker`); an evidence pointer reads them
+    page by page in turn (`InTurn`). A claim for which nothing is
+    found has NOT ENOUGH INFO, and `Verdict.reason` says so.
+
+    >>> from lisax import Checker, Index, example_pages
+    >>> checker = Checker(Index.build(example_pages()), verifier=VERIFIER)
+    >>> verdict = checker.check("Mara Velin was born in Tarn.")
+    >>> verdict.evidence[0].text
+    'Mara Velin was born in Tarn in 1931.'
+    >>> [verdict.claim for verdict in checker.check_many(["Tarn is a town.", "Olin Doker is a baker."])]
+    ['Tarn is a town.', 'Olin Doker is a baker.']
+    """
+
+    def __init__(
+        self,
+        index: Index | Path,
+        ranker: Ranker | Path | None = None,
+        verifier: Verifier | Path | None = None,
+        *,
+        model: Path | None = None,
+        aggregate: str = "any",
+        threshold: float | None = None,
+        evidence: int | None = None,
+        temporal: bool = False,
+        hops: int = 1,
+        documents: int = DOCUMENTS,
+        candidates: int = CANDIDATES,
+    ):
+        """`index`, `ranker` and `verifier` are parts or paths: an index folder, and bundles, checkpoints or MODEL_DIRs.
+        `model` is one model for what it can do: an evidence pointer ranks and verifies, a labeller verifies.
+
+        `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide where they can
+        (`judge_dates`). `hops=2`: look also into pages that the first pages' sentences name. `documents`: pages or
+        passages that are searched, whose first `candidates` sentences (rows, edges) are ranked."""
+        if (model is None) == (verifier is None):
+            raise LisaxError("a checker needs a verifier: give verifier=, or model= for one that does both, not both")
+        if min(documents, candidates) < 1 or hops not in (1, 2):
+            raise LisaxError("expected documents and candidates of at least 1, and hops of 1 or 2")
+        options = {"aggregate": aggregate, "threshold": threshold, "evidence": evidence}
+        if model is not None or isinstance(verifier, (str, os.PathLike)):
+            source = verifier if model is None else model
+            verifier = verifier_of(open_model(source), source, **options)
+        elif threshold is not None or evidence is not None:
+            raise LisaxError("threshold and evidence are set where a verifier is opened: give them to Verifier.open")
+        if isinstance(ranker, (str, os.PathLike)):
+            ranker = Ranker.open(ranker)
+        index = Index.open(index) if isinstance(index, (str, os.PathLike)) else index
+        self.verifier, self.index = verifier, index.reading(verifier.reads)
+        if self.verifier.reads == "tables":
+            if ranker is not None or temporal:
+                raise LisaxError(
+                    "a verifier of tables takes them as the search finds them: leave ranker and temporal out"
+                )
+            candidates = max(LEAST_TABLES, verifier.depth)
+        elif ranker is None:
+            ranker = InTurn() if isinstance(verifier, PointerVerifier) else Bm25Ranker()
+        self.ranker, self.temporal, self.hops = ranker, temporal, hops
+        self.documents, self.candidates = documents, candidates
+
+    def check(self, claim: str | Claim) -> Verdict:
+        """The verdict on one claim."""
+        return next(self.check_many([claim]))
+
+    def check_many(self, claims: Iterable[str | Claim]) -> Iterator[Verdict]:
+        """The verdicts on claims in their order, `CLAIMS_AT_A_TIME` together; the next ones are read when these are out."""
+        claims = iter([claims]) if isinstance(claims, (str, Claim)) else iter(claims)
+        while group := list(itertools.islice(claims, CLAIMS_AT_A_TIME)):
+            yield from self.verify(group, self.find(group))
+
+    def find(self, claims: Sequence[str | Claim]) -> list[list[Evidence]]:
+        """The evidence of each claim, ranked: what `verify` reads."""
+        texts = [check_text(claim if isinstance(claim, str) else claim.text) for claim in claims]
+        found = self.index.search_many(texts, self.candidates, documents=self.documents, hops=self.hops)
+        if self.ranker is None:
+            return found
+        return list(self.ranker.rank_many(texts, found, spot=self._spot))
+
+    def verify(self, claims: Sequence[str | Claim], evidence: Sequence[Sequence[Evidence]]) -> Iterator[Verdict]:
+        """The verdict on each claim from its ranked evidence."""
+        pairs = [pair for pair in zip(claims, evidence, strict=True) if pair[1]]
+        verdicts = iter(())
+        if pairs:
+            verdicts = self.verifier.verify_many(*map(list, zip(*pairs)))
+        if self.temporal:
+            verdicts = judge_dates(verdicts, self.index.lookup)
+        for claim, found in zip(claims, evidence):
+            yield (
+                next(verdicts)
+                if found
+                else verdict_of(claim, NO_INFORMATION, (), reason=NOTHING, reads=self.verifier.reads)
+            )
+
+    def _spot(self, claim: str) -> Sequence[str]:
+        return default_spotter(self.index.titles).spot(claim)

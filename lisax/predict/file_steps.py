@@ -1,0 +1,159 @@
+"""The steps from claims or questions to verdicts or answers, each from files to a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from lisax.corpora import open_folder, plain, read_claims, read_questions
+from lisax.formats.triples import Triples, graph_triples, table_triples
+from lisax.predict.index import Index
+from lisax.predict.ranker import Ranker, rank_to_file
+from lisax.predict.table_index import TableIndex
+from lisax.predict.verdicts import write_predictions
+from lisax.predict.verifier import PointerVerifier, TableVerifier, Verifier, tell_dropped_rows, tell_open, verify_run
+from lisax.progress import counting
+from lisax.records import Claim, DataError, LisaxError, read_json_lines
+from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.runs import read_run
+from lisax.runtime.resumable import fingerprint
+from lisax.sampling.examples import ranked_ids
+
+
+def rerank_file(model: Path, claims: Path, run: Path, index: Path, out: Path, *, depth: int = 200) -> None:
+    """Ranks each claim's first `depth` sentences of a run of documents or sentences."""
+    ranker, asked, opened = Ranker.open(model), list(read_claims(claims)), Index.open(index).reading("sentences")
+    candidates = opened.in_run(read_run(run))
+    if not any(opened.lookup(unit) for units in candidates.values() for unit in units):
+        raise DataError(f"nothing in it has text in {index}", path=run)
+    with counting(sum(min(len(units), depth) for units in candidates.values()), "sentences") as advance:
+        rank_to_file(
+            ranker,
+            asked,
+            lambda claim: opened.evidence(candidates.get(claim.id, ()), depth),
+            out,
+            spot=default_spotter(opened.titles).spot,
+            tag=ranker.tag,
+            progress=advance,
+            made_from=json.dumps([depth, *map(fingerprint, (model, claims, run, index))]),
+        )
+
+
+def verify_file(
+    model: Path,
+    claims: Path,
+    run: Path,
+    index: Path,
+    out: Path,
+    *,
+    aggregate: str = "max",
+    temporal: bool = False,
+    threshold: float | None = None,
+    columns: int = 3,
+) -> None:
+    """Labels claims by the sentences or tables of a run and writes a FEVER submission.
+
+    `aggregate` is how a pointwise labeller's labels of sentences become one; `temporal` lets dates decide where they
+    can. A model of tables reads `columns` of each, and with `threshold` calls a claim undecided whose sufficiency is
+    at most that."""
+    verifier, asked = Verifier.open(model, aggregate=aggregate, threshold=threshold), list(read_claims(claims))
+    if isinstance(verifier, TableVerifier):
+        if temporal:
+            raise LisaxError("--temporal reads sentences: leave it out with a model of tables")
+        _verify_tables(verifier, asked, run, TableIndex(index, columns), out)
+        return
+    opened, ranked = Index.open(index).reading("sentences"), read_run(run)
+    if isinstance(verifier, PointerVerifier):
+        ranked = opened.in_run(ranked)
+    write_predictions(out, verify_run(verifier, asked, ranked, opened, temporal=temporal))
+
+
+def _verify_tables(verifier: TableVerifier, claims: list[Claim], run: Path, index: TableIndex, out: Path) -> None:
+    if verifier.decision is not None and not verifier.decision.in_data:
+        verifier.decision = None
+    tell_open(verifier.model, verifier.decision)
+    ranked = ranked_ids(read_run(run))
+    if not any(index.table(table) for tables in ranked.values() for table in tables):
+        raise DataError(f"none of its tables is in {index.folder}", path=run)
+    write_predictions(out, verify_run(verifier, claims, ranked, index))
+    tell_dropped_rows(verifier.model, "the tables")
+
+
+def answer_file(
+    index: Path,
+    reader_folder: Path,
+    questions_file: Path,
+    out: Path,
+    *,
+    retriever_folder: Path | None = None,
+    method: str = "bm25",
+    approximate: bool = False,
+    k: int = 100,
+) -> dict[str, float] | None:
+    """Answers questions from `k` passages each of a mixed index; `method` is bm25 or, with a retriever, dense or fused.
+
+    Returns exact match over the questions whose answers are known (`open_qa.answered`), None where none is."""
+    from lisax.metrics import open_qa
+    from lisax.predict.answerer import PassageAnswerer
+    from lisax.predict.reader import Reader, answer_to_file
+    from lisax.predict.retriever import Retriever
+
+    questions = {question.id: question for question in read_questions(questions_file)}
+    retriever = None if retriever_folder is None else Retriever.open(retriever_folder)
+    answerer = PassageAnswerer.of(index, Reader.open(reader_folder), retriever, method, not approximate)
+    passages = answerer.find({i: question.text for i, question in questions.items()}, k)
+    made_from = [
+        method,
+        k,
+        approximate,
+        *(path and fingerprint(path) for path in (index, reader_folder, retriever_folder, questions_file)),
+    ]
+    answer_to_file(answerer.reader, questions.values(), passages.get, out, json.dumps(made_from))
+    gold = {i: question.answers for i, question in questions.items() if question.answers}
+    if not gold:
+        return None
+    return open_qa.answered(gold, {row["id"]: row["answers"][0] for _, row in read_json_lines(out) if row["answers"]})
+
+
+def verbalize_file(
+    model: Path,
+    tables: Path | None,
+    graphs: Path | None,
+    out: Path,
+    *,
+    beams: int = 10,
+    pairs: int | None = None,
+    check: bool = True,
+) -> dict[str, float]:
+    """Writes rows of tables and sub-graphs as sentences; the shares of `verbalizer.verbalize_to_file`."""
+    from lisax.predict.verbalizer import Choices, Verbalizer, verbalize_to_file
+
+    sources, choices = unit_sources(tables, graphs), Choices(beams, pairs, check=check)
+    verbalizer = Verbalizer.open(model, choices)
+    # The file itself, which may be written beside the tables, is nothing that it is made from.
+    made_from = json.dumps([repr(choices), *(fingerprint(path, besides=out) for path in (model, *sources))])
+    with counting(sum(1 for _ in units(tables, graphs)), "rows and sub-graphs") as advance:
+        return verbalize_to_file(verbalizer, units(tables, graphs), out, made_from, advance)
+
+
+def unit_sources(tables: Path | None, graphs: Path | None) -> list[Path]:
+    """Those that were given, each of which must be there."""
+    sources = [path for path in (tables, graphs) if path is not None]
+    if not sources:
+        raise LisaxError("nothing to verbalize: give --tables, --graphs, or both")
+    for path in sources:
+        if not path.exists():
+            raise LisaxError(f"there is no {path}")
+    return sources
+
+
+def units(tables: Path | None, graphs: Path | None) -> Iterator[Triples]:
+    """Rows of all tables, then sub-graphs, of files or of folders in any layout; those without a value are left out."""
+    if tables is not None:
+        for table in open_folder(tables).tables() if tables.is_dir() else plain.read_tables(tables):
+            yield from table_triples(table)
+    if graphs is not None:
+        for graph in open_folder(graphs).graphs() if graphs.is_dir() else plain.read_graphs(graphs):
+            if (found := graph_triples(graph)).pairs:
+                yield found

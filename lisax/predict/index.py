@@ -1,0 +1,118 @@
+"""What is searched for a claim's evidence: `Index.build` makes an index of a corpus, `Index.open` opens any kind."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from lisax.predict.verdicts import Evidence
+from lisax.records import DataError, Hit, LisaxError
+from lisax.retrieval.folder import read_components
+from lisax.retrieval.passage_store import has_passages
+from lisax.sampling.examples import Lookup
+
+Reads = Literal["sentences", "tables"]  # what a model takes as evidence
+DOCUMENTS = 20  # pages or passages whose sentences, rows and edges are candidates
+
+
+class Index(Protocol):
+    """Finds evidence for claims: sentences of pages, rows and edges beside them, or whole tables.
+
+    To search something of your own (a search engine, a vector store), subclass `Index` and write `search`; `search_many`
+    is then a loop over it.
+
+    >>> from lisax import Index, example_pages
+    >>> index = Index.build(example_pages())
+    >>> index.search("Mara Velin was born in Tarn.", 2)[0].source
+    'Mara Velin'
+    """
+
+    reads: Reads = "sentences"
+    titles: Any = None  # the titles by which a claim's entities are spotted, where the index keeps them
+    lookup: Lookup | None = None  # unit id to its sentence with the title, which the temporal rules ask for
+
+    def search(self, query: str, k: int = 10) -> list[Evidence]:
+        """Up to `k` units of evidence in the order in which they are found: of pages and passages, the best one's
+        sentences (rows, edges) first. A `Ranker` puts them in an order of their own."""
+        return self.search_many([query], k)[0]
+
+    def search_many(
+        self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
+    ) -> list[list[Evidence]]:
+        """`search` for each query, in order: of the first `documents` pages or passages, the first `k` units.
+
+        `hops=2` also looks into pages that sentences of the first ones name."""
+        return [self.search(query, k) for query in queries]
+
+    def evidence(self, units: Iterable[Hit | str], limit: int | None = None, claim: str = "") -> list[Evidence]:
+        """Units by their ids, or hits of a run with their scores: the first `limit` that the index has text for, each
+        once. `claim` is what they are read for, which chooses the columns of tables."""
+        pairs = ((unit, None) if isinstance(unit, str) else (unit.id, unit.score) for unit in units)
+        found = (self._read(unit, score, claim) for unit, score in dict(pairs).items())
+        return list(itertools.islice((one for one in found if one is not None), limit))
+
+    def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
+        """The unit of an id; None where the index has no text for it."""
+        raise LisaxError(f"{type(self).__name__} cannot look up '{unit}': it has no `_read`")
+
+    def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
+        """Unit ids by query, of a run of units, or of the pages or passages that hold them."""
+        return {query: [hit.id for hit in hits] for query, hits in run.items()}
+
+    def reading(self, reads: Reads) -> Index:
+        """This index for a model that reads sentences or tables; LisaxError where it has none of them."""
+        if reads == self.reads:
+            return self
+        kind = "cells" if reads == "tables" else "mixed"
+        raise LisaxError(
+            f"the model reads {reads}, and this index holds {self.reads}: build one with `lisax index {kind}`, or in "
+            f"Python with Index.build(corpus, kind='{kind}')"
+        )
+
+    @staticmethod
+    def open(folder: str | os.PathLike) -> Index:
+        """The index in a folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote."""
+        return open_index(folder)
+
+    @staticmethod
+    def build(source: Any, out: str | os.PathLike | None = None, *, kind: str | None = None) -> Index:
+        """Builds an index of a corpus and opens it.
+
+        `source` is a folder in any layout that `lisax data check` reads, a folder of .txt, .md and .html pages, one such
+        file, or records (`Document`, `Table`, `Graph`, or dicts with their fields). `out` is the folder of the index;
+        without one it is kept in the cache ($LISAX_CACHE, or ~/.cache/lisax), where the same content is built once.
+
+        `kind`: `documents` (pages, found by BM25 and titles; the default for text alone), `mixed` (text, tables and
+        graphs as passages; the default for all else), `cells` (whole tables, for models that read tables) or `tables`
+        (whole tables, for questions)."""
+        from lisax.predict.building import build_index
+
+        return open_index(build_index(source, out, kind).folder)
+
+
+def open_index(folder: str | os.PathLike) -> Index:
+    """See `Index.open`. A folder with pages beside cells gives its pages; `reading('tables')` gives the other."""
+    folder = Path(folder)
+    components = set(read_components(folder))
+    if has_passages(components):
+        from lisax.predict.passage_index import PassageIndex
+        from lisax.retrieval.mixed import MixedIndex
+
+        return PassageIndex(MixedIndex.open(folder))
+    if "pages" in components:
+        from lisax.predict.page_index import PageIndex
+        from lisax.retrieval.documents import DocumentIndex
+
+        return PageIndex(DocumentIndex.open(folder))
+    if "tables" in components:
+        from lisax.predict.table_index import TableIndex
+
+        return TableIndex(folder)
+    raise DataError(
+        f"this index has no pages, passages or tables to read (it has {', '.join(sorted(components)) or 'nothing'}); "
+        f"build one with `lisax index documents --corpus DIR --out {folder}`",
+        path=folder,
+    )

@@ -1,0 +1,93 @@
+"""Pages and their sentences: an index of documents as evidence."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from lisax.formats.examples import Passage
+from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.verdicts import Evidence, place_of
+from lisax.records import Claim, Document, Hit, split_sentence_id
+from lisax.retrieval.documents import DocumentIndex, retrieve
+from lisax.retrieval.multi_hop import second_pages
+from lisax.retrieval.runs import by_query
+from lisax.retrieval.titles import TitleIndex
+
+PAGES_KEPT = 100_000
+
+
+class PageIndex(Index):
+    """Sentences of indexed pages. Reads pages from the page store and keeps the last `PAGES_KEPT` of them in memory."""
+
+    def __init__(self, index: DocumentIndex):
+        self.index, self.folder = index, index.folder
+        self.page = functools.lru_cache(maxsize=PAGES_KEPT)(self._page)
+
+    @property
+    def titles(self) -> TitleIndex:
+        return self.index.titles
+
+    def search_many(
+        self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
+    ) -> list[list[Evidence]]:
+        """Sentences of the pages that BM25 and titles find in turn, page by page (LisT5, sections 3.1 and 3.2); the
+        score is 1 / rank."""
+        claims = [Claim(str(number), query) for number, query in enumerate(queries)]
+        hits: Iterable[Hit] = retrieve(self.index, claims, documents)
+        if hops == 2:
+            hits = second_pages(self.index, claims, by_query(hits), documents)
+        run = by_query(hits)
+        return [self.evidence(self.candidates(claim.id, run.get(claim.id, ()), k)) for claim in claims]
+
+    def reading(self, reads):
+        if reads == "tables" and {"cells", "tables"} <= set(self.index.manifests):
+            from lisax.predict.table_index import TableIndex
+
+            return TableIndex(self.folder)
+        return super().reading(reads)
+
+    # --- Sentences by id ------------------------------------------------------------------------
+
+    def _page(self, page_id: str) -> Document | None:
+        return self.index.pages.page(page_id) if page_id in self.index.pages else None
+
+    def lookup(self, unit: str) -> Passage | None:
+        """The sentence of an id; None where the corpus has no text for it."""
+        page_id, number = split_sentence_id(unit)
+        page = self.page(page_id)
+        if page is None or number >= len(page.sentences) or not page.sentences[number].text:
+            return None
+        return Passage(unit, page.title, page.sentences[number].text)
+
+    def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
+        found = self.lookup(unit)
+        if found is None:
+            return None
+        page = self.original_page(split_sentence_id(unit)[0])
+        return Evidence(unit, found.text, found.title, place_of(unit), score, page)
+
+    def of_pages(self, hits: Iterable[Hit], limit: int | None = None) -> list[str]:
+        """Ids of the sentences that have text, of the pages that were hit, in the hits' order."""
+        pages = filter(None, (self.page(hit.id) for hit in hits))
+        return list(itertools.islice((s.id for page in pages for s in page.sentences if s.text), limit))
+
+    def candidates(self, query_id: str, hits: Iterable[Hit], limit: int | None) -> Iterator[Hit]:
+        """The sentences `of_pages` as hits of one query, scored by their rank."""
+        for rank, unit in enumerate(self.of_pages(hits, limit), start=1):
+            yield Hit(query_id, unit, rank, 1 / rank)
+
+    def in_run(self, run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
+        """Sentence ids by query, of a run of pages or of sentences.
+
+        A sentence's id may be that of a page too: which of the two a run holds is decided by most of its ids.
+        """
+        ids = {hit.id for hits in run.values() for hit in hits}
+        of_pages = 2 * sum(unit in self.index.pages for unit in ids) >= len(ids)
+        return {query: self.of_pages(hits) if of_pages else [hit.id for hit in hits] for query, hits in run.items()}
+
+    def original_page(self, page_id: str) -> str:
+        """The owner's id of a page."""
+        page = self.page(page_id)
+        return (page.original_id if page else None) or page_id

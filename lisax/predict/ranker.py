@@ -1,0 +1,236 @@
+"""Evidence in the order of its relevance to a claim: trained rankers, BM25, and the order of the search."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from lisax.formats.examples import Example, Passage
+from lisax.formats.format import POINTERS
+from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.pointing import POINT_DOCUMENTS, PointerExample
+from lisax.formats.ranking import RANK, RANK_ENTITIES
+from lisax.predict.fusion_model import FusionModel
+from lisax.predict.opening import open_model
+from lisax.predict.pointer_model import PointerModel
+from lisax.predict.text_model import TextModel
+from lisax.predict.verdicts import Evidence
+from lisax.records import Claim, Hit, LisaxError
+from lisax.retrieval.bm25_builder import K1, B
+from lisax.retrieval.entities import default_spotter
+from lisax.retrieval.runs import strictly_falling
+from lisax.retrieval.terms import stems
+from lisax.runtime.resumable import resumable_lines
+
+CLAIMS_AT_A_TIME = 32  # claims ranked between two points of resumption
+
+Progress = Callable[[int], None]
+Spot = Callable[[str], Sequence[str]]  # a claim's entities
+
+
+class Ranker(Protocol):
+    """Orders evidence by its relevance to a claim, best first.
+
+    For a ranker of your own, subclass `Ranker` and write `rank`; `rank_many` is then a loop over it.
+
+    >>> from lisax import Ranker
+    >>> ranker = Ranker.open("bm25")
+    >>> best, *others = ranker.rank("Olin was born in Tarn.", ["Tarn is a town.", "Olin was born in Tarn."])
+    >>> best.text
+    'Olin was born in Tarn.'
+    """
+
+    tag: str = "ranker"  # its name in the runs that it writes
+
+    def rank(self, claim: str, evidence: Sequence[Evidence | str]) -> list[Evidence]:
+        """The evidence, best first, each with its new score. Texts stand for evidence without a source."""
+        return next(self.rank_many([claim], [as_evidence(evidence)]))
+
+    def rank_many(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Evidence]],
+        *,
+        spot: Spot | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[list[Evidence]]:
+        """`rank` of each claim with its own evidence, in order. `spot` finds a claim's entities, for models that read
+        them; `progress` is told of the units of evidence that are done."""
+        for claim, found in zip(claims, evidence, strict=True):
+            yield self.rank(claim, found)
+            if progress is not None:
+                progress(len(found))
+
+    @staticmethod
+    def open(path: str | os.PathLike) -> Ranker:
+        """The ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
+
+        Rankers are monoT5 models and pointers to documents or evidence. `"bm25"` is the ranker without a model."""
+        return Bm25Ranker() if os.fspath(path) == "bm25" else ranker_of(open_model(path), path)
+
+
+def ranker_of(model: TextModel | PointerModel | FusionModel, source: str | os.PathLike = "this model") -> Ranker:
+    """An open model as the ranker that its format makes it; LisaxError where it ranks nothing."""
+    if model.format.answer is POINTERS:
+        return PagePointerRanker(model) if model.format is POINT_DOCUMENTS else PointerRanker(model)
+    if model.format in (RANK, RANK_ENTITIES):
+        return SentenceRanker(model)
+    if model.format is TABLE_PARTS:
+        raise LisaxError(f"{source} scores rows and columns for questions: use it with `lisax ask` (Answerer.open)")
+    raise LisaxError(f"{source} labels claims (its format is '{model.format}'): a ranker is wanted here")
+
+
+class SentenceRanker(Ranker):
+    """monoT5 (LisT5, section 3.2): a sentence's score is its probability of relevance. Equal scores keep their order."""
+
+    def __init__(self, model: TextModel):
+        self.model, self.tag = model, str(model.format)
+
+    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+        if self.model.format is RANK_ENTITIES:
+            spot = spot or default_spotter().spot
+            entities = [tuple(spot(claim)) for claim in claims]
+        else:
+            entities = [()] * len(claims)
+        examples = [
+            Example(str(number), claim, (Passage(one.unit, one.source, one.text),), named)
+            for number, (claim, named, found) in enumerate(zip(claims, entities, evidence, strict=True))
+            for one in found
+        ]
+        scores = iter(self.model.probabilities(examples, progress)[:, 0])
+        for found in evidence:
+            best = sorted(((float(next(scores)), -place) for place in range(len(found))), reverse=True)
+            yield [dataclasses.replace(found[-place], score=score) for score, place in best]
+
+
+class PointerRanker(Ranker):
+    """An evidence pointer as a ranker: the units that it points to, in that order, with their probabilities."""
+
+    def __init__(self, model: PointerModel):
+        self.model, self.tag = model, str(model.format)
+
+    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+        examples = [
+            pointer_example(claim, found[: self.model.candidates])
+            for claim, found in zip(claims, evidence, strict=True)
+        ]
+        pointing = self.model.point(examples, progress)
+        for found, places, shares in zip(evidence, pointing.pointers, pointing.shares):
+            yield [
+                dataclasses.replace(found[place], score=float(share))
+                for place, share in zip(places, shares)
+                if place >= 0
+            ]
+
+
+class PagePointerRanker(Ranker):
+    """A pointer to documents (DeSePtion, section 5.1) as a ranker of their sentences: of the pages that it points to by
+    their titles, all first sentences before the second of any. The score is 1 / rank."""
+
+    def __init__(self, model: PointerModel):
+        self.model, self.tag = model, str(model.format)
+
+    def rank_many(self, claims, evidence, *, spot=None, progress=None):
+        pages = [_by_page(found) for found in evidence]
+        examples = []
+        for number, (claim, found) in enumerate(zip(claims, pages, strict=True)):
+            titles = (Passage(page, of_page[0].source, "") for page, of_page in found.items())
+            candidates = tuple(itertools.islice(titles, self.model.candidates))
+            examples.append(PointerExample(str(number), claim, candidates))
+        pointing = self.model.point(examples, progress)
+        for example, found, places in zip(examples, pages, pointing.pointers):
+            pointed = [found[example.candidates[place].id] for place in places if place >= 0]
+            yield _in_turn(pointed)
+
+
+def _by_page(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
+    pages: dict[str, list[Evidence]] = {}
+    for one in evidence:
+        pages.setdefault(one.page or one.source, []).append(one)
+    return pages
+
+
+def _in_turn(pages: Iterable[Sequence[Evidence]]) -> list[Evidence]:
+    units = (one for row in itertools.zip_longest(*pages) for one in row if one is not None)
+    return [dataclasses.replace(one, score=1 / rank) for rank, one in enumerate(units, start=1)]
+
+
+class InTurn(Ranker):
+    """The search's order with all pages' first sentences before the second of any, as evidence pointers are trained. The
+    score is 1 / rank."""
+
+    def rank(self, claim, evidence):
+        return _in_turn(_by_page(as_evidence(evidence)).values())
+
+
+class Bm25Ranker(Ranker):
+    """BM25 among the claim's own candidates, which needs no model: idf and average length are theirs. A title counts as
+    part of its sentence. Equal scores keep their order."""
+
+    tag = "bm25"
+
+    def rank(self, claim, evidence):
+        found = as_evidence(evidence)
+        query, *texts = stems([claim, *(f"{one.source} {one.text}" for one in found)])
+        average = sum(map(len, texts)) / max(len(texts), 1) or 1.0
+        holding = Counter(term for text in texts for term in set(text))
+        scores = []
+        for text in texts:
+            counts, score = Counter(text), 0.0
+            for term in query:
+                if (count := counts[term]) > 0:
+                    idf = math.log(1 + (len(texts) - holding[term] + 0.5) / (holding[term] + 0.5))
+                    score += idf * count / (count + K1 * (1 - B + B * len(text) / average))
+            scores.append(score)
+        order = sorted(range(len(found)), key=lambda place: -scores[place])
+        return [dataclasses.replace(found[place], score=scores[place]) for place in order]
+
+
+class AsFound(Ranker):
+    """The order of the search, as it is."""
+
+    def rank(self, claim, evidence):
+        return as_evidence(evidence)
+
+
+def as_evidence(evidence: Sequence[Evidence | str]) -> list[Evidence]:
+    """Evidence records; a text becomes one whose id is its number."""
+    if isinstance(evidence, str):
+        raise LisaxError("expected a list of evidence, found one text: put it in a list")
+    return [Evidence(str(i), one) if isinstance(one, str) else one for i, one in enumerate(evidence)]
+
+
+def pointer_example(claim: str, candidates: Sequence[Evidence], claim_id: str = "claim") -> PointerExample:
+    return PointerExample(claim_id, claim, tuple(Passage(one.unit, one.source, one.text) for one in candidates))
+
+
+def rank_to_file(
+    ranker: Ranker,
+    claims: Sequence[Claim],
+    candidates: Callable[[Claim], Sequence[Evidence]],
+    out: Path,
+    *,
+    spot: Spot | None,
+    tag: str,
+    progress: Progress | None = None,
+    made_from: str = "",
+) -> None:
+    """Writes the run of each claim's candidates, best first; an interrupted call that is `made_from` the same goes on."""
+
+    def lines_of(group: Sequence[Claim]) -> Iterator[str]:
+        found = [candidates(claim) for claim in group]
+        ranked = ranker.rank_many([claim.text for claim in group], found, spot=spot, progress=progress)
+        for claim, units in zip(group, ranked):
+            hits = [Hit(claim.id, one.unit, rank, one.score) for rank, one in enumerate(units, start=1)]
+            for hit in strictly_falling(hits):
+                yield f"{hit.query_id} Q0 {hit.id} {hit.rank} {hit.score:.9g} {tag}"
+
+    groups = [claims[start : start + CLAIMS_AT_A_TIME] for start in range(0, len(claims), CLAIMS_AT_A_TIME)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    resumable_lines(out, groups, lines_of, made_from)

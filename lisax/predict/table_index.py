@@ -1,0 +1,72 @@
+"""Whole tables as evidence, each cut to the columns that a claim is about."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from lisax.formats.tables import view
+from lisax.predict.index import DOCUMENTS, Index
+from lisax.predict.verdicts import Evidence
+from lisax.records import Claim, Hit, LisaxError
+from lisax.retrieval import tables as retrieval
+from lisax.retrieval.cells import CellIndex
+from lisax.retrieval.folder import read_components
+from lisax.retrieval.linking import spans
+from lisax.retrieval.runs import by_query
+from lisax.retrieval.table_store import TableStore
+from lisax.retrieval.table_text import open_index
+
+COLUMNS, TABLES_KEPT = 3, 4096
+SHOWN_ROWS = 20  # of a table's text
+
+
+class TableIndex(Index):
+    """Tables of an index of cells, found by their cells; or of one of whole tables, found by BM25 over their text.
+
+    `columns` are kept of a table, those that have to do with the claim (all of them without an index of cells)."""
+
+    reads = "tables"
+
+    def __init__(self, folder: str | os.PathLike, columns: int = COLUMNS):
+        self.folder, self.columns = Path(folder), columns
+        self.store = TableStore.open(self.folder)
+        self.table = functools.lru_cache(TABLES_KEPT)(self.store.get)
+        self.has_cells = "cells" in read_components(self.folder)
+
+    @functools.cached_property
+    def cells(self) -> CellIndex:
+        return CellIndex.open(self.folder)
+
+    def search_many(
+        self, queries: Sequence[str], k: int, *, documents: int = DOCUMENTS, hops: int = 1
+    ) -> list[list[Evidence]]:
+        """Up to `k` tables for each query, scored by the search; `documents` says nothing here."""
+        if hops != 1:
+            raise LisaxError("a second hop follows titles of pages: use an index of `lisax index documents`, or hops=1")
+        claims = [Claim(str(number), query) for number, query in enumerate(queries)]
+        if self.has_cells:
+            run = by_query(retrieval.retrieve(self.cells, claims, k))
+        else:
+            found = open_index(self.folder).search(list(queries), k)
+            run = {
+                claim.id: [Hit(claim.id, table, rank, score) for rank, (table, score) in enumerate(hits, start=1)]
+                for claim, hits in zip(claims, found, strict=True)
+            }
+        return [self.evidence(run.get(claim.id, ()), claim=claim.text) for claim in claims]
+
+    def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
+        table = self.table(unit)
+        if table is None:
+            return None
+        columns = (
+            self.cells.columns(table, spans(Claim("", claim)), self.columns)
+            if self.has_cells
+            else range(len(table.header))
+        )
+        seen = view(table, columns)
+        rows = [", ".join(row) for row in (seen.header, *seen.rows[:SHOWN_ROWS])]
+        text = " | ".join(rows) + (" | …" if len(seen.rows) > SHOWN_ROWS else "")
+        return Evidence(table.id, text, table.title or seen.caption, "", score, table.original_id or table.id, seen)

@@ -1,0 +1,176 @@
+"""What a check returns: a verdict with its evidence, printable in a terminal and a notebook."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import os
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from lisax.corpora import fever, table_predictions
+from lisax.corpora.table_predictions import TableVerdict
+from lisax.records import LABELS, Label, is_row, split_sentence_id, write_json_lines
+from lisax.records import Verdict as Prediction
+
+if TYPE_CHECKING:
+    from lisax.formats.tables import TableView
+
+SHOWN = 5  # units of evidence that are printed
+WIDTH = 100
+_COLORS = {Label.SUPPORTS: "#1a7f37", Label.REFUTES: "#b42318", Label.NOT_ENOUGH_INFO: "#6b7280"}
+_EDGE = re.compile(r".+#e[0-9]+", re.DOTALL)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evidence:
+    """One unit of evidence: a sentence, a table's row, a graph's edge, or a whole table.
+
+    `unit` is its id and `source` the title of its page, table or graph. `place` says where in its source it stands
+    (`sentence 3`, `row 0`, `edge 1`), counted from 0 as in the id; it is empty for a whole table. `score` is what ranked
+    it last: the search, a ranker (a probability of relevance), or a model that points to evidence; None if nothing did.
+    `page` is the page's id as the corpus' owner writes it, `table` what a model reads of a table.
+
+    >>> Evidence("Mara_Velin_0", "Mara Velin was born in Tarn.", "Mara Velin", "sentence 0", 0.98)
+    Evidence(unit='Mara_Velin_0', text='Mara Velin was born in Tarn.', source='Mara Velin', place='sentence 0', score=0.98)
+    """
+
+    unit: str
+    text: str
+    source: str = ""
+    place: str = ""
+    score: float | None = None
+    page: str = dataclasses.field(default="", repr=False)
+    table: TableView | None = dataclasses.field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain data."""
+        return {name: getattr(self, name) for name in ("unit", "text", "source", "place", "score")}
+
+    def __str__(self) -> str:
+        return f"{self.where}{'' if self.score is None else f' ({self.score:.3g})'}: {self.text}"
+
+    @property
+    def where(self) -> str:
+        """Source and place for a reader, or the id where the source has no title."""
+        return ", ".join(filter(None, (self.source, self.place))) if self.source else self.unit
+
+
+def place_of(unit: str) -> str:
+    """Where a unit stands in its page, table or graph, by its id."""
+    if is_row(unit):
+        return f"row {unit.rpartition('#r')[2]}"
+    if _EDGE.fullmatch(unit):
+        return f"edge {unit.rpartition('#e')[2]}"
+    return f"sentence {split_sentence_id(unit)[1]}"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Verdict:
+    """A claim's label with the evidence that was read for it, best first.
+
+    `probabilities` are the verifier's, one per label; they are empty where a threshold decided whose precision is not
+    known. `reason` says which rule decided, and is empty where the verifier's most probable label stands. `ruling` is
+    the temporal rules' ruling as plain data, with the verifier's own label; `sufficiency` says how surely one of the
+    tables decides the claim (table fusion). `id` is the claim's own id, if it has one; `reads` is what the verifier took
+    as evidence.
+
+    >>> from lisax.records import Label
+    >>> evidence = Evidence("Mara_Velin_0", "Mara Velin was born in Tarn.", "Mara Velin", "sentence 0", 0.98)
+    >>> shares = {Label.SUPPORTS: 0.9, Label.REFUTES: 0.04, Label.NOT_ENOUGH_INFO: 0.06}
+    >>> verdict = Verdict("Mara Velin was born in Tarn.", Label.SUPPORTS, shares, (evidence,))
+    >>> print(verdict)
+    SUPPORTS  Mara Velin was born in Tarn.
+      SUPPORTS 0.900  NOT ENOUGH INFO 0.060  REFUTES 0.040
+      1. Mara Velin, sentence 0 (0.98): Mara Velin was born in Tarn.
+    >>> verdict.to_dict()["predicted_evidence"]
+    [['Mara_Velin', 0]]
+    """
+
+    claim: str
+    label: Label
+    probabilities: Mapping[Label, float]
+    evidence: tuple[Evidence, ...] = ()
+    reason: str = ""
+    id: int | str | None = None
+    ruling: Mapping[str, Any] | None = None
+    sufficiency: float | None = None
+    reads: Literal["sentences", "tables"] = "sentences"
+
+    def __repr__(self) -> str:
+        share = self.probabilities.get(self.label)
+        return f"<Verdict {self.label}{'' if share is None else f' {share:.3f}'}: {self.claim!r}>"
+
+    def __str__(self) -> str:
+        lines = [f"{self.label}  {self.claim}"]
+        if self.probabilities:
+            ranked = sorted(self.probabilities.items(), key=lambda item: -item[1])
+            lines.append("  " + "  ".join(f"{label} {share:.3f}" for label, share in ranked))
+        if self.reason:
+            lines += textwrap.wrap(f"because {self.reason}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+        for number, evidence in enumerate(self.evidence[:SHOWN], start=1):
+            lines += textwrap.wrap(
+                f"{number}. {evidence}", WIDTH, initial_indent="  ", subsequent_indent="     ", break_long_words=False
+            )
+        if len(self.evidence) > SHOWN:
+            lines.append(f"  … and {len(self.evidence) - SHOWN} more")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks. Every text is escaped: pages and claims may come from anyone."""
+        said = html.escape
+        shares = " · ".join(
+            f"{said(str(label))} {share:.3f}"
+            for label, share in sorted(self.probabilities.items(), key=lambda item: -item[1])
+        )
+        rows = "".join(
+            f"<tr><td>{said(one.where)}</td><td>{'' if one.score is None else f'{one.score:.3g}'}</td>"
+            f"<td style='text-align:left'>{said(one.text)}</td></tr>"
+            for one in self.evidence
+        )
+        return (
+            f"<div><p><b style='color:{_COLORS[self.label]}'>{said(str(self.label))}</b> {said(self.claim)}"
+            + (f"<br><small>{shares}</small>" if shares else "")
+            + (f"<br><small>because {said(self.reason)}</small>" if self.reason else "")
+            + "</p>"
+            + (f"<table><tr><th>source</th><th>score</th><th>evidence</th></tr>{rows}</table>" if rows else "")
+            + "</div>"
+        )
+
+    def prediction(self) -> Prediction:
+        """The verdict as predictions files hold it: ids and scores without texts."""
+        shares = tuple(self.probabilities.get(label, float("nan")) for label in LABELS)
+        return Prediction(
+            "" if self.id is None else str(self.id),
+            self.label,
+            shares,
+            tuple(one.unit for one in self.evidence),
+            tuple(one.score for one in self.evidence if one.score is not None),
+            None if self.ruling is None else dict(self.ruling),
+        )
+
+    def submission(self) -> dict[str, Any]:
+        """A line of a predictions file, as `lisax verify` writes and `lisax evaluate` reads it: FEVER's fields, ours
+        beside them."""
+        made, own = self.prediction(), {} if self.id is None else {"id": self.id}
+        if self.reads == "tables":
+            return own | table_predictions.prediction_row(TableVerdict(made, self.sufficiency))
+        pages = {one.unit.rpartition("_")[0]: one.page for one in self.evidence if one.page}
+        return own | fever.prediction_row(made, lambda page: pages.get(page, page))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the `submission` with the claim, the reason and the texts of the evidence."""
+        texts = {"reason": self.reason, "evidence": [one.to_dict() for one in self.evidence]}
+        return {"claim": self.claim} | self.submission() | texts
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+def write_predictions(path: str | os.PathLike, verdicts: Iterable[Verdict]) -> int:
+    """Writes the verdicts' submissions as JSON Lines, atomically; returns their number."""
+    return write_json_lines(path, (verdict.submission() for verdict in verdicts))

@@ -1,0 +1,44 @@
+"""Lines for whoever watches a command: what it does, and how far it has come. They go to standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def counting(total: int, what: str, every_seconds: float = 5.0) -> Iterator[Callable[[int], None]]:
+    """Yields a function that is called with the number of items just done; now and then it prints how many of `total`
+    are done, how many a second, and the seconds left."""
+    started = last = time.perf_counter()
+    count = 0
+
+    def advance(more: int) -> None:
+        nonlocal count, last
+        count += more
+        now = time.perf_counter()
+        if now - last >= every_seconds:
+            last = now
+            speed = count / (now - started)
+            say(f"  {count:,} of {total:,} {what}  {speed:,.0f}/s  {(total - count) / speed:,.0f} s left")
+
+    yield advance
+
+
+def counted(items: Iterable[Item], what: str, every_seconds: float = 5.0) -> Iterator[Item]:
+    """The items as they come, of which nobody knows how many there are; prints their count and speed now and then."""
+    started = last = time.monotonic()
+    for count, item in enumerate(items, start=1):
+        yield item
+        if count % 256 == 0 and (now := time.monotonic()) - last >= every_seconds:
+            last = now
+            say(f"  {count:,} {what}, {count / (now - started):,.0f}/s")

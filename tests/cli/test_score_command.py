@@ -1,0 +1,138 @@
+"""`lisax score`: files in, named figures out, troubles told with their file."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lisax.cli import invoke
+from lisax.records import DataError
+
+
+def score(*args):
+    return invoke(["score", *map(str, args)])
+
+
+@pytest.fixture
+def files(tmp_path):
+    def write(name, *rows):
+        path = tmp_path / name
+        path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+        return path
+
+    return write
+
+
+def fever_claims(files):
+    return files(
+        "dev.jsonl",
+        {"id": 5, "label": "NOT ENOUGH INFO", "claim": "c", "evidence": [[[1, None, None, None]]]},
+        {"id": 7, "label": "SUPPORTS", "claim": "d", "evidence": [[[1, 2, "A", 0], [1, 3, "B", 4]]]},
+    )
+
+
+def predictions(files):
+    return files(
+        "predictions.jsonl",
+        {"id": 7, "predicted_label": "SUPPORTS", "predicted_evidence": [["B", 4], ["A", 0]]},
+        {"id": 5, "predicted_label": "REFUTES", "predicted_evidence": []},
+    )
+
+
+def test_fever(files, capsys):
+    assert score("fever", "--gold", fever_claims(files), "--predictions", predictions(files), "--json") == 0
+    figures = json.loads(capsys.readouterr().out)["fever"]
+    assert list(figures)[:6] == [
+        "fever_score",
+        "label_accuracy",
+        "evidence_precision",
+        "evidence_recall",
+        "evidence_f1",
+        "claims",
+    ]
+    assert figures["fever_score"] == 0.5 and figures["evidence_f1"] == 1 and figures["calibration"] is None
+    assert figures["confusion"]["NOT ENOUGH INFO"]["REFUTES"] == 1
+
+
+def test_our_own_layout_is_told_by_its_evidence(files, capsys):
+    gold = files(
+        "claims.dev.jsonl",
+        {"id": "5", "label": "NOT ENOUGH INFO", "claim": "c", "evidence": []},
+        {"id": "7", "label": "SUPPORTS", "claim": "d", "evidence": [["A_0", "B_4"]]},
+    )
+    score("fever", "--gold", gold, "--predictions", predictions(files))
+    assert "fever.fever_score" in (out := capsys.readouterr().out) and "0.5000" in out
+
+
+def test_ranking(files, capsys):
+    run = files("run.trec", "7 Q0 A_0 1 0.9 t", "7 Q0 C_0 2 0.8 t", "7 Q0 B_4 3 0.7 t")
+    score("ranking", "--gold", fever_claims(files), "--run", run, "--json")
+    figures = json.loads(capsys.readouterr().out)["ranking"]
+    assert figures["recall@1"] == 0 and figures["recall@5"] == 1 and figures["unit_recall@1"] == 0.5
+    score("ranking", "--qrels", files("qrels", "7 0 A_0 1", "7 0 B_4 1"), "--run", run, "--json")
+    figures = json.loads(capsys.readouterr().out)["ranking"]
+    assert figures["recall@1"] == 0.5 and figures["precision@5"] == pytest.approx(0.4)
+    assert figures["success@1"] == 1 and figures["ndcg@5"] == figures["ndcg@20"] == pytest.approx(0.9197, abs=1e-4)
+
+
+def test_troubles_name_the_file(files):
+    other = files("other.trec", "8 Q0 A_0 1 0.9 t")
+    with pytest.raises(DataError, match=r"other\.trec: no query of the run is in .*dev\.jsonl.*first: '8'"):
+        score("ranking", "--gold", fever_claims(files), "--run", other)
+    short = files("short.jsonl", {"id": 7, "predicted_label": "SUPPORTS", "predicted_evidence": []})
+    with pytest.raises(DataError, match=r"short\.jsonl: 1 claim without a prediction, for example '5'"):
+        score("fever", "--gold", fever_claims(files), "--predictions", short)
+
+
+def table_files(files, **more):
+    gold = files(
+        "claims.dev.jsonl",
+        {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [["t1"]], "kind": "simple"},
+        {"id": 2, "claim": "d", "label": "REFUTES", "evidence": [["t2"]], "kind": "complex"},
+    )
+    rows = [
+        {"id": 1, "predicted_label": "SUPPORTS", "predicted_evidence": ["t1", "t2"], "sufficiency": 0.9},
+        {"id": 2, "predicted_label": "SUPPORTS", "predicted_evidence": ["t1"], "sufficiency": 0.1} | more,
+    ]
+    return gold, files("verdicts.jsonl", *rows)
+
+
+def test_tables(files, capsys):
+    gold, verdicts = table_files(files)
+    run = files("run.trec", "1 Q0 t1 1 0.9 t", "1 Q0 t2 2 0.8 t", "2 Q0 t1 1 0.7 t", "2 Q0 t2 2 0.7 t")
+    score("tables", "--gold", gold, "--predictions", verdicts, "--run", run, "--json")
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["retrieval"]["hits@1"] == 0.5 and figures["retrieval"]["by_kind"]["complex"]["hits@3"] == 1
+    assert figures["tables"]["accuracy"] == 0.5
+    assert figures["tables"]["by_gold_rank"]["2-3"] == {"accuracy": 0.0, "claims": 1}
+    assert figures["tables"]["sufficiency"]["found"]["average_precision"] == 1
+    score("tables", "--gold", gold, "--predictions", verdicts)
+    out = capsys.readouterr().out
+    assert "tables.by_gold_rank.missing.accuracy" in out and "retrieval" not in out
+
+
+def test_tables_troubles_name_the_file(files):
+    for bad, message in (
+        ({"sufficiency": "x"}, r"verdicts.jsonl:2: field 'sufficiency': expected int or float"),
+        ({"predicted_evidence": [["A", 0]]}, r"verdicts.jsonl:2: field 'predicted_evidence\[0\]'"),
+        ({"evidence_scores": [1.0, 2.0]}, r"expected 1 scores, as many as evidence, found 2"),
+        ({"predicted_label": "MAYBE"}, r"field 'predicted_label'"),
+    ):
+        gold, verdicts = table_files(files, **bad)
+        with pytest.raises(DataError, match=message):
+            score("tables", "--gold", gold, "--predictions", verdicts)
+    with pytest.raises(DataError, match=r"other\.trec: no query of the run is in"):
+        score("tables", "--gold", gold, "--predictions", verdicts, "--run", files("other.trec", "8 Q0 t1 1 0.9 t"))
+    some = files(
+        "some.jsonl",
+        {"id": 1, "predicted_label": "REFUTES", "predicted_evidence": [], "sufficiency": 1},
+        {"id": 2, "predicted_label": "REFUTES", "predicted_evidence": []},
+    )
+    with pytest.raises(DataError, match=r"some\.jsonl: `sufficiency` is given for some claims only.*'2'"):
+        score("tables", "--gold", gold, "--predictions", some)
+
+
+def test_light_to_import():
+    code = "import sys, lisax.cli.score\nprint([m for m in ('jax', 'numpy', 'ir_measures') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
