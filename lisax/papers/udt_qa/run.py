@@ -17,7 +17,8 @@ from lisax.corpora import open_folder
 from lisax.formats import faithfulness
 from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
-from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, gin_text, tell
+from lisax.models.architectures import SpanReaderConfig
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.udt_qa.claims import ClaimChecks
 from lisax.papers.udt_qa.recipe import read_recipe
 from lisax.predict.reader import Reader, answer_to_file
@@ -29,6 +30,7 @@ from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passages import Source
+from lisax.runtime.gin_files import architecture_of
 from lisax.runtime.resumable import fingerprint
 from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
@@ -298,7 +300,7 @@ class UdtQa(Pipeline):
             after=after,
             settings={"method": recipe.method, "passages": passages, "retrieved": recipe.retrieved, **self._roles},
         )
-        points = "SpanReaderConfig" in gin_text(recipe.train[model])
+        points = architecture_of(recipe.train[model]) is SpanReaderConfig
         self.train_model(
             model,
             f"questions_{'point' if points else 'read'}_top{passages}",
