@@ -1,7 +1,8 @@
 # make demo [DATA=folder] [OUT=folder]   LisT5 from claims to verdicts, with a report
 # make test                              the tests; those of the page in a browser where one is found
+# make lint                              what CI asks of the code: ruff, and which room imports which
 # make test-slow                         the few that take long
-# make test-browser                      those in a browser; installs Chromium where there is none
+# make test-browser                      those in a browser; as root it installs Chromium where there is none
 # make peers                             what tests and benchmarks need: torch's T5, the TPU compiler, clusters' clients, buckets
 # make beam                              Apache Beam too, for `lisax cache`
 PYTHON ?= python3
@@ -9,7 +10,7 @@ OUT ?= out
 VENV = .venv
 STAMP = $(VENV)/.installed
 
-.PHONY: demo test test-slow test-browser peers beam venv clean
+.PHONY: demo test lint test-slow test-browser peers beam venv clean
 
 demo: $(STAMP)
 	$(VENV)/bin/lisax demo --out $(OUT) $(if $(DATA),--data $(DATA))
@@ -17,11 +18,16 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -rs -m "not slow"
 
+lint: $(STAMP)
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/lint-imports --no-cache
+
 test-slow: $(STAMP)
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -rs -m slow
 
 test-browser: $(STAMP)
-	command -v chromium chromium-browser google-chrome > /dev/null || $(VENV)/bin/playwright install --with-deps chromium
+	.ci/browser
 	$(VENV)/bin/python -m pytest tests/serve/test_browser.py -rs
 
 peers: $(STAMP)

@@ -22,7 +22,7 @@ from lisax.corpora import open_folder
 from lisax.metrics.fever import fever_score
 from lisax.papers.attack_report import ALL, CLEAN, groups
 from lisax.papers.base import REPORT
-from lisax.papers.list5.recipe import WORLD_SHARES, read_recipe
+from lisax.papers.list5.recipe import WORLD_SHARES, Recipe
 from lisax.papers.list5.run import List5
 from lisax.papers.over_pages import ATTACKED
 from lisax.predict.verifier import judge_dates, verdict_of
@@ -68,7 +68,7 @@ def world_run(out: Path, pages: int) -> Callable[[str, int], List5]:
     if not (world / "world.json").is_file():
         write(world, pages, 0, shares=WORLD_SHARES)
     data, first = open_folder(world), out / "none"
-    recipe = dataclasses.replace(read_recipe(["experiments/list5/demo.gin"]), attacks=True, attacked_claims=200)
+    recipe = dataclasses.replace(Recipe.read(["experiments/list5/demo.gin"]), attacks=True, attacked_claims=200)
     trained = {name: path for name, path in recipe.train.items() if name != "claim_only"}
     base = str((first / "models" / "base").absolute())
 
@@ -87,7 +87,7 @@ def world_run(out: Path, pages: int) -> Callable[[str, int], List5]:
 
 def data_run(out: Path, folder: Path, start: Path) -> Callable[[str, int], List5]:
     """(training, seed) -> its run over `folder`, from the base and the pointwise labeller of the run `start`."""
-    data, recipe = open_folder(folder), read_recipe(["experiments/list5/scratch.gin"])
+    data, recipe = open_folder(folder), Recipe.read(["experiments/list5/scratch.gin"])
     models = {"rank_entities": "base", "label_listwise_infused": "label_pointwise"}
     recipe = dataclasses.replace(
         recipe,

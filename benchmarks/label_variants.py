@@ -12,7 +12,7 @@ import dataclasses
 
 from benchmarks import spread
 from lisax.corpora import open_folder
-from lisax.papers.list5.recipe import WORLD_SHARES, read_recipe
+from lisax.papers.list5.recipe import WORLD_SHARES, Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
 from lisax.world import write
@@ -25,7 +25,7 @@ def main() -> None:
     world = args.out / "world"
     if not (world / "world.json").is_file():
         write(world, args.pages, 0, shares=WORLD_SHARES)
-    recipe = read_recipe(["experiments/list5/label_variants.gin"])
+    recipe = Recipe.read(["experiments/list5/label_variants.gin"])
 
     def run(seed: int) -> None:
         pipeline = List5(open_folder(world), args.out, dataclasses.replace(recipe, label_seed=seed))

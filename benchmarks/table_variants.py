@@ -13,7 +13,7 @@ import dataclasses
 
 from benchmarks import spread
 from lisax.corpora import open_folder
-from lisax.papers.open_tables.recipe import read_recipe
+from lisax.papers.open_tables.recipe import TableRecipe
 from lisax.papers.open_tables.report import finish
 from lisax.papers.open_tables.run import OpenTables
 from lisax.retrieval.cells import Strategy
@@ -26,7 +26,7 @@ def main() -> None:
     if not (world / "world.json").is_file():
         write(world, args.pages, 0, **OpenTables.world_settings)
     recipe = dataclasses.replace(
-        read_recipe(["experiments/open_tables/world.gin"]), compared=(), strategy=str(Strategy.QUERY_WORD)
+        TableRecipe.read(["experiments/open_tables/world.gin"]), compared=(), strategy=str(Strategy.QUERY_WORD)
     )
 
     def run(seed: int) -> None:

@@ -15,27 +15,6 @@ if importlib.util.find_spec("gcsfs"):
     os.environ.setdefault("EPATH_USE_TF", "false")
     os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 
-# Public names and their modules. They are imported when they are first asked for: `import lisax` costs nothing.
-_PUBLIC = {
-    "Answer": "lisax.predict.reader",
-    "Answerer": "lisax.predict.answerer",
-    "Checker": "lisax.predict.checker",
-    "Claim": "lisax.records",
-    "DataError": "lisax.records",
-    "Document": "lisax.records",
-    "Evidence": "lisax.predict.verdicts",
-    "Graph": "lisax.records",
-    "Index": "lisax.predict.index",
-    "Label": "lisax.records",
-    "LisaxError": "lisax.records",
-    "Ranker": "lisax.predict.ranker",
-    "Sentence": "lisax.records",
-    "Table": "lisax.records",
-    "Verbalizer": "lisax.predict.verbalizer",
-    "Verdict": "lisax.predict.verdicts",
-    "Verifier": "lisax.predict.verifier",
-    "example_pages": "lisax.examples",
-}
 __all__ = [
     "Answer",
     "Answerer",
@@ -54,11 +33,27 @@ __all__ = [
     "Verbalizer",
     "Verdict",
     "Verifier",
+    "__version__",
     "example_pages",
     "load",
 ]
+# Where the names are. A module is imported when one of its names is first asked for: `import lisax` costs nothing.
+_MODULES = {
+    "errors": ("DataError", "LisaxError"),
+    "examples": ("example_pages",),
+    "predict.answerer": ("Answerer",),
+    "predict.checker": ("Checker",),
+    "predict.index": ("Index",),
+    "predict.ranker": ("Ranker",),
+    "predict.reader": ("Answer",),
+    "predict.verbalizer": ("Verbalizer",),
+    "predict.verdicts": ("Evidence", "Verdict"),
+    "predict.verifier": ("Verifier",),
+    "records": ("Claim", "Document", "Graph", "Label", "Sentence", "Table"),
+}
 
 if TYPE_CHECKING:
+    from lisax.errors import DataError, LisaxError
     from lisax.examples import example_pages
     from lisax.predict.answerer import Answerer
     from lisax.predict.checker import Checker
@@ -71,22 +66,23 @@ if TYPE_CHECKING:
     from lisax.predict.verbalizer import Verbalizer
     from lisax.predict.verdicts import Evidence, Verdict
     from lisax.predict.verifier import Verifier
-    from lisax.records import Claim, DataError, Document, Graph, Label, LisaxError, Sentence, Table
+    from lisax.records import Claim, Document, Graph, Label, Sentence, Table
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
+    module = next((module for module, names in _MODULES.items() if name in names), None)
+    if module is None:
         raise AttributeError(f"module 'lisax' has no attribute '{name}'")
-    from lisax.runtime.platforms import choose_platforms
+    if module.startswith("predict."):
+        from lisax.runtime.platforms import choose_platforms
 
-    choose_platforms()
-    value = getattr(importlib.import_module(_PUBLIC[name]), name)
-    globals()[name] = value
+        choose_platforms()
+    value = globals()[name] = getattr(importlib.import_module(f"lisax.{module}"), name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
 
 
 def load(path: str) -> TextModel | FusionModel | PointerModel:

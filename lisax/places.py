@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lisax.records import LisaxError
+from lisax.errors import LisaxError
 
 SCHEME = "gs://"
 COMMIT_NAME = "commit_success.txt"  # Orbax's, of a `state` in a bucket

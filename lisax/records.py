@@ -21,42 +21,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from lisax.errors import DataError, LisaxError
+
 # What is read of one JSON value and of one line. Deeper values break what walks over them, an error's message first;
 # longer ones take gigabytes, a number of two bytes being a pointer of eight.
 DEEPEST_NESTING = 100
 MOST_VALUES = 5_000_000
 LONGEST_LINE = 1 << 26
-LONGEST_MESSAGE = 2_000
 
 _HALF_PAIR = "half of a surrogate pair (\\ud800 to \\udfff on its own)"
-
-
-def printable(text: str) -> str:
-    """`text` as it can be written: a file's name need not be UTF-8, and what names it is told all the same."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-class LisaxError(Exception):
-    """A sentence for the user: what was expected, what was found, where, and what to do."""
-
-    def __str__(self) -> str:
-        return printable(super().__str__())
-
-
-class DataError(LisaxError):
-    """Bad input, located: `path:line: field: message`."""
-
-    def __init__(
-        self, message: str, *, path: str | os.PathLike | None = None, line: int | None = None, field: str | None = None
-    ):
-        self.path, self.line, self.field, self.message = path, line, _cut(field or "", 200), _cut(message)
-        where = "" if path is None else str(path) + (f":{line}" if line is not None else "") + ": "
-        super().__init__(where + (f"field '{self.field}': " if field else "") + self.message)
-
-
-def _cut(text: str, most: int = LONGEST_MESSAGE) -> str:
-    """A text without its middle where it is longer: a value that it quotes may be a whole file."""
-    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
 class Label(enum.StrEnum):
@@ -198,8 +171,8 @@ class Hit:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Verdict:
-    """A claim's predicted label with its evidence, best first.
+class Prediction:
+    """What predictions files hold of a verdict: a claim's predicted label with the ids of its evidence, best first.
 
     `probabilities` follow `LABELS` and are the verifier's; `evidence_scores` follow `evidence`. `temporal` is the
     ruling of the temporal step where it made one, which then decided the label.

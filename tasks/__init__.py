@@ -1,15 +1,25 @@
-"""seqio tasks. Importing this registers names; files are looked for when a task is read (`tasks.locations`).
+"""seqio tasks. Importing this registers names; files are looked for when a task is read (`lisax.tasks.locations`).
 
-`LISAX_TASKS`, where set, lists JSON files (separated as in PATH) of users' own datasets, see `tasks.register`.
+The package is `lisax.tasks`. T5X, run in a checkout, imports the same files as `tasks`; a process takes one of the two.
+
+`LISAX_TASKS`, where set, lists JSON files (separated as in PATH) of users' own datasets, see `lisax.tasks.register`.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 
 import seqio
 
-from tasks import labelling, msmarco, parts, pointer, pretraining, questions, ranking, tables, verbalizing
+_other = sys.modules.get({"tasks": "lisax.tasks", "lisax.tasks": "tasks"}[__name__])
+if getattr(_other, "__file__", None) and os.path.samefile(_other.__file__, __file__):
+    raise ImportError(
+        f"LisaX's tasks are imported as '{_other.__name__}' already, and seqio registers a name once: "
+        f"import '{_other.__name__}' everywhere in this process"
+    )
+
+from . import labelling, msmarco, parts, pointer, pretraining, questions, ranking, tables, verbalizing  # noqa: E402
 
 ranking.add_all()
 labelling.add_all()
@@ -31,7 +41,7 @@ seqio.MixtureRegistry.add(
 seqio.MixtureRegistry.add("msmarco_list5_rank", ["msmarco_rank", "list5_rank"], default_rate=1.0)
 
 if os.environ.get("LISAX_TASKS"):
-    from tasks.register import register_file
+    from .register import register_file
 
     for file in os.environ["LISAX_TASKS"].split(os.pathsep):
         register_file(file)

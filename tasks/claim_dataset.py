@@ -1,5 +1,5 @@
 """What a user says of claims or questions of his own, and the claims, pages and tables that it names; for
-`tasks.register`."""
+`lisax.tasks.register`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ClaimDataset:
     questions (the same, plain layout) and tables. evidence: what decides the claims of a folder, "sentences" or
     "tables", or "cells" for its questions over tables; None for sentences where it has pages.
     vocabulary: a SentencePiece model, "bytes", "train" (one is trained on the corpus), or None for the one that
-    `tasks.locations` finds. run, reranked: TREC runs of sentence ids, before and after a ranker; without a run a
+    `lisax.tasks.locations` finds. run, reranked: TREC runs of sentence ids, before and after a ranker; without a run a
     claim's own `candidates` are taken, or else BM25 over the corpus's sentences; without reranked the run stands in
     for it. Over tables there is one run, of table ids, or without it entity-to-cell retrieval. preset: "paper",
     "released" or None for gin's. labels: what other names of labels stand for, {name: "SUPPORTS", "REFUTES" or "NOT

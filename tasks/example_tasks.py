@@ -24,8 +24,9 @@ from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import DataError, LisaxError
-from tasks import locations, metrics
-from tasks.vocabularies import default_vocabulary, encoder_of, is_bytes
+
+from . import locations, metrics
+from .vocabularies import default_vocabulary, encoder_of, is_bytes
 
 # Lines shuffled in the source, before they are encoded: a good shuffle that costs little memory.
 SHUFFLED_LINES = 100_000

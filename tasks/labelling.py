@@ -6,8 +6,9 @@ Plain and infused listwise have one format and differ in their records.
 from __future__ import annotations
 
 from lisax.formats.labelling import CLAIM_ONLY, LABEL_LISTWISE, LABEL_POINTWISE
-from tasks import example_tasks
-from tasks.locations import in_data_folder
+
+from . import example_tasks
+from .locations import in_data_folder
 
 VARIANTS = {
     "label_pointwise": LABEL_POINTWISE,

@@ -14,8 +14,9 @@ import tensorflow as tf
 from lisax.formats.ranking import RANK
 from lisax.records import LisaxError
 from lisax.sampling import examples
-from tasks import example_tasks
-from tasks.locations import in_data_folder
+
+from . import example_tasks
+from .locations import in_data_folder
 
 NAME = "msmarco_rank"
 

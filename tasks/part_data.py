@@ -1,4 +1,4 @@
-"""The example files of a user's questions over tables, for `tasks.register`: rows and columns of the answering tables.
+"""The example files of a user's questions over tables, for `lisax.tasks.register`: rows and columns of the answering tables.
 
 A question's evidence names the cells that answer it, or a table; then its answers, which are text, are looked for in
 the table's cells (`lisax.corpora.answer_cells`). A question whose answer is no cell is left out, and counted.
@@ -15,7 +15,8 @@ from lisax.corpora.reading import Watch
 from lisax.formats import parts
 from lisax.records import DataError, Question, Table, is_cell, split_cell_id
 from lisax.sampling import part_examples
-from tasks.claim_dataset import ClaimDataset
+
+from .claim_dataset import ClaimDataset
 
 Placed = tuple[Question, Path, int | None]  # a question with its file and line
 

@@ -14,8 +14,9 @@ import seqio
 from lisax.formats.parts import TABLE_OPERATION, TABLE_PARTS, PartKind
 from lisax.sampling import operation_examples
 from lisax.sampling.part_examples import PARTS, file_name
-from tasks import example_tasks
-from tasks.locations import FileOf, in_data_folder
+
+from . import example_tasks
+from .locations import FileOf, in_data_folder
 
 KINDS = {f"{kind}s": kind for kind in PartKind}
 VARIANTS = (*KINDS, PARTS)

@@ -21,9 +21,10 @@ from lisax.formats.presets import Preset
 from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
-from tasks import example_tasks, metrics
-from tasks.locations import FileOf, in_data_folder
-from tasks.vocabularies import default_vocabulary
+
+from . import example_tasks, metrics
+from .locations import FileOf, in_data_folder
+from .vocabularies import default_vocabulary
 
 PAIR_TASKS = {"pointer_titles": RANK, "pointer_labels": LABEL_POINTWISE}
 POINTER_TASKS = {"pointer_documents": POINT_DOCUMENTS, "pointer_sentences": POINT_SENTENCES}

@@ -17,8 +17,9 @@ import tensorflow as tf
 
 from lisax.formats.vocabulary import EOS_ID, EXTRA_IDS
 from lisax.records import LisaxError
-from tasks import example_tasks, locations
-from tasks.vocabularies import default_vocabulary, encoder_of
+
+from . import example_tasks, locations
+from .vocabularies import default_vocabulary, encoder_of
 
 NOISE_DENSITY = 0.15
 MEAN_SPAN = 3.0

@@ -21,9 +21,10 @@ from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.models.dual_encoder import NEGATIVE, POSITIVE, question_room
 from lisax.records import LisaxError
 from lisax.sampling.question_examples import DEPTHS
-from tasks import example_tasks
-from tasks.locations import FileOf, in_data_folder
-from tasks.vocabularies import default_vocabulary
+
+from . import example_tasks
+from .locations import FileOf, in_data_folder
+from .vocabularies import default_vocabulary
 
 RETRIEVE_TASK = "questions_retrieve"
 READ_TASKS = {

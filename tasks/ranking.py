@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from lisax.formats.ranking import RANK, RANK_ENTITIES
-from tasks import example_tasks
-from tasks.locations import in_data_folder
+
+from . import example_tasks
+from .locations import in_data_folder
 
 
 def add_all() -> None:

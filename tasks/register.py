@@ -1,6 +1,6 @@
 """A user's own claim dataset as tasks, in one call or from one JSON file.
 
-    from tasks.register import register
+    from lisax.tasks.register import register
     mine = register("mine", folder="my_data", vocabulary="spiece.model")
     mine.write_gin("mine.gin", "label_listwise_infused")  # and mine.json, which mine.gin names: nothing else is needed
 
@@ -23,9 +23,9 @@ evidence is one table's id with tables.jsonl or a folder `tables/`; or the files
     register("mine", claims={"train": "train.jsonl", "dev": "dev.jsonl"}, tables="tables.jsonl", vocabulary="train")
 
 They give mine_tables_closed, mine_tables_one, mine_tables_top3 (5, 10), mine_tables_fusion_top1 (3, 5, 10) and
-mine_tables_claim_only, see `tasks.tables`. `evidence="tables"` says so of a folder that has both kinds.
+mine_tables_claim_only, see `lisax.tasks.tables`. `evidence="tables"` says so of a folder that has both kinds.
 
-Questions over tables give mine_rows, mine_columns and both as the mixture mine_parts, see `tasks.parts`: a folder of
+Questions over tables give mine_rows, mine_columns and both as the mixture mine_parts, see `lisax.tasks.parts`: a folder of
 WikiTableQuestions', WikiSQL's, TabMCQ's or NQ-tables' layout, or questions.*.jsonl with tables.jsonl or `tables/`; or
 
     register("mine", questions={"train": "train.jsonl", "dev": "dev.jsonl"}, tables="tables.jsonl", vocabulary="train")
@@ -51,10 +51,11 @@ from lisax.formats.format import RELEVANCE
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.records import Claim, DataError, LisaxError, atomic_write, write_json
 from lisax.sampling import examples, files
-from tasks import example_tasks, part_data, parts, pretraining, table_data, tables
-from tasks.claim_dataset import BY_SPLIT, PATHS, ClaimDataset, check_evidence, checked_claims
-from tasks.labelling import VARIANTS
-from tasks.vocabularies import ByteVocabulary, SentencePieces, encoder_of, train_vocabulary
+
+from . import example_tasks, part_data, parts, pretraining, table_data, tables
+from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, check_evidence, checked_claims
+from .labelling import VARIANTS
+from .vocabularies import ByteVocabulary, SentencePieces, encoder_of, train_vocabulary
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The example files of a user's claims over tables, for `tasks.register`: retrieval, three columns, gold tables.
+"""The example files of a user's claims over tables, for `lisax.tasks.register`: retrieval, three columns, gold tables.
 
 Without the user's own run, tables are found by entity-to-cell retrieval with the spans of the claim alone, as
 they are where no gold table is known. The same index weighs the columns that a claim keeps of a table.
@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from lisax.formats.tables import header_text, row_text
 from lisax.records import Claim, DataError
 from lisax.sampling import examples, table_examples
-from tasks.claim_dataset import ClaimDataset, check_evidence
+
+from .claim_dataset import ClaimDataset, check_evidence
 
 
 def build(dataset: ClaimDataset, claims: Mapping[str, list[Claim]], skipped: Counter) -> dict[str, dict[str, int]]:

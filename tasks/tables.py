@@ -22,9 +22,10 @@ from lisax.formats.tables import TABLE_FUSION, TABLES, TableClass, TableExample,
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
 from lisax.sampling.table_examples import CLOSED, DEPTHS, file_name
-from tasks import example_tasks, metrics
-from tasks.locations import FileOf, in_data_folder
-from tasks.vocabularies import default_vocabulary
+
+from . import example_tasks, metrics
+from .locations import FileOf, in_data_folder
+from .vocabularies import default_vocabulary
 
 CLAIM_ONLY_TASK = "tables_claim_only"
 # The text-to-text tasks, with the stem of the file that each reads.

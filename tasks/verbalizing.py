@@ -22,8 +22,9 @@ from lisax.formats.verbalizing import Encoder, VerbalExample, marker_ids, verbal
 from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics.text import bleu
 from lisax.sampling.verbal_examples import STEMS
-from tasks import example_tasks, locations
-from tasks.vocabularies import default_vocabulary, encoder_of, is_bytes
+
+from . import example_tasks, locations
+from .vocabularies import default_vocabulary, encoder_of, is_bytes
 
 
 def add_all() -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 import seqio
 
 from lisax.formats.vocabulary import EXTRA_IDS, Vocabulary, train_vocabulary
-from tasks import locations
+
+from . import locations
 
 __all__ = ["ByteVocabulary", "SentencePieces", "default_vocabulary", "digest_of", "encoder_of", "train_vocabulary"]
 

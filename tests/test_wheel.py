@@ -1,4 +1,4 @@
-"""What `pip install` of a wheel brings is all that a checkout has."""
+"""What `pip install` of a wheel brings is all that a checkout has, inside one package. `.ci/wheel` installs and uses it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("lisax", "tasks", "gin_configs")
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
     """The folder where a wheel's files are, as in site-packages."""
     source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("made")
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("lisax", "tasks", "gin_configs"):
+        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     build = "from setuptools.build_meta import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
@@ -31,23 +30,28 @@ def installed(tmp_path_factory) -> Path:
     return made / "site"
 
 
-def test_every_file_is_in_it(installed):
-    for folder in FOLDERS:
+def test_every_file_is_in_it_and_all_in_one_package(installed):
+    for folder, into in (("lisax", "lisax"), ("tasks", "lisax/tasks"), ("gin_configs", "lisax/gin_configs")):
         for path in (ROOT / folder).rglob("*"):
             if path.is_file() and path.parent.name != "__pycache__":
-                assert (installed / path.relative_to(ROOT)).is_file(), path
+                assert (installed / into / path.relative_to(ROOT / folder)).is_file(), path
+    assert (installed / "lisax/py.typed").is_file()
+    assert sorted(path.name for path in installed.iterdir() if path.suffix != ".dist-info") == ["lisax"]
+    assert (next(installed.glob("*.dist-info")) / "top_level.txt").read_text().split() == ["lisax"]
 
 
-def test_it_finds_its_gin_files_from_anywhere(installed, tmp_path):
+def test_it_finds_its_gin_files_and_tasks_from_anywhere(installed, tmp_path):
     def lisax(*arguments: str) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            [sys.executable, "-m", "lisax", *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            env=os.environ | {"PYTHONPATH": str(installed)},
-        )
+        command = [sys.executable, "-m", "lisax", "train", "--gin_file=models/t5_1_1_micro.gin", *arguments]
+        environment = os.environ | {"PYTHONPATH": str(installed)}
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
 
-    assert lisax("--help").returncode == 0
-    done = lisax("train", "--gin_file=models/t5_1_1_micro.gin", "--gin_file=runs/finetune.gin")
-    assert done.returncode == 1 and "these must be given: --gin." in done.stderr
+    finetune = ("--gin_file=runs/finetune.gin", "--gin.MODEL_DIR=out", "--gin.MIXTURE_OR_TASK_MODULE=tasks")
+    assert "these must be given: --gin." in lisax(*finetune).stderr
+    # A folder `tasks` of the user's own is not taken for LisaX's.
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "__init__.py").write_text("raise SystemExit('not this one')")
+    given = ("INITIAL_CHECKPOINT_PATH=None", "TRAIN_STEPS=1", "MIXTURE_OR_TASK_NAME=list5_rank")
+    lengths = "--gin.TASK_FEATURE_LENGTHS={'inputs': 8, 'targets': 2}"
+    done = lisax(*finetune, *(f"--gin.{setting}" for setting in given), lengths)
+    assert done.returncode == 1 and "the tasks' vocabulary is not set" in done.stderr, done.stderr

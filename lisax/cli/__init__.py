@@ -10,6 +10,7 @@ import click
 
 from lisax import __version__
 from lisax.cli.verbs import SETTINGS, Root
+from lisax.extras import not_installed
 from lisax.records import LisaxError
 
 RESTARTS = ("attack",)  # verbs that do not go on where they were interrupted
@@ -48,6 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         error.show()
         return error.exit_code
+    except ModuleNotFoundError as error:
+        if (missing := not_installed(error)) is None:
+            raise
+        print(f"lisax: {missing}", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -47,7 +47,12 @@ def import_(
     """
     from lisax.runtime.interop.convert import import_checkpoint
 
-    print(import_checkpoint(source, out, vocabulary=vocabulary, gin_files=list(gin_file), bindings=list(gin_bindings)))
+    architecture = None
+    if gin_file:
+        from lisax.runtime.gin_files import architecture_of
+
+        architecture = architecture_of(gin_file, gin_bindings)
+    print(import_checkpoint(source, out, vocabulary=vocabulary, architecture=architecture))
 
 
 def export(

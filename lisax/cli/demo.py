@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
-from lisax.cli.run import OUT, Data, Out, Until
+from lisax.cli.run import OUT, Data, DryRun, Out, Until
 from lisax.cli.verbs import Count, Option
 
 
@@ -16,6 +16,7 @@ def demo(
     seed: Annotated[int, Option("Of the generated world and of training.")] = 0,
     out: Out = OUT,
     until: Until = None,
+    dry_run: DryRun = False,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
@@ -26,7 +27,9 @@ def demo(
     """
     from lisax.papers.running import Settings, WorldSettings, run_paper
 
-    settings = Settings(out, gin_file, (f"Recipe.seed = {seed}", *gin_bindings), split_paths(gin_search_paths), until)
+    settings = Settings(
+        out, gin_file, (f"Recipe.seed = {seed}", *gin_bindings), split_paths(gin_search_paths), until, dry_run
+    )
     if data is None:
         run_paper("list5", settings, WorldSettings(pages, seed), "demo")
     else:

@@ -24,6 +24,10 @@ Until = Annotated[
         "STAGE",
     ),
 ]
+DryRun = Annotated[
+    bool,
+    Option("Print each stage with what it waits for, whether it is done and which settings it reads; do nothing."),
+]
 Data = Annotated[
     Fetched | None,
     Option("Claims or questions and corpus, in a layout that `lisax data check` reads.", "DIR", "a generated world"),
@@ -38,6 +42,7 @@ def list5(
     out: Out = OUT,
     attacks: Annotated[bool, Option("Verify attacked claims too, and report by attack.")] = False,
     until: Until = None,
+    dry_run: DryRun = False,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
@@ -47,7 +52,7 @@ def list5(
     lisax run list5 --data FEVER --out OUT
     """
     bindings = (*(["Recipe.attacks = True"] if attacks else []), *gin_bindings)
-    _run("list5", out, gin_file, bindings, gin_search_paths, until, data, None)
+    _run("list5", out, gin_file, bindings, gin_search_paths, until, dry_run, data, None)
 
 
 def open_tables(
@@ -56,6 +61,7 @@ def open_tables(
     pages: Pages = 30_000,
     out: Out = OUT,
     until: Until = None,
+    dry_run: DryRun = False,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
@@ -64,7 +70,7 @@ def open_tables(
 
     lisax run open-tables --data TABFACT --out OUT
     """
-    _run("open-tables", out, gin_file, gin_bindings, gin_search_paths, until, data, pages)
+    _run("open-tables", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages)
 
 
 def cltr(
@@ -87,6 +93,7 @@ def cltr(
     ] = None,
     folds: Annotated[Count | None, Option("Cross-validation over questions of all splits.", "K")] = None,
     until: Until = None,
+    dry_run: DryRun = False,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
@@ -100,8 +107,9 @@ def cltr(
         raise click.UsageError(
             f"{'--column-model' if column_model else '--aggregation-model'} belongs beside --model DIR"
         )
-    if folds is not None and until is not None:
-        raise click.UsageError("--until names a stage of one run: leave it out with --folds")
+    if folds is not None and (until is not None or dry_run):
+        flag = "--dry-run shows the stages" if dry_run else "--until names a stage"
+        raise click.UsageError(f"{flag} of one run: leave it out with --folds")
     recipe = None
     if model is not None:
         from lisax.papers.running import transfer_binding
@@ -109,7 +117,7 @@ def cltr(
         recipe, rows = "transfer", "parts" if column_model is None else "rows"
         models = {rows: model, "columns": column_model, "aggregation": aggregation_model}
         gin_bindings = (*gin_bindings, transfer_binding(models))
-    _run("cltr", out, gin_file, gin_bindings, gin_search_paths, until, data, pages, recipe, folds)
+    _run("cltr", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages, recipe, folds)
 
 
 def deseption(
@@ -118,6 +126,7 @@ def deseption(
     pages: Pages = 12_000,
     out: Out = OUT,
     until: Until = None,
+    dry_run: DryRun = False,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
@@ -126,7 +135,7 @@ def deseption(
 
     lisax run deseption --data FEVER --out OUT
     """
-    _run("deseption", out, gin_file, gin_bindings, gin_search_paths, until, data, pages)
+    _run("deseption", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages)
 
 
 def udt_qa(
@@ -135,6 +144,7 @@ def udt_qa(
     pages: Pages = 12_000,
     out: Out = OUT,
     until: Until = None,
+    dry_run: DryRun = False,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
@@ -143,7 +153,7 @@ def udt_qa(
 
     lisax run udt-qa --data DIR --out OUT
     """
-    _run("udt-qa", out, gin_file, gin_bindings, gin_search_paths, until, data, pages)
+    _run("udt-qa", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages)
 
 
 def verbalizer(
@@ -154,6 +164,7 @@ def verbalizer(
     graphs: Graphs = None,
     out: Annotated[Local, Option("Folder of the run; stages that are done there are not done again.", "DIR")],
     until: Until = None,
+    dry_run: DryRun = False,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
@@ -166,7 +177,7 @@ def verbalizer(
 
     if tables is None and graphs is None:
         raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
-    settings = Settings(out, gin_file, gin_bindings, split_paths(gin_search_paths), until)
+    settings = Settings(out, gin_file, gin_bindings, split_paths(gin_search_paths), until, dry_run)
     train_verbalizer(settings, data, report, tables, graphs)
 
 
@@ -177,6 +188,7 @@ def _run(
     bindings: tuple[str, ...],
     search_paths: str,
     until: str | None,
+    dry_run: bool,
     data: Path | None,
     pages: int | None,
     recipe: str | None = None,
@@ -184,7 +196,7 @@ def _run(
 ) -> None:
     from lisax.papers.running import Settings, WorldSettings, run_paper
 
-    settings = Settings(out, gin_files, bindings, split_paths(search_paths), until)
+    settings = Settings(out, gin_files, bindings, split_paths(search_paths), until, dry_run)
     run_paper(name, settings, data if data is not None else WorldSettings(pages), recipe, folds)
 
 

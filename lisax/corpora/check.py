@@ -14,7 +14,8 @@ from pathlib import Path
 from lisax.corpora.dataset import StructureDataset, TableDataset
 from lisax.corpora.layout import Dataset, open_folder
 from lisax.corpora.reading import Watch
-from lisax.records import DataError, DataText, edge_id, is_cell, printable
+from lisax.errors import DataError, printable
+from lisax.records import DataText, edge_id, is_cell
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

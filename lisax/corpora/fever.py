@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lisax.corpora import titles
@@ -21,11 +21,10 @@ from lisax.records import (
     DataError,
     Document,
     Label,
+    Prediction,
     Sentence,
-    Verdict,
     sentence_id,
     split_sentence_id,
-    write_json_lines,
 )
 
 CLAIM_FILES = {
@@ -188,26 +187,10 @@ def _sentence_texts(row: Row, lines: str) -> list[str]:
 # --- Submissions ----------------------------------------------------------------------------
 
 
-def write_predictions(
-    path, verdicts: Iterable[Verdict], claims: dict[str, Claim], original_page: Callable[[str], str]
-) -> int:
-    """Writes a FEVER submission with our fields beside; ids and pages are the owners'. Returns its length.
+def prediction_row(verdict: Prediction, original_page: Callable[[str], str]) -> dict:
+    """A line of a FEVER submission with our fields beside, without the claim's id; pages are the owners'.
 
     Evidence that is no sentence (a row, an edge) is none to FEVER: `evidence_units` then has the ids of all of it."""
-
-    def rows() -> Iterator[dict]:
-        for verdict in verdicts:
-            if verdict.claim_id not in claims:
-                raise DataError(f"a verdict for claim {verdict.claim_id!r}, which is not among the claims", path=path)
-            claim = claims[verdict.claim_id]
-            own_id = claim.id if claim.original_id is None else claim.original_id
-            yield {"id": own_id} | prediction_row(verdict, original_page)
-
-    return write_json_lines(path, rows())
-
-
-def prediction_row(verdict: Verdict, original_page: Callable[[str], str]) -> dict:
-    """A verdict as a line of a submission, without the claim's id; see `write_predictions`."""
     units = {unit: place for unit in verdict.evidence if (place := _sentence_of(unit)) is not None}
     row: dict = {
         "predicted_label": str(verdict.label),
@@ -228,12 +211,12 @@ def _sentence_of(unit: str) -> tuple[str, int] | None:
         return None
 
 
-def read_predictions(path, watch: Watch | None = None) -> Iterator[Verdict]:
+def read_predictions(path, watch: Watch | None = None) -> Iterator[Prediction]:
     """The verdicts of a submission, anybody's; without our fields, probabilities are NaN and scores absent."""
     return told(lambda w: read_records(path, parse_prediction, w, unique=lambda verdict: verdict.claim_id), watch)
 
 
-def parse_prediction(row: Row) -> Verdict:
+def parse_prediction(row: Row) -> Prediction:
     claim_id, _ = row.id()
     evidence = []
     for i, item in enumerate(row.get("predicted_evidence", list)):
@@ -245,7 +228,7 @@ def parse_prediction(row: Row) -> Verdict:
     return predicted_verdict(row, claim_id, tuple(evidence))
 
 
-def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Verdict:
+def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Prediction:
     """The verdict of a row with `predicted_label` and, where it has them, our fields beside the official ones."""
     probabilities = (math.nan,) * len(LABELS)
     if "label_probabilities" in row.value:
@@ -257,7 +240,7 @@ def predicted_verdict(row: Row, claim_id: str, evidence: tuple[str, ...]) -> Ver
     name = row.get("predicted_label", str)
     if name not in LABEL_NAMES:
         raise row.error("predicted_label", f"unknown label {name!r:.80}; expected {', '.join(map(repr, LABEL_NAMES))}")
-    return Verdict(
+    return Prediction(
         claim_id,
         LABEL_NAMES[name],
         tuple(map(float, probabilities)),

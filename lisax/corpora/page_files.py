@@ -40,7 +40,7 @@ _MARKUP = (
     (re.compile(r"^\s*>\s?"), ""),
 )
 _BLOCKS = frozenset(
-    "address article aside blockquote body br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li "
+    "address article aside blockquote body dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li "
     "main nav ol p pre section table td th tr ul".split()
 )
 _UNSEEN = frozenset("script style template noscript svg math head table nav h1 h2 h3 h4 h5 h6".split())
@@ -203,6 +203,8 @@ class _Text(HTMLParser):
             self.end_block()
             while self._unseen and self._unseen[-1] in _ENDED_BY_BLOCKS:
                 self._unseen.pop()
+        elif tag == "br":
+            self.handle_data(" ")
         if tag in _UNSEEN:
             self._unseen.append(tag)
 

@@ -22,7 +22,8 @@ from typing import Any, TypeVar
 
 from lisax import records
 from lisax.corpora import titles
-from lisax.records import DataError, Label, check_id, get_field, parse_json_object, printable, read_file, read_lines
+from lisax.errors import DataError, printable
+from lisax.records import Label, check_id, get_field, parse_json_object, read_file, read_lines
 
 log = logging.getLogger(__name__)
 Record = TypeVar("Record")

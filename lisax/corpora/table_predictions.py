@@ -10,37 +10,22 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from lisax.corpora.fever import predicted_verdict
 from lisax.corpora.reading import Row, Watch, read_records, told
-from lisax.records import LABELS, Claim, DataError, Verdict, write_json_lines
+from lisax.records import LABELS, Prediction
 
 
-class TableVerdict(NamedTuple):
+class TablePrediction(NamedTuple):
     """A verdict whose evidence is the tables that the system read, and its sufficiency where there is one."""
 
-    verdict: Verdict
+    verdict: Prediction
     sufficiency: float | None = None
 
 
-def write_predictions(path: str | os.PathLike, verdicts: Iterable[TableVerdict], claims: Mapping[str, Claim]) -> int:
-    """Writes verdicts atomically, claims under their owner's ids; returns their number."""
-
-    def rows() -> Iterator[dict]:
-        for found in verdicts:
-            claim = claims.get(found.verdict.claim_id)
-            if claim is None:
-                raise DataError(
-                    f"a verdict for claim {found.verdict.claim_id!r}, which is not among the claims", path=path
-                )
-            yield {"id": claim.id if claim.original_id is None else claim.original_id} | prediction_row(found)
-
-    return write_json_lines(path, rows())
-
-
-def prediction_row(found: TableVerdict) -> dict:
+def prediction_row(found: TablePrediction) -> dict:
     """A verdict as a line of a predictions file, without the claim's id."""
     verdict, sufficiency = found
     row: dict = {"predicted_label": str(verdict.label), "predicted_evidence": list(verdict.evidence)}
@@ -51,16 +36,16 @@ def prediction_row(found: TableVerdict) -> dict:
     return row if sufficiency is None else row | {"sufficiency": sufficiency}
 
 
-def read_predictions(path: str | os.PathLike, watch: Watch | None = None) -> Iterator[TableVerdict]:
+def read_predictions(path: str | os.PathLike, watch: Watch | None = None) -> Iterator[TablePrediction]:
     """The verdicts of a file, anybody's; probabilities that are not given are NaN."""
     return told(lambda w: read_records(path, parse_prediction, w, unique=lambda row: row.verdict.claim_id), watch)
 
 
-def parse_prediction(row: Row) -> TableVerdict:
+def parse_prediction(row: Row) -> TablePrediction:
     claim_id, _ = row.id()
     evidence = row.ids("predicted_evidence", row.get("predicted_evidence", list))
     sufficiency = row.get("sufficiency", (int, float), None)
     if sufficiency is not None and not math.isfinite(sufficiency):
         raise row.error("sufficiency", f"expected a finite number, found {sufficiency}")
     verdict = predicted_verdict(row, claim_id, evidence)
-    return TableVerdict(verdict, None if sufficiency is None else float(sufficiency))
+    return TablePrediction(verdict, None if sufficiency is None else float(sufficiency))

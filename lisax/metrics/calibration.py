@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from lisax.records import LABELS, Claim, Verdict
+from lisax.records import LABELS, Claim, Prediction
 
 BINS = 10
 
 
-def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bins: int = BINS) -> dict | None:
+def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction], bins: int = BINS) -> dict | None:
     """`expected_error` (ECE), `brier` (sum over labels, 0 to 2), `verdicts` counted, those `overridden`, and `bins`.
 
     Over the claims whose verdict carries probabilities; None where there is none.
@@ -37,20 +37,20 @@ def calibration(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bi
     }
 
 
-def overridden(verdicts: Iterable[Verdict]) -> int:
+def overridden(verdicts: Iterable[Prediction]) -> int:
     """How many verdicts have another label than their verifier gave."""
     return sum(map(_is_overridden, verdicts))
 
 
-def _is_overridden(verdict: Verdict) -> bool:
+def _is_overridden(verdict: Prediction) -> bool:
     return (verdict.temporal or {}).get("verifier_label", verdict.label) != verdict.label
 
 
-def _is_confident(verdict: Verdict) -> bool:
+def _is_confident(verdict: Prediction) -> bool:
     return not _is_overridden(verdict) and not any(map(math.isnan, verdict.probabilities))
 
 
-def reliability(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict], bins: int = BINS) -> list[dict]:
+def reliability(claims: Mapping[str, Claim], verdicts: Mapping[str, Prediction], bins: int = BINS) -> list[dict]:
     """Equal-width bins of confidence in [low, high), the last with 1: {"low", "high", "count", "confidence",
     "accuracy"}, the latter two means, None in an empty bin. Verdicts without probabilities, or overridden, are left
     out."""

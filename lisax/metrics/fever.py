@@ -21,12 +21,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.metrics.calibration import calibration
-from lisax.records import LABELS, Claim, DataError, Label, Verdict
+from lisax.records import LABELS, Claim, DataError, Label, Prediction
 
 MAX_EVIDENCE = 5
 
 Claims = Mapping[str, Claim]
-Verdicts = Mapping[str, Verdict]
+Verdicts = Mapping[str, Prediction]
 
 
 class Outcome(enum.StrEnum):
@@ -45,7 +45,7 @@ def found(claim: Claim, evidence: Sequence[str], max_evidence: int = MAX_EVIDENC
     return any(kept.issuperset(members) for members in claim.evidence_sets)
 
 
-def outcome(claim: Claim, verdict: Verdict, max_evidence: int = MAX_EVIDENCE) -> Outcome:
+def outcome(claim: Claim, verdict: Prediction, max_evidence: int = MAX_EVIDENCE) -> Outcome:
     """Which kind of success or error; `CORRECT` is exactly what the FEVER score counts."""
     right = verdict.label == claim.label
     if claim.label is Label.NOT_ENOUGH_INFO:
@@ -95,7 +95,7 @@ def oracle_score(claims: Claims, evidence: Mapping[str, Sequence[str]], max_evid
     information count as right.
     """
     gold = {
-        claim_id: Verdict(claim_id, _labelled(claim), (math.nan,) * 3, tuple(evidence.get(claim_id, ())))
+        claim_id: Prediction(claim_id, _labelled(claim), (math.nan,) * 3, tuple(evidence.get(claim_id, ())))
         for claim_id, claim in claims.items()
     }
     return fever_score(claims, gold, max_evidence)["fever_score"]
@@ -150,7 +150,7 @@ def by_label(matrix: Sequence[Sequence[int]]) -> dict[str, dict[str, float | Non
 
 def majority_verdicts(
     training: Iterable[Claim], claims: Claims, evidence: Mapping[str, Sequence[str]] | None = None
-) -> dict[str, Verdict]:
+) -> dict[str, Prediction]:
     """The baseline that always says the most frequent label of `training`, with its shares as probabilities.
 
     Equal counts: the first of `LABELS`. `evidence` (units by claim id, best first) is predicted with it, for
@@ -162,7 +162,7 @@ def majority_verdicts(
     label = max(LABELS, key=lambda label: counts[label])
     shares = tuple(counts[label] / counts.total() for label in LABELS)
     return {
-        claim_id: Verdict(claim_id, label, shares, tuple((evidence or {}).get(claim_id, ()))) for claim_id in claims
+        claim_id: Prediction(claim_id, label, shares, tuple((evidence or {}).get(claim_id, ()))) for claim_id in claims
     }
 
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from lisax.metrics.fever import Outcome, check_pairs, outcome
-from lisax.records import LABELS, Claim, DataError, Verdict
+from lisax.records import LABELS, Claim, DataError, Prediction
 
 Claims = Mapping[str, Claim]
 
 
-def breaks(claims: Claims, systems: Sequence[Mapping[str, Verdict]]) -> dict[str, float]:
+def breaks(claims: Claims, systems: Sequence[Mapping[str, Prediction]]) -> dict[str, float]:
     """For each claim the share of systems that do not get it right (label and, where needed, evidence)."""
     if not systems:
         raise DataError("potency needs the predictions of one system at least")
@@ -31,7 +31,7 @@ def breaks(claims: Claims, systems: Sequence[Mapping[str, Verdict]]) -> dict[str
 
 
 def potency(
-    claims: Claims, systems: Mapping[str, Mapping[str, Verdict]], reviewed: Mapping[str, bool] | None = None
+    claims: Claims, systems: Mapping[str, Mapping[str, Prediction]], reviewed: Mapping[str, bool] | None = None
 ) -> dict:
     """Figures over all claims, `by_kind`, each also by label, and the potency against each system in `by_system`.
 

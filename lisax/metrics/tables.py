@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lisax.metrics import fever, ranking
-from lisax.records import Claim, DataError, Hit, Label, LisaxError, Verdict
+from lisax.records import Claim, DataError, Hit, Label, LisaxError, Prediction
 
 CUTOFFS = (1, 3, 5, 10)
 DEPTH = 10
@@ -76,14 +76,14 @@ def gold_rank(claim: Claim, ranked: Sequence[str]) -> str:
     return next((name for name, last in RANK_GROUPS.items() if rank <= last), MISSING)
 
 
-def accuracy(claims: Iterable[Claim], verdicts: Mapping[str, Verdict]) -> dict:
+def accuracy(claims: Iterable[Claim], verdicts: Mapping[str, Prediction]) -> dict:
     """`accuracy` (None without a claim) and the number of `claims`."""
     right = [verdicts[claim.id].label == claim.label for claim in claims]
     return {"accuracy": sum(right) / len(right) if right else None, "claims": len(right)}
 
 
 def accuracy_by_gold_rank(
-    claims: Claims, verdicts: Mapping[str, Verdict], ranked: Mapping[str, Sequence[str]]
+    claims: Claims, verdicts: Mapping[str, Prediction], ranked: Mapping[str, Sequence[str]]
 ) -> dict[str, dict]:
     """`accuracy` of each group of gold ranks, over claims with a gold table; `ranked` gives tables, best first."""
     groups: dict[str, list[Claim]] = {name: [] for name in (*RANK_GROUPS, MISSING)}
@@ -95,7 +95,7 @@ def accuracy_by_gold_rank(
 
 def evaluate(
     claims: Claims,
-    verdicts: Mapping[str, Verdict],
+    verdicts: Mapping[str, Prediction],
     run: Run | None = None,
     sufficiency: Mapping[str, float] | None = None,
 ) -> dict:

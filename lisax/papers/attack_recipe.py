@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+from lisax.papers.recipe import ClaimsRecipe
 from lisax.records import LisaxError
 
 
 @dataclasses.dataclass(frozen=True)
-class AttackRecipe:
+class AttackRecipe(ClaimsRecipe):
     """Attacks by rule, of all kinds but lexical substitution (`lisax attack make` has that too)."""
 
     attacks: bool = False  # attacked claims of the reported split are verified beside the clean ones
@@ -16,7 +17,8 @@ class AttackRecipe:
     # Share of attacked claims among those of train, 0 to train on clean claims alone.
     attacked_share: float = 0.0
 
-    def check_attacks(self) -> None:
+    def __post_init__(self):
+        super().__post_init__()
         if not 0 <= self.attacked_share < 1:
             raise LisaxError(f"attacked_share must be at least 0 and below 1, found {self.attacked_share}")
         if self.attacked_claims is not None and self.attacked_claims < 1:

@@ -9,7 +9,7 @@ from lisax.metrics.fever import fever_score
 from lisax.metrics.potency import potency
 from lisax.papers.base import REPORT
 from lisax.papers.over_pages import ATTACKED, PagePipeline
-from lisax.records import Claim, Verdict
+from lisax.records import Claim, Prediction
 from lisax.report.report import ResultRow, ResultTable
 
 CLEAN, ALL = "clean", "all attacks"
@@ -39,7 +39,7 @@ def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
                 variant: fever_score(claims, {i: found[role][i] for i in claims}) for variant, found in verdicts.items()
             },
         }
-    systems: dict[str, Mapping[str, Verdict]] = {variant: found[ATTACKED] for variant, found in verdicts.items()}
+    systems: dict[str, Mapping[str, Prediction]] = {variant: found[ATTACKED] for variant, found in verdicts.items()}
     return {"by_kind": by_kind, "potency": potency(_labelled(run.claims[ATTACKED]), systems)}
 
 

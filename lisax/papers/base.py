@@ -6,66 +6,61 @@ import dataclasses
 import functools
 import itertools
 import os
-import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lisax import world
 from lisax.corpora import Dataset, open_folder
 from lisax.formats import presets
+from lisax.formats.presets import Preset
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
-from lisax.papers.stages import Stages
+from lisax.papers.recipe import WARM_UP, BaseRecipe, WarmUpRecipe
+from lisax.papers.settings import fact, kept
+from lisax.papers.staged import Staged
+from lisax.papers.stages import Stage
 from lisax.progress import say
 from lisax.records import Claim, LisaxError, atomic_write
-from lisax.runtime.resumable import fingerprint
 from lisax.sampling import files
 from lisax.sampling.examples import told
 
-WARM_UP = "warm_up"
 TRAIN, VALIDATION, REPORT = "train", "dev", "test"
 
 
-class Pipeline(ABC):
-    """One run in the folder `out`: the methods of a pipeline are stages that read and write files there.
+class Pipeline(Staged):
+    """A run of a paper in the folder `out`.
 
     Roles of claims: `train` teaches, `dev` chooses checkpoints, `test` is reported. Data with all three
     splits is used as it is; where there is no labelled test, its dev is reported and a share of train,
     held out by a hash of the claim's id, takes the place of dev.
-
-    A recipe has `train` (model to gin file), `initial` (model to what it starts from: another model of the run,
-    `warm_up/MODEL`, or a checkpoint's path), `vocabulary`, `vocabulary_size`, `warm_up`, `warm_up_pages`, `seed`,
-    `validation_claims`, `report_claims` and `validation_share`.
     """
 
-    indexed: str  # the stage after which the corpus can be read
-    read_recipe: Callable[[Sequence[str]], Any]
+    indexed: Sequence[str]  # the stages after which the corpus and the claims can be read
+    recipe_class: type[WarmUpRecipe]
     asked = "claims"
     world_settings: Mapping[str, Any] = {}  # of its generated worlds, beside size and seed, as `world.write` takes them
+    # Settings that the texts of a vocabulary depend on, beside those of the stages `indexed`.
+    settings_of_texts: Sequence[str] = ("preset", "required_words", "warms_up")
 
-    def __init__(self, data: Dataset, out: str | os.PathLike, recipe: Any, *, until: str | None = None):
-        self.data, self.out, self.recipe = data, Path(out), recipe
-        if until is not None and until not in self.stage_names:
-            raise LisaxError(f"this recipe has no stage '{until}'; its stages are {', '.join(self.stage_names)}")
+    def __init__(self, data: Dataset, out: str | os.PathLike, recipe: WarmUpRecipe, *, until: str | None = None):
+        super().__init__(data, out, recipe, until=until)
         if not recipe.warm_up and (named := sorted(filter(is_of_warm_up, recipe.initial.values()))):
             raise LisaxError(f"the recipe starts models from {', '.join(named)} and has no warm_up")
-        self.stages = Stages(self.out, until)
-        self.preset = presets.get(recipe.preset)
+        self.check_data()
+        self.check_until()
+
+    def check_data(self) -> None:
+        """Refuses data without claims to learn from or to report."""
         self.reported_split = "test" if any(map(self.has_gold, self._claims_if_there("test"))) else "dev"
         if "train" not in self.claim_splits or self.reported_split not in self.claim_splits:
             raise LisaxError(
-                f"{data.folder}: {self.asked} for train and dev are needed, found "
+                f"{self.data.folder}: {self.asked} for train and dev are needed, found "
                 f"{', '.join(self.claim_splits) or 'none'}"
             )
 
     # --- What a pipeline says -----------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def stage_names(self) -> list[str]:
-        """In the order in which they run."""
 
     @property
     def claim_splits(self) -> Sequence[str]:
@@ -79,14 +74,10 @@ class Pipeline(ABC):
         return self.data.claims(split)
 
     @abstractmethod
-    def train_models(self) -> None:
-        """All that has to be trained, and what training needs."""
-
-    @abstractmethod
     def texts(self) -> Iterator[str]:
         """What a vocabulary is trained on."""
 
-    @property
+    @fact
     def required_words(self) -> Sequence[str]:
         """Each of them is one piece of a vocabulary that is trained."""
         return REQUIRED_WORDS
@@ -98,6 +89,18 @@ class Pipeline(ABC):
 
     def seed_of(self, model: str) -> int:
         return self.recipe.seed
+
+    def task_of(self, model: str) -> str:
+        """The task that a model learns."""
+        raise NotImplementedError
+
+    def lengths_of(self, model: str) -> Mapping[str, int] | None:
+        """TASK_FEATURE_LENGTHS of a model; None for those of its gin file."""
+        raise NotImplementedError
+
+    def bindings_of(self, model: str) -> Mapping[str, Any] | None:
+        """What else the recipe says in the place of a model's gin file."""
+        return None
 
     # --- Files ------------------------------------------------------------------------------
 
@@ -112,6 +115,10 @@ class Pipeline(ABC):
     def examples_file(self, name: str, role: str) -> Path:
         return self.out / "examples" / f"{name}.{role}.jsonl"
 
+    def examples_folder(self, model: str) -> Path:
+        """The folder whose `examples` a model learns."""
+        return self.out
+
     def model_dir(self, model: str) -> Path:
         return self.out / "models" / model
 
@@ -120,19 +127,32 @@ class Pipeline(ABC):
 
     # --- What stages read -------------------------------------------------------------------
 
-    @functools.cached_property
-    def data_print(self) -> list:
-        return fingerprint(self.data.folder, besides=self.out)
+    @kept
+    def preset(self) -> Preset:
+        return presets.get(self.recipe.preset)
 
     @property
     def claims(self) -> dict[str, dict[str, Claim]]:
         """Claims by role and id."""
-        return self.claims_of_data
+        return {role: self.claims_of(role) for role in (TRAIN, VALIDATION, REPORT)}
 
-    @functools.cached_property
-    def claims_of_data(self) -> dict[str, dict[str, Claim]]:
-        train = {claim.id: claim for claim in self.read_claims("train")}
+    def claims_of(self, role: str) -> dict[str, Claim]:
+        """Claims of a role by id."""
+        return self.data_claims(role)
+
+    def data_claims(self, role: str) -> dict[str, Claim]:
+        """The claims of the data in a role, by id."""
+        return self._reported if role == REPORT else self._learned[role]
+
+    @kept
+    def _reported(self) -> dict[str, Claim]:
         reported = {claim.id: claim for claim in self.read_claims(self.reported_split)}
+        return self._with_gold(REPORT, dict(itertools.islice(reported.items(), self.recipe.report_claims)))
+
+    @kept
+    def _learned(self) -> dict[str, dict[str, Claim]]:
+        """Those that teach and those that choose checkpoints."""
+        train = {claim.id: claim for claim in self.read_claims("train")}
         if self.reported_split == "test" and "dev" in self.claim_splits:
             held = {claim.id: claim for claim in self.read_claims("dev")}
         else:
@@ -140,11 +160,13 @@ class Pipeline(ABC):
             held = {i: claim for i, claim in train.items() if files.hashed_share(i) < share}
             train = {i: claim for i, claim in train.items() if i not in held}
         held = dict(itertools.islice(held.items(), self.recipe.validation_claims))
-        reported = dict(itertools.islice(reported.items(), self.recipe.report_claims))
-        for role, claims in ((TRAIN, train), (VALIDATION, held), (REPORT, reported)):
-            if not any(map(self.has_gold, claims.values())):
-                raise LisaxError(f"{self.data.folder}: there are no labelled {self.asked} for '{role}'")
-        return {TRAIN: train, VALIDATION: held, REPORT: reported}
+        return {TRAIN: self._with_gold(TRAIN, train), VALIDATION: self._with_gold(VALIDATION, held)}
+
+    def _with_gold(self, role: str, claims: dict[str, Claim]) -> dict[str, Claim]:
+        """The claims, some of which must be labelled."""
+        if not any(map(self.has_gold, claims.values())):
+            raise LisaxError(f"{self.data.folder}: there are no labelled {self.asked} for '{role}'")
+        return claims
 
     @functools.cached_property
     def vocabulary(self) -> Vocabulary:
@@ -155,115 +177,103 @@ class Pipeline(ABC):
 
     # --- Stages -----------------------------------------------------------------------------
 
-    def write_world(self) -> None:
-        """The generated world of the warm-up, where the recipe has one."""
-        if self.recipe.warm_up:
-            settings = {"pages": self.recipe.warm_up_pages, "seed": self.recipe.seed}
-            settings |= self.warm_up_pipeline.world_settings
-            self.stages.run(
-                "world",
-                lambda: world.write(self.world_folder, **settings),
-                outputs=[self.world_folder / "world.json"],
-                settings=settings,
-            )
+    def train_models(self) -> None:
+        """All models, and what they learn from."""
+        self.make(*(f"train.{model}" for model in self.recipe.train))
 
-    def build_vocabulary(self) -> None:
-        """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""
+    def stages_before_training(self) -> list[Stage]:
+        """A generated world and a run on it, where the recipe has a warm-up; the vocabulary between them."""
         recipe = self.recipe
-
-        def work() -> None:
-            make_vocabulary(recipe, self.vocabulary_file, self.texts(), self.required_words)
-
-        given = Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else recipe.vocabulary_size
-        self.stages.run(
-            "vocabulary",
-            work,
+        vocabulary = Stage(
+            name="vocabulary",
+            after=[*self.indexed, *(["world"] if recipe.warms_up else [])],
+            reads=["vocabulary", *([] if recipe.vocabulary else ["vocabulary_size", *self.settings_of_texts])],
             outputs=[self.vocabulary_file],
-            after=[self.indexed, "world"] if recipe.warm_up else [self.indexed],
-            settings={
-                "vocabulary": given,
-                "preset": self.preset.name,
-                **({} if tuple(self.required_words) == REQUIRED_WORDS else {"words": self.required_words}),
-            },
+            work=self._write_vocabulary,
         )
-
-    def warm_up(self) -> None:
-        """A whole run on the generated world, whose models this run's start from."""
-        if not self.recipe.warm_up:
-            return
+        if not recipe.warms_up:
+            return [vocabulary]
         pipeline = self.warm_up_pipeline
-        recipe = dataclasses.replace(
-            pipeline.read_recipe([self.recipe.warm_up]), vocabulary=str(self.vocabulary_file), seed=self.recipe.seed
+        world_ = Stage(
+            name="world",
+            reads=["warm_up_world"],
+            outputs=[self.world_folder / "world.json"],
+            work=lambda: world.write(self.world_folder, **self.warm_up_world),
         )
-        folder = self.out / WARM_UP
-        models = [folder / "models" / model for model in recipe.train]
-
-        def work() -> None:
-            pipeline(open_folder(self.world_folder), folder, recipe).train_models()
-
-        self.stages.run(
-            WARM_UP,
-            work,
-            outputs=models,
+        warm_up = Stage(
+            name=WARM_UP,
             after=["world", "vocabulary"],
-            settings=dataclasses.asdict(recipe) | {"vocabulary": None, "gin": gin_text(self.recipe.warm_up)},
+            reads=["warm_up", "warm_up_settings", "seed"],
+            outputs=[self.warm_up_model(model) for model in self._warm_up_recipe(pipeline).train],
+            work=functools.partial(self._warm_up, pipeline),
         )
+        return [world_, vocabulary, warm_up]
+
+    def _write_vocabulary(self) -> None:
+        """The given vocabulary, or one trained on the corpus, the claims and the words of the formats."""
+        words = () if self.recipe.vocabulary else self.required_words
+        make_vocabulary(self.recipe, self.vocabulary_file, self.texts(), words)
+
+    @fact
+    def warm_up_world(self) -> dict[str, Any]:
+        """What the generated world is made of, as `world.write` takes it."""
+        return {
+            "pages": self.recipe.warm_up_pages,
+            "seed": self.recipe.seed,
+            **self.warm_up_pipeline.world_settings,
+        }
+
+    @fact
+    def warm_up_settings(self) -> dict[str, Any]:
+        """All settings of the warm-up, those among them that its recipe does not name; the vocabulary is a stage's."""
+        return dataclasses.asdict(self._warm_up_recipe(self.warm_up_pipeline)) | {"vocabulary": None}
+
+    def _warm_up_recipe(self, pipeline: type[Pipeline]) -> WarmUpRecipe:
+        recipe = pipeline.recipe_class.read([self.recipe.warm_up])
+        return dataclasses.replace(recipe, vocabulary=str(self.vocabulary_file), seed=self.recipe.seed)
+
+    def _warm_up(self, pipeline: type[Pipeline]) -> None:
+        """A whole run on the generated world, whose models this run's start from."""
+        data = open_folder(self.world_folder)
+        pipeline(data, self.out / WARM_UP, self._warm_up_recipe(pipeline)).train_models()
 
     def warm_up_model(self, name: str) -> Path:
         """MODEL_DIR of `warm_up/MODEL`."""
         return self.out / WARM_UP / "models" / name.removeprefix(f"{WARM_UP}/")
 
-    def train_model(
-        self,
-        model: str,
-        task: str,
-        after: Sequence[str],
-        *,
-        lengths: Mapping[str, int] | None,
-        data: Path | None = None,
-        bindings: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Trains one model by its gin file, from what the recipe says it starts from.
+    def training(self, model: str, *, after: Sequence[str], reads: Sequence[str] = ("seed",)) -> Stage:
+        """The stage that trains one model by its gin file, from what the recipe says it starts from.
 
-        `lengths` are TASK_FEATURE_LENGTHS, or None for those of the gin file. `data` holds its `examples`; None for the
-        run's folder. `bindings` are what else the recipe says in the place of the gin file."""
-        recipe, folder = self.recipe, self.model_dir(model)
-        gin_file = recipe.train[model]
-        initial = recipe.initial.get(model)
-        if initial in recipe.train:
-            after = [*after, f"train.{initial}"]
+        `after` are the stages of its examples, `reads` what its lengths, bindings and seed depend on."""
+        initial: str | Path | None = self.recipe.initial.get(model)
+        after = [*after, "vocabulary"]
+        if initial in self.recipe.train:
+            after.append(f"train.{initial}")
             initial = self.model_dir(initial)
         elif initial and is_of_warm_up(initial):
-            after = [*after, WARM_UP]
+            after.append(WARM_UP)
             initial = self.warm_up_model(initial)
-
-        def work() -> None:
-            train_by_gin(
-                gin_file,
-                folder,
-                task,
-                seed=self.seed_of(model),
-                lengths=lengths,
-                initial=initial,
-                data=data or self.out,
-                vocabulary=self.vocabulary,
-                preset=self.preset.name,
-                bindings=bindings,
-            )
-
-        self.stages.run(
-            f"train.{model}",
-            work,
-            outputs=[folder],
+        folder = self.model_dir(model)
+        return Stage(
+            name=f"train.{model}",
             after=after,
-            settings={
-                "gin": gin_text(gin_file),
-                "lengths": lengths,
-                "task": task,
-                "seed": self.seed_of(model),
-                "initial": str(initial) if initial else None,
-                **({"bindings": bindings} if bindings else {}),
-            },
+            reads=[f"train.{model}", f"initial.{model}", "preset", *reads],
+            outputs=[folder],
+            work=functools.partial(self._train, model, folder, initial),
+        )
+
+    def _train(self, model: str, folder: Path, initial: str | Path | None) -> None:
+        train_by_gin(
+            self.recipe.train[model],
+            folder,
+            self.task_of(model),
+            seed=self.seed_of(model),
+            lengths=self.lengths_of(model),
+            initial=initial,
+            data=self.examples_folder(model),
+            vocabulary=self.vocabulary,
+            preset=self.preset.name,
+            bindings=self.bindings_of(model),
         )
 
 
@@ -272,7 +282,7 @@ def is_of_warm_up(initial: str) -> bool:
 
 
 def make_vocabulary(
-    recipe: Any, file: Path, texts: Iterator[str], required_words: Sequence[str] = REQUIRED_WORDS
+    recipe: BaseRecipe, file: Path, texts: Iterator[str], required_words: Sequence[str] = REQUIRED_WORDS
 ) -> None:
     """The vocabulary that a recipe names, or one of its size trained on `texts`."""
     if recipe.vocabulary:
@@ -322,16 +332,6 @@ def train_by_gin(
     }
     result = run_gin([gin_file], [*bindings_of(values), *bindings_of(locations)], files=files or {})
     say(f"  {folder.name}: step {result.step}, " + ", ".join(f"{k} {v:.4f}" for k, v in result.metrics.items()))
-
-
-def gin_text(gin_file: str) -> str:
-    """The text of a gin file with that of all it includes or names (a recipe names its models' files and the recipe of
-    its warm-up): what a stage depends on."""
-    from lisax.runtime.gin_files import find
-
-    text = find(gin_file).read_text(encoding="utf-8")
-    named = re.findall(r"^[^#\n]*?['\"]([^'\"\n]+\.gin)['\"]", text, re.MULTILINE)
-    return "\n".join([text, *map(gin_text, named)])
 
 
 def tell(counts: Counter) -> None:

@@ -9,17 +9,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lisax.adversary.attack import Attack, Kind
+from lisax.adversary.writing import SUMMARY, write_folder
 from lisax.corpora import fever, open_folder, read_claims
 from lisax.formats.examples import Example, Passage
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.ranking import RANK_ENTITIES
-from lisax.papers.base import REPORT, TRAIN, Pipeline
+from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline
+from lisax.papers.settings import kept
+from lisax.papers.stages import Stage
 from lisax.predict.index import Index
 from lisax.predict.page_index import PageIndex
 from lisax.predict.verdicts import Verdict, write_predictions
 from lisax.progress import counting, say
-from lisax.records import Claim, split_sentence_id
-from lisax.records import Verdict as Prediction
+from lisax.records import Claim, Prediction, split_sentence_id
 from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
@@ -27,12 +29,25 @@ from lisax.sampling import examples as sampling
 from lisax.sampling.files import hashed_share
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the claims that it makes of the reported ones
+# What the claims of a run depend on.
+SETTINGS_OF_CLAIMS = (
+    "data_files",
+    "validation_share",
+    "validation_claims",
+    "report_claims",
+    "attacks",
+    "attacked_share",
+)
 
 
 class PagePipeline(Pipeline):
-    """Adds to what `Pipeline` asks of a recipe: `k1`, `b` and the fields of `AttackRecipe`."""
+    """A run whose recipe is an `AttackRecipe` with `k1` and `b`, BM25's."""
 
-    indexed = "index"
+    settings_of_texts = (*Pipeline.settings_of_texts, *SETTINGS_OF_CLAIMS)
+
+    @property
+    def indexed(self) -> list[str]:
+        return ["index", *([ATTACK] if self.recipe.attacked_roles else [])]
 
     @property
     def index_folder(self) -> Path:
@@ -62,74 +77,68 @@ class PagePipeline(Pipeline):
     def spotter(self) -> Spotter:
         return default_spotter(self.index.titles)
 
-    @functools.cached_property
+    @property
     def claims(self) -> dict[str, dict[str, Claim]]:
-        """Claims by role and id; those that are made of others are there once the stage `attack` is done."""
-        found = dict(self.claims_of_data)
-        if self.recipe.attacked_share:
-            # In an order of their ids, so that the first so many of them are mixed too.
-            mixed = found[TRAIN] | {claim.id: claim for claim in read_claims(self.attacks_file(TRAIN))}
-            found[TRAIN] = dict(sorted(mixed.items(), key=lambda item: hashed_share(item[0])))
-        if self.recipe.attacks:
-            found[ATTACKED] = {claim.id: claim for claim in read_claims(self.attacks_file(REPORT))}
-        return found
+        return {role: self.claims_of(role) for role in (TRAIN, VALIDATION, *self.reported_roles)}
+
+    def claims_of(self, role: str) -> dict[str, Claim]:
+        """Claims of a role by id; those that are made of others are there once the stage `attack` is done."""
+        if role == TRAIN and self.recipe.attacked_share:
+            return self._mixed_claims
+        return self._attacked_claims if role == ATTACKED else self.data_claims(role)
+
+    @kept
+    def _mixed_claims(self) -> dict[str, Claim]:
+        """Those of train with the attacked ones among them, in an order of their ids, so that the first so many are
+        mixed too."""
+        mixed = self.data_claims(TRAIN) | {claim.id: claim for claim in read_claims(self.attacks_file(TRAIN))}
+        return dict(sorted(mixed.items(), key=lambda item: hashed_share(item[0])))
+
+    @kept
+    def _attacked_claims(self) -> dict[str, Claim]:
+        return {claim.id: claim for claim in read_claims(self.attacks_file(REPORT))}
 
     @property
     def reported_roles(self) -> tuple[str, ...]:
         return (REPORT, ATTACKED) if self.recipe.attacks else (REPORT,)
 
-    @property
-    def first_stages(self) -> list[str]:
-        return ["index", *([ATTACK] if self.recipe.attacked_roles else [])]
-
     # --- Stages -----------------------------------------------------------------------------
 
-    def build_index(self) -> None:
+    def stages_of_corpus(self) -> list[Stage]:
         """BM25, titles and pages of the corpus; and the attacked claims, where the recipe asks for them."""
-
-        def work() -> None:
-            retrieval.build_index(self.data.documents(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
-
-        self.stages.run(
-            "index",
-            work,
-            outputs=[self.index_folder],
-            settings={"corpus": self.data_print, "k1": self.recipe.k1, "b": self.recipe.b},
+        index = Stage(
+            name="index", reads=["data_files", "k1", "b"], outputs=[self.index_folder], work=self._build_index
         )
-        recipe = self.recipe
-        if recipe.attacked_roles:
-            settings = {
-                "claims": self.data_print,
-                "seed": recipe.seed,
-                "share": recipe.attacked_share,
-                "of_a_kind": recipe.attacked_claims,
-                "reported": recipe.attacks,
-                "roles": [recipe.validation_share, recipe.validation_claims, recipe.report_claims],
-            }
-            self.stages.run(
-                ATTACK,
-                self._attack,
-                after=["index"],
-                settings=settings,
-                outputs=[self.attacks_file(role) for role in recipe.attacked_roles],
-            )
+        roles = self.recipe.attacked_roles
+        if not roles:
+            return [index]
+        attack = Stage(
+            name=ATTACK,
+            after=["index"],
+            reads=[*SETTINGS_OF_CLAIMS, "attacked_claims", "seed"],
+            outputs=[*map(self.attacks_file, roles), self.out / "attacks" / SUMMARY],
+            work=self._attack,
+        )
+        return [index, attack]
+
+    def _build_index(self) -> None:
+        retrieval.build_index(self.data.documents(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
 
     def _attack(self) -> None:
         from lisax.adversary.corpus import Corpus
         from lisax.adversary.kinds import attackable, attacks
-        from lisax.adversary.writing import write_folder
 
         corpus, made = Corpus(self.index.pages.page, map(self.index.pages.page, self.index.pages)), {}
         left_out = {}
         for role in self.recipe.attacked_roles:
-            claims = list(self.claims_of_data[role].values())
-            kept, left_out[role] = attackable(claims, corpus)
+            claims = list(self.data_claims(role).values())
+            taken, left_out[role] = attackable(claims, corpus)
             say(
                 f"  {role}"
                 + (f", {left_out[role]:,} claims without evidence in the corpus left out" if left_out[role] else "")
             )
-            with counting(len(kept), "claims") as advance:
-                found = list(attacks(kept, corpus, seed=self.recipe.seed, progress=advance))
+            with counting(len(taken), "claims") as advance:
+                found = list(attacks(taken, corpus, seed=self.recipe.seed, progress=advance))
             if role == TRAIN:
                 wanted = round(len(claims) * self.recipe.attacked_share / (1 - self.recipe.attacked_share))
                 found = _of_every_kind(found, wanted)
@@ -158,8 +167,8 @@ class PagePipeline(Pipeline):
         """Texts of the corpus, and of the claims as the models will read them."""
 
         pages = map(self.sentences.page, self.index.pages)
-        claims: Iterable[Claim] = self.claims[TRAIN].values()
-        if self.recipe.warm_up:
+        claims: Iterable[Claim] = self.claims_of(TRAIN).values()
+        if self.recipe.warms_up:
             made = open_folder(self.world_folder)
             pages, claims = itertools.chain(pages, made.documents()), itertools.chain(claims, made.claims("train"))
         for document in pages:
@@ -183,7 +192,7 @@ class PagePipeline(Pipeline):
     def verdicts(self, variant: str, role: str) -> dict[str, Prediction]:
         """Of the labelled claims."""
         found = {verdict.claim_id: verdict for verdict in fever.read_predictions(self.predictions_of(variant, role))}
-        return {i: found[i] for i, claim in self.claims[role].items() if claim.label is not None}
+        return {i: found[i] for i, claim in self.claims_of(role).items() if claim.label is not None}
 
 
 def _of_every_kind(

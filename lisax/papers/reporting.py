@@ -10,7 +10,8 @@ from typing import Any
 
 from lisax.papers.base import Pipeline
 from lisax.records import write_json
-from lisax.report.report import Report, write_report
+from lisax.report.render import write_report
+from lisax.report.report import Report
 from lisax.report.text_table import text_tables
 from lisax.runtime.train_log import read_train_log
 
@@ -31,7 +32,7 @@ def facts(run: Pipeline) -> dict[str, Any]:
     return {
         "seed": run.recipe.seed,
         "versions": versions(),
-        "seconds": {stage: round(seconds, 1) for stage, seconds in run.stages.seconds.items()},
+        "seconds": {stage: round(seconds, 1) for stage, seconds in run.runner.seconds.items()},
     }
 
 

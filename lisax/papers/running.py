@@ -6,16 +6,17 @@ import contextlib
 import dataclasses
 import importlib
 import json
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lisax.corpora import open_folder
 from lisax.papers.mirror import Mirror
+from lisax.papers.plan import plan_text
 from lisax.papers.stages import Stopped
 from lisax.places import is_remote
 from lisax.progress import say
-from lisax.records import LisaxError
 from lisax.runtime.gin_files import searching
 from lisax.runtime.run_lock import alone_in
 
@@ -31,16 +32,20 @@ PAPERS = {
     "udt-qa": ("lisax.papers.udt_qa", "UdtQa", "experiments/udt_qa"),
 }
 
+DRY_RUN_PAGES = 60
+
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Where a run is (`out`, of which the stages that are done are not done again) and what it is told."""
+    """Where a run is (`out`, of which the stages that are done are not done again) and what it is told. A `dry_run`
+    prints the plan and does nothing."""
 
     out: Path
     gin_files: Sequence[str] = ()
     bindings: Sequence[str] = ()
     search_paths: Sequence[str] = ()
     until: str | None = None
+    dry_run: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,22 +70,23 @@ def run_paper(
     bindings = list(settings.bindings)
     with searching(settings.search_paths), _work_folder(settings.out) as (out, mirror):
         pipeline = getattr(importlib.import_module(f"{module}.run"), class_name)
-        read = pipeline.read_recipe(gin_files, bindings)  # what is wrong with it is said before a world is written
+        # What is wrong with the recipe, and an unknown stage, is said before a world is written.
+        read = pipeline.recipe_class.read(gin_files, bindings)
         if isinstance(data, WorldSettings):
-            world, data = data, out / "world"
             if getattr(read, "aggregates", False):
-                world = dataclasses.replace(world, more={**world.more, "aggregations_per_table": 2})
-            _write_world(pipeline, data, world)
-        if folds is not None:
+                data = dataclasses.replace(data, more={**data.more, "aggregations_per_table": 2})
             if settings.until is not None:
-                raise LisaxError("--until names a stage of one run: leave it out with --folds")
-            from lisax.papers.cltr.folds import cross_validate
+                with _data_folder(pipeline, data, out, dry_run=True) as folder:
+                    pipeline(open_folder(folder), out, read, until=settings.until)
+        with _data_folder(pipeline, data, out, settings.dry_run) as folder:
+            if folds is not None:
+                from lisax.papers.cltr.folds import cross_validate
 
-            with alone_in(out):
-                print(cross_validate(open_folder(data), out, read, folds))
-            return
-        finish = importlib.import_module(f"{module}.report").finish
-        _run(pipeline, finish, read, data, out, settings.until, mirror)
+                with alone_in(out):
+                    print(cross_validate(open_folder(folder), out, read, folds))
+                return
+            finish = importlib.import_module(f"{module}.report").finish
+            _run(pipeline, finish, read, folder, out, settings, mirror)
 
 
 def _run(
@@ -89,17 +95,20 @@ def _run(
     recipe: Any,
     data: Path,
     out: Path,
-    until: str | None,
+    settings: Settings,
     mirror: Mirror | None,
 ) -> None:
     """Runs a pipeline's stages; `finish` writes its report and returns the tables for a terminal."""
     dataset = open_folder(data)
     if mirror is not None:
         mirror.push()  # a world: the run goes by the times of its data
-    run = pipeline(dataset, out, recipe, until=until)
+    run = pipeline(dataset, out, recipe, until=settings.until)
+    if mirror is not None:
+        run.runner.known_as, run.runner.after_each = str(mirror.place), mirror.push
+    if settings.dry_run:
+        print(plan_text(run))
+        return
     with alone_in(out):
-        if mirror is not None:
-            run.stages.known_as, run.stages.after_each = str(mirror.place), mirror.push
         try:
             run.run()
         except Stopped as stage:
@@ -120,6 +129,25 @@ def _work_folder(out: Path) -> Iterator[tuple[Path, Mirror | None]]:
         yield mirror.folder, mirror
         mirror.push()
         print(mirror.place)
+
+
+@contextlib.contextmanager
+def _data_folder(pipeline: type[Pipeline], data: Path | WorldSettings, out: Path, dry_run: bool) -> Iterator[Path]:
+    """The folder of a run's data. Of a generated world a dry run takes the one that is there, or a small one that it
+    keeps nowhere: the stages are the same."""
+    if not isinstance(data, WorldSettings):
+        yield data
+        return
+    folder = out / "world"
+    if not dry_run:
+        _write_world(pipeline, folder, data)
+        yield folder
+    elif (folder / "world.json").is_file():
+        yield folder
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            _write_world(pipeline, Path(scratch), dataclasses.replace(data, pages=DRY_RUN_PAGES))
+            yield Path(scratch)
 
 
 def _write_world(pipeline: type[Pipeline], folder: Path, asked: WorldSettings) -> None:
@@ -144,14 +172,14 @@ def train_verbalizer(
 ) -> None:
     """Trains a verbalizer in rounds on texts of `data` for the tables and graphs that it is to verbalize, and prints
     its figures; those on the dev split of `report` too."""
-    from lisax.papers.verbalizer.recipe import read_recipe
+    from lisax.papers.verbalizer.recipe import VerbalizerRecipe
     from lisax.papers.verbalizer.run import VerbalizerTraining
     from lisax.predict.file_steps import unit_sources, units
     from lisax.runtime.resumable import fingerprint
 
     sources, out = unit_sources(tables, graphs), settings.out
     with searching(settings.search_paths):
-        recipe = read_recipe(
+        recipe = VerbalizerRecipe.read(
             list(settings.gin_files) or ["experiments/udt_qa/verbalizer_scratch.gin"], list(settings.bindings)
         )
         target_print = [fingerprint(path, besides=out) for path in sources]
@@ -159,6 +187,9 @@ def train_verbalizer(
         run = VerbalizerTraining(
             texts, lambda: units(tables, graphs), target_print, out, recipe, other=other, until=settings.until
         )
+        if settings.dry_run:
+            print(plan_text(run))
+            return
         with alone_in(out):
             try:
                 figures = run.run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -14,13 +15,26 @@ from typing import Any
 from lisax.progress import say
 from lisax.records import LisaxError, write_json
 from lisax.retrieval.folder import META
-from lisax.runtime.interop.kinds import MODEL_JSON
 from lisax.runtime.resumable import partial
 
 
-class Stages:
-    """The stages of one run in `out`. What a stage was made from is noted in `out/stages/NAME.json`, with the sizes and
-    digests of what it wrote.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One step of a run: `work` writes the files or folders `outputs`.
+
+    `after` names the stages whose outputs it reads, `reads` the settings that it depends on beside those of the stages
+    before it: what changes in either makes the stage again."""
+
+    name: str
+    after: Sequence[str] = ()
+    reads: Sequence[str] = ()
+    outputs: Sequence[Path]
+    work: Callable[[], None]
+
+
+class StageRunner:
+    """Runs the stages of one run in `out`. What a stage was made from is noted in `out/stages/NAME.json`, with the sizes
+    and digests of what it wrote.
 
     A stage is skipped when its note agrees with its inputs and its outputs are as they were written. When the inputs
     disagree the settings have changed, and the stage is made again, as is every stage that depends on it. When an output
@@ -32,27 +46,16 @@ class Stages:
         self.known_as = str(out)  # what settings that name the folder are taken to name: a run may work in a copy of it
         self.after_each: Callable[[], None] = lambda: None  # called when a stage is done
         self.seconds: dict[str, float] = {}
-        self._prints: dict[str, str] = {}
-        self.out.mkdir(parents=True, exist_ok=True)
+        self._digests: dict[str, str] = {}
 
-    def run(
-        self,
-        name: str,
-        work: Callable[[], None],
-        *,
-        outputs: Sequence[Path],
-        after: Sequence[str] = (),
-        settings: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Runs `work` unless it is done. `settings` and the stages named in `after` are what it depends on.
+    def run(self, stage: Stage, settings: Mapping[str, Any] | None = None) -> None:
+        """Does the stage's work unless it is done. `settings` are the values of what it reads.
 
-        Raises `Stopped` once the stage named by `until` is done.
-        """
-        made_from = {"settings": settings or {}, "after": {stage: self._prints[stage] for stage in after}}
-        described = json.dumps(made_from, sort_keys=True, default=str).replace(str(self.out), self.known_as)
-        digest = hashlib.sha256(described.encode()).hexdigest()
-        self._prints[name] = digest
-        note, workings = self.out / "stages" / f"{name}.json", self.out / "stages" / f"{name}.begun"
+        Raises `Stopped` once the stage named by `until` is done, and `KeyError` where a stage that it comes after has
+        not been run."""
+        made_from = self._made_from(stage, settings)
+        digest, name, outputs = self._digests[stage.name], stage.name, stage.outputs
+        note, workings = self._note(name), self.out / "stages" / f"{name}.begun"
         known = _read(note)
         done = known.get("digest") == digest
         damage = self._damaged(known, outputs) if done else {}
@@ -81,7 +84,7 @@ class Stages:
             say(f"[{name}]")
             started = time.perf_counter()
             try:
-                work()
+                stage.work()
             finally:
                 spent = begun["seconds"] + time.perf_counter() - started
                 write_json(workings, {"digest": digest, "seconds": spent})
@@ -95,9 +98,33 @@ class Stages:
         if name == self.until:
             raise Stopped(name)
 
+    def state(self, stage: Stage, settings: Mapping[str, Any] | None = None) -> str:
+        """What `run` would find, in a few words; stages are asked for in the order in which they run."""
+        made_from, digest = self._made_from(stage, settings), self._digests[stage.name]
+        known, begun = _read(self._note(stage.name)), _read(self.out / "stages" / f"{stage.name}.begun")
+        if known.get("digest") == digest:
+            damaged = next(iter(self._damaged(known, stage.outputs).items()), None)
+            return "done" if damaged is None else f"again: {os.path.relpath(damaged[0], self.out)} {damaged[1]}"
+        if begun.get("digest") == digest:
+            return "begun"
+        if not known:
+            return "to do"
+        changed = _changed(known.get("settings"), made_from["settings"])
+        return f"again: {', '.join(changed or _changed(known.get('after'), made_from['after']))} changed"
+
     def digest(self, name: str) -> str:
         """What a stage that has run was made from, in one word."""
-        return self._prints[name]
+        return self._digests[name]
+
+    def _made_from(self, stage: Stage, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The inputs of a stage, whose digest it keeps."""
+        made_from = {"settings": dict(settings or {}), "after": {name: self._digests[name] for name in stage.after}}
+        described = json.dumps(made_from, sort_keys=True, default=str).replace(str(self.out), self.known_as)
+        self._digests[stage.name] = hashlib.sha256(described.encode()).hexdigest()
+        return made_from
+
+    def _note(self, name: str) -> Path:
+        return self.out / "stages" / f"{name}.json"
 
     def _described(self, outputs: Sequence[Path]) -> dict[str, list]:
         """[bytes, time of change, SHA-256] of every file of the outputs, by its path seen from the run's folder."""
@@ -129,6 +156,12 @@ class Stopped(Exception):
     """The stage given as `--until` is done."""
 
 
+def _changed(before: Any, now: Mapping[str, Any]) -> list[str]:
+    """Names whose values differ; those that only one of the two has are among them."""
+    before, now = before if isinstance(before, dict) else {}, json.loads(json.dumps(now, default=str))
+    return [name for name in {**now, **before} if before.get(name, ...) != now.get(name, ...)]
+
+
 def _read(path: Path) -> dict:
     """What is noted there; {} where there is nothing, or something else than a note."""
     try:
@@ -150,14 +183,14 @@ def _read(path: Path) -> dict:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of an output that stay as the stage wrote them: not locks and events, and not the descriptions of models
-    and indexes, to which later stages add; who opens those checks them."""
+    """The files of an output that stay as the stage wrote them: not locks and events, and not the descriptions of
+    indexes, to which a retriever's vectors are added; who opens those checks them."""
     if not path.is_dir():
         return [path]
     return sorted(
         file
         for file in path.rglob("*")
-        if file.is_file() and file.name not in (MODEL_JSON, META) and not file.name.startswith((".", "events.out."))
+        if file.is_file() and file.name != META and not file.name.startswith((".", "events.out."))
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from lisax.predict.verdicts import Evidence
 from lisax.records import DataError, Hit, LisaxError
 from lisax.retrieval.folder import read_components
 from lisax.retrieval.passage_store import has_passages
-from lisax.sampling.examples import Lookup
+from lisax.sampling.examples import Lookup, first_found
 
 Reads = Literal["sentences", "tables"]  # what a model takes as evidence
 DOCUMENTS = 20  # pages or passages whose sentences, rows and edges are candidates
@@ -50,9 +49,8 @@ class Index(Protocol):
     def evidence(self, units: Iterable[Hit | str], limit: int | None = None, claim: str = "") -> list[Evidence]:
         """Units by their ids, or hits of a run with their scores: the first `limit` that the index has text for, each
         once. `claim` is what they are read for, which chooses the columns of tables."""
-        pairs = ((unit, None) if isinstance(unit, str) else (unit.id, unit.score) for unit in units)
-        found = (self._read(unit, score, claim) for unit, score in dict(pairs).items())
-        return list(itertools.islice((one for one in found if one is not None), limit))
+        scores = dict((unit, None) if isinstance(unit, str) else (unit.id, unit.score) for unit in units)
+        return first_found(scores, lambda unit: self._read(unit, scores[unit], claim), limit)
 
     def _read(self, unit: str, score: float | None, claim: str) -> Evidence | None:
         """The unit of an id; None where the index has no text for it."""

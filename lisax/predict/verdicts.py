@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from lisax.corpora import fever, table_predictions
-from lisax.corpora.table_predictions import TableVerdict
-from lisax.records import LABELS, Label, is_row, split_sentence_id, write_json_lines
-from lisax.records import Verdict as Prediction
+from lisax.corpora.table_predictions import TablePrediction
+from lisax.records import LABELS, Label, Prediction, is_row, split_sentence_id, write_json_lines
 
 if TYPE_CHECKING:
     from lisax.formats.tables import TableView
@@ -153,11 +152,11 @@ class Verdict:
         )
 
     def submission(self) -> dict[str, Any]:
-        """A line of a predictions file, as `lisax verify` writes and `lisax evaluate` reads it: FEVER's fields, ours
+        """A line of a predictions file, as `lisax verify` writes and `lisax score` reads it: FEVER's fields, ours
         beside them."""
         made, own = self.prediction(), {} if self.id is None else {"id": self.id}
         if self.reads == "tables":
-            return own | table_predictions.prediction_row(TableVerdict(made, self.sufficiency))
+            return own | table_predictions.prediction_row(TablePrediction(made, self.sufficiency))
         pages = {one.unit.rpartition("_")[0]: one.page for one in self.evidence if one.page}
         return own | fever.prediction_row(made, lambda page: pages.get(page, page))
 

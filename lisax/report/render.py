@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ import jinja2
 import markupsafe
 
 from lisax.metrics.calibration import expected_error
-from lisax.records import LABELS, Label
+from lisax.records import LABELS, Label, atomic_write
 from lisax.report import charts
 from lisax.report.columns import known, result_tables
 from lisax.report.report import ClaimView, Report
@@ -67,6 +68,13 @@ def render(report: Report) -> str:
         outcomes=Counter(claim.outcome for claim in claims if claim.outcome).most_common(),
         kinds=sorted({claim.kind for claim in claims if claim.kind}),
     )
+
+
+def write_report(out_html: str | os.PathLike, report: Report) -> None:
+    """Writes the report as one HTML file that needs nothing beside it, atomically."""
+    html = render(report)
+    with atomic_write(out_html) as file:
+        file.write(html)
 
 
 def percent(value: float | None, digits: int = 2) -> str:

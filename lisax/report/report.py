@@ -1,4 +1,4 @@
-"""What a report holds. `render` and `write_report` make one HTML file of it.
+"""What a report holds; `render.write_report` makes one HTML file of it.
 
 Figures are fractions from 0 to 1; a figure that was not measured is None. Everything may be left out: a
 part without data does not appear on the page.
@@ -7,11 +7,10 @@ part without data does not appear on the page.
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lisax.records import Label, atomic_write
+from lisax.records import Label
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -151,12 +150,3 @@ class Report:
         "The LisT5 paper's own figures, of T5-3B on the whole FEVER development set: "
         "for orientation, not measured here."
     )
-
-
-def write_report(out_html: str | os.PathLike, report: Report) -> None:
-    """Writes the report as one HTML file that needs nothing beside it, atomically."""
-    from lisax.report.render import render
-
-    html = render(report)
-    with atomic_write(out_html) as file:
-        file.write(html)

@@ -18,18 +18,24 @@ DOCUMENTS, TABLES = "documents", "tables"
 
 
 def fill_cluster(
-    corpus: Path, of: str, cluster: str, *, k1: float | None = None, b: float | None = None, add: bool = False
+    corpus: Path,
+    of: str,
+    cluster: str,
+    *,
+    corpus_print: list,
+    k1: float | None = None,
+    b: float | None = None,
+    add: bool = False,
 ) -> None:
     """Fills an index of the cluster with a corpus's pages or whole tables, each as one text (`of`: DOCUMENTS or
-    TABLES). A call that was interrupted goes on where it stopped."""
-    from lisax.runtime.resumable import fingerprint
-
+    TABLES). A call that was interrupted goes on where it stopped if `corpus_print`, which changes with the corpus's
+    files, is the same."""
     client, name = _connected(cluster)
     if add:
         elastic.ElasticIndex(client, name).add(_texts(corpus, of))
         return
     usual_k1, usual_b = (table_text.K1, table_text.B) if of == TABLES else (K1, B)
-    made_from = json.dumps([of, fingerprint(corpus)])
+    made_from = json.dumps([of, corpus_print])
     elastic.ElasticIndex.build(
         client,
         name,

@@ -18,8 +18,14 @@ from lisax.retrieval.folder import Writing, open_component, writing
 from lisax.retrieval.strings import Strings, StringsWriter, StringTable, StringTableWriter, first_duplicate
 
 NAME = "tables"
-OVER_TABLES = frozenset({"cells", "table_text"})  # the components that tell of the stored tables by id
+TEXTS = "table_text"  # the component of `retrieval.table_text`
+OVER_TABLES = frozenset({"cells", TEXTS})  # the components that tell of the stored tables by id
 PART_TABLES, PART_CHARACTERS = 1 << 20, 1 << 31
+
+
+def indexed_text(table: Table) -> str:
+    """What BM25 sees of a table: title, caption, the header once, then every cell, row by row."""
+    return " ".join(text for text in (table.title, table.caption, *table.header, *itertools.chain(*table.rows)) if text)
 
 
 class TablesBuilder:

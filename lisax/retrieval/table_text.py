@@ -14,9 +14,10 @@ from lisax.records import Claim, Hit, LisaxError, Question, Table, is_cell, spli
 from lisax.retrieval.bm25 import Bm25Index
 from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.folder import writing
-from lisax.retrieval.table_store import index_tables
+from lisax.retrieval.table_store import TEXTS as NAME
+from lisax.retrieval.table_store import index_tables, indexed_text
+from lisax.retrieval.tables import add_tables
 
-NAME = "table_text"
 K1, B = 1.2, 0.75  # Elasticsearch's own, with which the paper searches
 POOL = 300
 QUESTIONS_AT_A_TIME = 1024
@@ -24,18 +25,11 @@ QUESTIONS_AT_A_TIME = 1024
 Search = Callable[[Sequence[str], int], list[list[tuple[str, float]]]]
 
 
-def indexed_text(table: Table) -> str:
-    """What BM25 sees of a table: title, caption, the header once, then every cell, row by row."""
-    return " ".join(text for text in (table.title, table.caption, *table.header, *itertools.chain(*table.rows)) if text)
-
-
 def build_index(
     tables: Iterable[Table], folder: str | os.PathLike, *, k1: float = K1, b: float = B, add: bool = False
 ) -> Bm25Index:
     """Texts and tables in one folder, in one pass and atomically; with `add`, see `tables.add_tables`."""
     if add:
-        from lisax.retrieval.tables import add_tables
-
         add_tables(tables, folder, NAME)
     else:
         with writing(folder) as state:

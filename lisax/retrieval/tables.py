@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from lisax.records import Claim, DataError, Hit, LisaxError, Table
+from lisax.retrieval.bm25_builder import Bm25Builder
 from lisax.retrieval.cell_builder import CellsBuilder
 from lisax.retrieval.cells import NAME as CELLS
 from lisax.retrieval.cells import CellIndex, Strategy, cells_of
 from lisax.retrieval.folder import open_component, writing
 from lisax.retrieval.linking import link, spans
-from lisax.retrieval.table_store import index_tables
+from lisax.retrieval.table_store import TEXTS, index_tables, indexed_text
 
 MODES = ("linked", "spans")
 CUTOFFS = (1, 3, 5, 10)
@@ -34,17 +35,14 @@ def build_index(
 
 def add_tables(tables: Iterable[Table], folder: str | os.PathLike, component: str) -> None:
     """Adds to all that an index has of tables, cells and texts, each as it was built; `component` it must have."""
-    from lisax.retrieval import table_text
-    from lisax.retrieval.bm25_builder import Bm25Builder
-
     with writing(folder) as state:
         open_component(state.folder, component)
         builders: dict[str, tuple] = {}
         if CELLS in state.components:
             strategy = Strategy(open_component(state.folder, CELLS)["settings"]["strategy"])
             builders[CELLS] = CellsBuilder(state, CELLS, strategy.analyzer, {}, extend=True), cells_of
-        if table_text.NAME in state.components:
-            builders[table_text.NAME] = Bm25Builder(state, table_text.NAME, extend=True), table_text.indexed_text
+        if TEXTS in state.components:
+            builders[TEXTS] = Bm25Builder(state, TEXTS, extend=True), indexed_text
         index_tables(state, tables, builders, extend=True)
 
 

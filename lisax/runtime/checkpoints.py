@@ -27,7 +27,7 @@ from lisax.records import DataError, LisaxError, atomic_write, write_json
 from lisax.runtime import hosts
 from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, Kind, kind_of
 from lisax.runtime.json_file import read_object
-from lisax.runtime.model_card import ModelCard
+from lisax.runtime.model_card import FITTED, ModelCard
 from lisax.runtime.quiet import saving_quietly
 
 if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
@@ -178,9 +178,10 @@ def read_card(path: str | os.PathLike) -> ModelCard:
     return ModelCard.read(resolve_checkpoint(path))
 
 
-def add_to_card(folder: Path, fields: Mapping[str, Any]) -> None:
-    """What is known of a checkpoint only once it is trained; a bundle made of it has it too."""
-    ModelCard.read(folder).having(**fields).write()
+def write_fitted(model_dir: Path, fields: Mapping[str, Any]) -> None:
+    """Writes what was fitted for the best checkpoint of a MODEL_DIR once that was trained: fields of `model.json`, which
+    whoever reads that finds there, and which a bundle made of the checkpoint has."""
+    write_json(model_dir / FITTED, {"checkpoint": resolve_checkpoint(model_dir).name, **fields})
 
 
 def _folders(model_dir: str | os.PathLike) -> list[tuple[int, Path]]:

@@ -12,12 +12,14 @@ import difflib
 import functools
 import hashlib
 import importlib
+import importlib.machinery
 import importlib.util
 import os
 import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,8 @@ from lisax.runtime.quiet import stderr_closed
 HostBatch = dict[str, np.ndarray]
 # Data for training: given a number of batches to skip, the batches after them, without end.
 BatchSource = Callable[[int], Iterator[HostBatch]]
+# LisaX's own seqio tasks, the package `lisax.tasks`; in a checkout it is a link to the folder at the top.
+TASKS = Path(__file__).parents[1] / "tasks"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,12 +67,32 @@ def import_seqio() -> Any:
     return seqio
 
 
+def task_modules(module: str) -> list[str]:
+    """The modules that `MIXTURE_OR_TASK_MODULE = module` may mean, to be imported in this order until one registers
+    what is looked for.
+
+    `tasks` and `tasks.NAME` are LisaX's own, `lisax.tasks`, under the names that T5X knows them by. A package `tasks` of
+    the user's own keeps its name: what LisaX's does not have comes from there."""
+    package, _, rest = module.partition(".")
+    if package != "tasks":
+        return [module]
+    if rest and TASKS.joinpath(*rest.split(".")).with_suffix(".py").is_file():
+        return [f"lisax.{module}"]
+    if rest:
+        return [module]
+    users = importlib.util.find_spec(package) or importlib.machinery.PathFinder.find_spec(package, [os.getcwd()])
+    # Found there may be this very folder, where a checkout is on the path, or one without __init__.py, which is no
+    # package that registers anything.
+    others = users and users.origin and not TASKS.samefile(os.path.dirname(users.origin))
+    return ["lisax.tasks", "tasks"] if others else ["lisax.tasks"]
+
+
 def import_task_module(module: str) -> None:
-    """Imports the module that registers tasks; one that is not installed is looked for in the current folder too. A JSON
-    file describes a user's own dataset, whose tasks are registered once (`tasks.register`)."""
+    """Imports a module that registers tasks; one that is not installed is looked for in the current folder too. A JSON
+    file describes a user's own dataset, whose tasks are registered once (`lisax.tasks.register`)."""
     import_seqio()  # first, so that TensorFlow is quiet from its start, and finds nothing of the current folder
     if module.endswith(".json"):
-        importlib.import_module("tasks.register").register_file(module)
+        importlib.import_module("lisax.tasks.register").register_file(module)
         return
     if not _is_installed(module) and "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
@@ -91,12 +115,15 @@ def _is_installed(module: str) -> bool:
 def provider_of(config: DatasetConfig) -> Any:
     """The seqio Task or Mixture; an unknown name is an error that lists near ones."""
     seqio = import_seqio()
-    if config.module:
-        import_task_module(config.module)
-    name = config.mixture_or_task_name
-    known = sorted({*seqio.TaskRegistry.names(), *seqio.MixtureRegistry.names()})
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    name, known = config.mixture_or_task_name, set()
+    for module in task_modules(config.module) if config.module else [None]:
+        if module:
+            import_task_module(module)
+        known = {*seqio.TaskRegistry.names(), *seqio.MixtureRegistry.names()}
+        if name in known:
+            break
+    else:
+        near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.4)
         raise LisaxError(
             f"no seqio task or mixture is named '{name}'. "
             + (f"Did you mean {' or '.join(near)}?" if near else f"{len(known)} are registered.")

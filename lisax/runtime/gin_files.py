@@ -23,18 +23,19 @@ from typing import TYPE_CHECKING, Any
 
 from lisax.places import local
 from lisax.records import LisaxError
-from lisax.runtime.data import import_task_module
+from lisax.runtime.data import import_task_module, task_modules
 
 if TYPE_CHECKING:
     from lisax.models.architectures import Model
 
 # Where `models/t5_1_1_small.gin` and `runs/finetune.gin` are found, whatever the current folder is.
-GIN_CONFIGS = Path(__file__).resolve().parents[2] / "gin_configs"
+# In a checkout `lisax/gin_configs` is a link to the folder at the top.
+GIN_CONFIGS = (Path(__file__).parents[1] / "gin_configs").resolve()
 _folders: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("folders", default=())
 
 
 def rewrite_gin_flags(arguments: Sequence[str]) -> list[str]:
-    """T5X's `--gin.NAME=value` as `--gin_bindings=NAME=value`, which argparse can read.
+    """T5X's `--gin.NAME=value` as `--gin_bindings=NAME=value`, which is an option like any other.
 
     A value that is no gin literal, macro or reference is a string: quotes may be left out."""
     rewritten = []
@@ -116,7 +117,7 @@ def parsed(
         gin.config._LOCATION_PREFIXES[:] = folders
 
 
-def architecture_of(gin_file: str | os.PathLike) -> type[Model]:
+def model_class_of(gin_file: str | os.PathLike) -> type[Model]:
     """The architecture that a gin file's macro MODEL names, whatever else is still to be given."""
     with parsed([gin_file], required=False) as gin:
         return gin.query_parameter("%MODEL").configurable.wrapped.__wrapped__  # what `register` was given
@@ -156,6 +157,12 @@ def configured(
         yield config
 
 
+def architecture_of(gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = ()) -> Any:
+    """The `T5Config` of gin files, for inference."""
+    with parsed(gin_files, ["DROPOUT_RATE = 0.0", *bindings]) as gin:
+        return gin.get_configurable("T5Config")()
+
+
 def bindings_of(values: Mapping[str, Any]) -> list[str]:
     """{"TRAIN_STEPS": 100, "MODEL_DIR": path} as gin bindings; paths become strings."""
     return [f"{name} = {(str(value) if isinstance(value, os.PathLike) else value)!r}" for name, value in values.items()]
@@ -163,15 +170,16 @@ def bindings_of(values: Mapping[str, Any]) -> list[str]:
 
 def _parse(gin: Any, gin_files: list[str], bindings: list[str], search_paths: Sequence[str]) -> None:
     module = _task_module(gin_files, bindings, search_paths)
-    for retry in (module is not None, False):
+    untried = task_modules(module) if module else []
+    while True:
         try:
             gin.parse_config_files_and_bindings(gin_files, bindings, finalize_config=False)
             return
         except (ValueError, SyntaxError, OSError, ImportError, AttributeError, TypeError) as error:
-            if not retry or "No configurable matching" not in str(error):
+            if not untried or "No configurable matching" not in str(error):
                 raise LisaxError(f"gin: {str(error).strip()}") from error
             # The name may be one that the task module registers, which is slow to import and so comes second.
-            import_task_module(module)
+            import_task_module(untried.pop(0))
             gin.clear_config()
 
 

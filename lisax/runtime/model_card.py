@@ -30,10 +30,12 @@ from lisax.models.fields import (
     check,
     shown,
 )
-from lisax.records import DataError, LisaxError, write_json
+from lisax.records import DataError, LisaxError
 from lisax.runtime.interop.kinds import MODEL_JSON, VOCABULARY_NAME
 from lisax.runtime.json_file import read_object
 
+# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name, "decision" or "fusion"}.
+FITTED = "fitted.json"
 TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
 # What is read of it, where it is there. Other fields are kept, and nothing is done with them.
 FIELDS: Kinds = {
@@ -78,20 +80,14 @@ class ModelCard(Mapping[str, Any]):
 
     @classmethod
     def read(cls, folder: Path) -> ModelCard:
-        """Of a checkpoint folder or a bundle; DataError names the field at fault."""
+        """Of a checkpoint folder or a bundle, with what was fitted for the checkpoint (`FITTED`); DataError names the
+        field at fault."""
         path = folder / MODEL_JSON
         if not path.exists():
             raise LisaxError(f"{folder} has no {MODEL_JSON}, so its architecture is not known")
-        content = read_object(path)
-        try:
-            if content.get("architecture") is not None:
-                check_architecture(content["architecture"])
-        except FieldError as error:
-            raise DataError(error.complaint, path=path, field=f"architecture.{error.field}") from None
-        try:
-            check({name: value for name, value in content.items() if value is not None}, FIELDS, others=True)
-        except FieldError as error:
-            raise DataError(error.complaint, path=path, field=error.field) from None
+        content, fitted = _checked(path), folder.parent / FITTED
+        if fitted.is_file() and (found := _checked(fitted)).pop("checkpoint", None) == folder.name:
+            content |= found
         return cls(folder, content)
 
     def __getitem__(self, name: str) -> Any:
@@ -106,9 +102,6 @@ class ModelCard(Mapping[str, Any]):
     def having(self, **fields: Any) -> ModelCard:
         """The card with these fields, or with others in their place."""
         return dataclasses.replace(self, content={**self.content, **fields})
-
-    def write(self) -> None:
-        write_json(self.folder / MODEL_JSON, dict(self.content))
 
     def needed(self, *fields: str) -> list[Any]:
         """The values of fields, `text.max_tokens`; a DataError that names the first that is missing."""
@@ -173,3 +166,17 @@ class ModelCard(Mapping[str, Any]):
                 "architecture.vocab_size",
                 f"the vocabulary beside it has {size:,} entries, the model {rows:,}: they do not belong together",
             )
+
+
+def _checked(path: Path) -> dict[str, Any]:
+    content = read_object(path)
+    try:
+        if content.get("architecture") is not None:
+            check_architecture(content["architecture"])
+    except FieldError as error:
+        raise DataError(error.complaint, path=path, field=f"architecture.{error.field}") from None
+    try:
+        check({name: value for name, value in content.items() if value is not None}, FIELDS, others=True)
+    except FieldError as error:
+        raise DataError(error.complaint, path=path, field=error.field) from None
+    return content

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax import Array
 
 from lisax.models.axes import LAYERS_AXIS, factored_axes, is_stacked
@@ -143,6 +142,8 @@ class AdamW:
         self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array, count: Array
     ) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
+        import optax
+
         adam = optax.scale_by_adam(self.beta1, self.beta2, self.epsilon)
 
         def update_one(_, parameter, gradient, slot):
@@ -169,6 +170,8 @@ class Adagrad:
         self, gradients: Tree, slots: Tree, parameters: Tree, learning_rate: Array, count: Array
     ) -> tuple[Tree, Tree]:
         gradients = _clip_by_global_norm(gradients, self.global_norm_clip_threshold)
+        import optax
+
         adagrad = optax.scale_by_rss(self.initial_accumulator_value, self.epsilon)
 
         def update_one(_, parameter, gradient, slot):
@@ -196,6 +199,8 @@ def _unzip(pairs: Tree) -> tuple[Tree, Tree]:
 def _clip_by_global_norm(gradients: Tree, threshold: float | None) -> Tree:
     if not threshold:
         return gradients
+    import optax
+
     scale = jnp.minimum(1.0, threshold / optax.tree.norm(gradients))
     return jax.tree.map(lambda gradient: gradient * scale, gradients)
 

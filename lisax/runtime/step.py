@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 from jax import Array
 
 from lisax.models.architectures import Model
@@ -70,6 +69,8 @@ def make_train_step(
         parameters, slots = optimizer.update(
             gradients, state.slots, state.parameters, rate, state.step - slots_first_step
         )
+        import optax  # of the extra `train`: prediction imports this module too
+
         norm = optax.tree.norm(jax.tree.map(lambda gradient: gradient.astype(jnp.float32), gradients))
         metrics |= {"learning_rate": rate, "gradient_norm": norm}
         state = TrainState(state.step + 1, parameters, slots)

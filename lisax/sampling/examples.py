@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from lisax.formats.examples import Example, Passage
 from lisax.records import Claim, Document, Hit, Label
@@ -20,6 +21,7 @@ LIST_LENGTH = 5  # L, the sentences kept for a claim
 Ranked = Mapping[str, Sequence[str]]  # claim id -> sentence ids, best first
 
 
+T = TypeVar("T")
 Lookup = Callable[[str], "Passage | None"]
 
 
@@ -39,11 +41,19 @@ def ranked_ids(run: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
     return {query: [hit.id for hit in hits] for query, hits in run.items()}
 
 
-def first_passages(units: Iterable[str], lookup: Lookup, length: int = LIST_LENGTH) -> list[Passage]:
-    """The first `length` units that have text in the corpus, each once: what a model reads of a ranking, in training
-    and in use, however many units without text stand before or among them."""
-    found = (passage for unit in dict.fromkeys(units) if (passage := lookup(unit)) is not None)
+def first_found(units: Iterable[str], find: Callable[[str], T | None], length: int | None) -> list[T]:
+    """What `find` gives of the first `length` units (None: all) for which it gives something, each once.
+
+    This is what a model reads of a ranking, in training and in use: five sentences are the first five that have text in
+    the corpus, however many units without text stand before or among them.
+    """
+    found = (one for unit in dict.fromkeys(units) if (one := find(unit)) is not None)
     return list(itertools.islice(found, length))
+
+
+def first_passages(units: Iterable[str], lookup: Lookup, length: int = LIST_LENGTH) -> list[Passage]:
+    """The first `length` units that have text in the corpus, each once."""
+    return first_found(units, lookup, length)
 
 
 def told(counts: Mapping[str, int]) -> Iterator[str]:
@@ -188,29 +198,9 @@ def msmarco(triples: Iterable[tuple[str, str, str]]) -> Iterator[Example]:
 # --- Scoring --------------------------------------------------------------------------------
 
 
-def ranking_inputs(
-    claim: Claim, candidates: Sequence[str], lookup: Lookup, entities: Sequence[str] = ()
-) -> Iterator[Example]:
-    """One example a candidate with text, in order; labelled by the gold ids where the claim is labelled."""
-    gold = set(claim.gold_ids)
-    for unit in candidates:
-        passage = lookup(unit)
-        if passage is not None:
-            label = None if claim.label is None else unit in gold
-            yield Example(claim.id, claim.text, (passage,), tuple(entities), label)
-
-
 def listwise_input(claim: Claim, reranked: Sequence[str], lookup: Lookup, length: int = LIST_LENGTH) -> Example:
     """The first `length` reranked sentences in one example."""
     return Example(claim.id, claim.text, tuple(first_passages(reranked, lookup, length)), label=claim.label)
-
-
-def pointwise_inputs(
-    claim: Claim, reranked: Sequence[str], lookup: Lookup, length: int = LIST_LENGTH
-) -> Iterator[Example]:
-    """One example for each of the first `length` reranked sentences."""
-    for passage in first_passages(reranked, lookup, length):
-        yield Example(claim.id, claim.text, (passage,), label=claim.label)
 
 
 # --- Parts ----------------------------------------------------------------------------------

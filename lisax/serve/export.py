@@ -1,4 +1,4 @@
-"""What people said, as training data in the plain layout that `tasks.register` and `lisax train` read.
+"""What people said, as training data in the plain layout that `lisax.tasks.register` and `lisax train` read.
 
     questions.train.jsonl     questions whose answer cells were pointed at, with those cells as evidence
     tables.jsonl              the tables that were shown for them, and for claims over tables

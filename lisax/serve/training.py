@@ -24,7 +24,7 @@ from lisax.formats.format import RELEVANCE, Format
 from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.records import LisaxError, atomic_write, write_json
-from lisax.runtime.checkpoints import MODEL_JSON, add_to_card, resolve_checkpoint
+from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint, write_fitted
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.model_card import ModelCard
 from lisax.serve.answering import LABELLER, PARTS, RANKER, TABLE_VERIFIER
@@ -40,7 +40,7 @@ RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
 
 
 class Need(NamedTuple):
-    """What a role is trained on: a member of `Export`, the words for it, and its `evidence` for `tasks.register`."""
+    """What a role is trained on: a member of `Export`, the words for it, and its `evidence` for `lisax.tasks.register`."""
 
     member: str
     words: str
@@ -285,7 +285,7 @@ def _in_comment(path: Path) -> str:
 def _keep_weights(base: Path, model: Path) -> None:
     """What weighed the old model's scores beside BM25 weighs the new one's: nothing better is known of them."""
     if (base / MODEL_JSON).is_file() and (weights := ModelCard.read(base).get("fusion")) is not None:
-        add_to_card(resolve_checkpoint(model), {"fusion": weights})
+        write_fitted(model, {"fusion": weights})
 
 
 def is_trainable(model: Any) -> bool:

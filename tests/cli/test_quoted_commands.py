@@ -42,7 +42,7 @@ def problem(command: str) -> str | None:
         if verb is None:
             return f"no verb '{name}'"
         reached, rest = [verb], words[1:]
-        if rest and rest[0].startswith("{"):  # of a message, filled in when it is printed
+        if rest and rest[0].startswith(("{", "…")):  # filled in when a message is printed; any of them
             continue
         if isinstance(verb, verbs.VerbGroup) and rest and re.fullmatch(WORD, rest[0]):
             names = rest.pop(0).split("|")

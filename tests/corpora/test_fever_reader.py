@@ -11,7 +11,7 @@ import pytest
 
 from lisax.corpora import fever, open_folder
 from lisax.corpora.reading import Watch
-from lisax.records import Claim, DataError, Label, Verdict
+from lisax.records import Claim, DataError, Label, Prediction, write_json_lines
 
 REAL = Path(__file__).parents[3] / "shared/data/fever"
 JOSE = unicodedata.normalize("NFD", "José_Ferrer")
@@ -176,11 +176,12 @@ def test_predictions_are_a_submission_with_the_owners_ids(tmp_path):
     dataset = open_folder(pages.parent)
     claims = {c.id: c for c in dataset.claims("dev")}
     verdicts = [
-        Verdict("7", Label.SUPPORTS, (0.75, 0.125, 0.125), ("José_Ferrer_0", "B_c_12"), (0.5, 0.25)),
-        Verdict("8", Label.NOT_ENOUGH_INFO, (math.nan,) * 3),
+        Prediction("7", Label.SUPPORTS, (0.75, 0.125, 0.125), ("José_Ferrer_0", "B_c_12"), (0.5, 0.25)),
+        Prediction("8", Label.NOT_ENOUGH_INFO, (math.nan,) * 3),
     ]
     out = tmp_path / "predictions.jsonl"
-    assert fever.write_predictions(out, verdicts, claims, dataset.original_page) == 2
+    rows = [{"id": claims[v.claim_id].original_id} | fever.prediction_row(v, dataset.original_page) for v in verdicts]
+    write_json_lines(out, rows)
     assert out.read_text("utf-8") == (
         '{"id": 7, "predicted_label": "SUPPORTS", "predicted_evidence": [["' + JOSE + '", 0], ["B_c", 12]], '
         '"label_probabilities": {"SUPPORTS": 0.75, "REFUTES": 0.125, "NOT ENOUGH INFO": 0.125}, '
@@ -190,12 +191,6 @@ def test_predictions_are_a_submission_with_the_owners_ids(tmp_path):
     first, second = fever.read_predictions(out)
     assert first == verdicts[0]
     assert second.claim_id == "8" and all(map(math.isnan, second.probabilities))
-
-
-def test_a_verdict_for_an_unknown_claim_leaves_no_file(tmp_path):
-    with pytest.raises(DataError, match="a verdict for claim '5', which is not among the claims"):
-        fever.write_predictions(tmp_path / "p.jsonl", [Verdict("5", Label.REFUTES, (0.0, 1.0, 0.0))], {}, str)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

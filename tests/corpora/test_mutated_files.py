@@ -139,7 +139,7 @@ def edited(content: bytes, edits) -> bytes:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_records_or_a_sentence(layout, tmp_path, caplog, data):
     caplog.set_level(logging.CRITICAL)

@@ -58,7 +58,7 @@ QUESTIONS = st.builds(
     [("claims", CLAIMS), ("pages", documents()), ("tables", tables()), ("graphs", GRAPHS), ("questions", QUESTIONS)],
 )
 def test_what_is_written_reads_back_equal(tmp_path, kind, records):
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(st.lists(records, min_size=1, max_size=3, unique_by=lambda record: record.id))
     def rule(some):
         path = tmp_path / f"{kind}.jsonl"

@@ -316,7 +316,7 @@ def test_a_label_for_all_languages_stands_in():
     assert [wikidata.label_of({"labels": labels}, language) for language in ("en", "de")] == ["Ada Lovelace", "Ada"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     VALUES,
     st.sampled_from(["mainsnak", "datavalue", "value", "claims"]),

@@ -283,7 +283,7 @@ PIECES = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(PIECES)
 def test_no_page_makes_the_reader_fail(pieces):
     tables = html_tables.parse("".join(pieces), 10).tables

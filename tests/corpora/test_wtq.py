@@ -164,7 +164,7 @@ def test_a_broken_table_is_named(folder, content, message):
         list(open_folder(folder).tables())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.text(st.sampled_from("ab|\\np\t 1")), st.binary(max_size=30) | st.text('a",\\\n', max_size=30).map(str.encode)
 )

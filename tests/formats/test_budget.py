@@ -34,7 +34,7 @@ text = st.lists(words, max_size=40).map(" ".join)
 passages = st.builds(Passage, st.just("p_0"), st.text(max_size=20), text)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @pytest.mark.parametrize("counter", COUNTERS)
 @given(
     claim=text,
@@ -59,7 +59,7 @@ def test_every_input_fits_and_keeps_its_closing_word(counter, claim, sentences, 
         assert text_format is not LABEL_LISTWISE or f"sentence{i}:" in inputs
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     claim=st.lists(st.sampled_from("abcde"), max_size=10).map(" ".join),
     document=st.lists(st.sampled_from("vwxyz"), min_size=1, max_size=60).map(" ".join),

@@ -139,7 +139,7 @@ def test_what_is_cut_first_in_a_column():
 words = st.lists(st.text("ab1é漢", min_size=1, max_size=6), max_size=5).map(" ".join)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @pytest.mark.parametrize("counter", COUNTERS)
 @given(
     question=words,

@@ -137,7 +137,7 @@ def views(draw, max_columns=4):
     return TableView("t", draw(cell), draw(row), tuple(draw(st.lists(row, max_size=12))))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @pytest.mark.parametrize("counter", COUNTERS)
 @given(
     claim=st.lists(cell, max_size=20).map(" ".join),
@@ -191,7 +191,7 @@ def test_every_input_fits_keeps_claim_and_header_and_tells_what_it_dropped(
             assert text.inputs.startswith(start) or not re.search("header|row", text.inputs.split(marker)[-1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(table=views(max_columns=3), limit=st.integers(60, 200))
 def test_no_row_is_dropped_that_has_room(table, limit):
     count = COUNTERS["words"]

@@ -253,7 +253,7 @@ STRUCTURES = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(STRUCTURES)
 def test_the_rule_says_everything(triples):
     text = render(triples)
@@ -262,7 +262,7 @@ def test_the_rule_says_everything(triples):
         assert part in text
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(STRUCTURES, st.data())
 def test_what_the_rule_says_otherwise_is_found(triples, data):
     facts = Facts(triples)
@@ -313,7 +313,7 @@ def test_function_words_stay_small():
     assert Restorer(triples).restore("the man in the of is in it") == "The man in The Of is in it"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(STRUCTURES)
 @example(Triples("x", "", (("", "µA"),)))  # whose capital is Greek
 @example(Triples("x", "", (("", "Οδός"),)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lisax.papers.cltr.recipe import MODELS, OWN, read_recipe
+from lisax.papers.cltr.recipe import MODELS, OWN, CltrRecipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.optimizers import AdamW
 
@@ -53,11 +53,11 @@ def test_micro_models_get_their_task_from_the_pipeline(name):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipes_files_exist(name):
-    recipe = read_recipe([FOLDER / f"{name}.gin"], ["T5_CHECKPOINT = 'a'"] if name == "paper_large" else [])
+    recipe = CltrRecipe.read([FOLDER / f"{name}.gin"], ["T5_CHECKPOINT = 'a'"] if name == "paper_large" else [])
     assert all((GIN_CONFIGS / path).is_file() for path in recipe.train.values())
     if recipe.warm_up:
         starts = {start.removeprefix("warm_up/") for start in recipe.initial.values() if start.startswith("warm_up/")}
-        warm_up = read_recipe([recipe.warm_up])
+        warm_up = CltrRecipe.read([recipe.warm_up])
         assert starts <= warm_up.train.keys() and warm_up.max_tokens == recipe.max_tokens
     assert recipe.aggregates == name.endswith("_aggregation")
     assert bool(recipe.scorers) == (name != "transfer")

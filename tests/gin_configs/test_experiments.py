@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lisax.papers.list5.recipe import read_recipe
+from lisax.papers.list5.recipe import Recipe
 from lisax.records import LisaxError
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.plan_search import Setting
@@ -37,14 +37,14 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipes_files_exist(name):
-    recipe = read_recipe([FOLDER / f"{name}.gin"], CHECKPOINTS if name == "paper_xl" else [])
+    recipe = Recipe.read([FOLDER / f"{name}.gin"], CHECKPOINTS if name == "paper_xl" else [])
     for path in [*recipe.train.values(), *([recipe.warm_up] if recipe.warm_up else [])]:
         assert (GIN_CONFIGS / path).is_file(), path
     if recipe.warm_up:
-        made = read_recipe([recipe.warm_up]).train
+        made = Recipe.read([recipe.warm_up]).train
         assert {start.removeprefix("warm_up/") for start in recipe.initial.values()} <= made.keys()
 
 
 def test_the_paper_recipe_asks_for_its_checkpoints():
     with pytest.raises(LisaxError, match="MSMARCO_CHECKPOINT"):
-        read_recipe([Path(FOLDER / "paper_xl.gin")])
+        Recipe.read([Path(FOLDER / "paper_xl.gin")])

@@ -3,7 +3,7 @@
 import pytest
 
 from lisax.models.architectures import PointerConfig, T5Config
-from lisax.papers.deseption.recipe import TASKS, read_recipe
+from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5 import recipe as list5
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.model_kinds import kind_of
@@ -43,8 +43,8 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(model, size)
 
 @pytest.mark.parametrize("name", ["world", "scratch", "paper_base"])
 def test_a_recipes_files_exist(name):
-    recipe = read_recipe([FOLDER / f"{name}.gin"], ["T5_CHECKPOINT = 'a'"] if name == "paper_base" else [])
+    recipe = PointerRecipe.read([FOLDER / f"{name}.gin"], ["T5_CHECKPOINT = 'a'"] if name == "paper_base" else [])
     assert recipe.train.keys() == TASKS.keys()
     assert all((GIN_CONFIGS / path).is_file() for path in recipe.train.values())
     starts = {start.removeprefix("warm_up/") for start in recipe.initial.values() if start.startswith("warm_up/")}
-    assert starts <= (list5.read_recipe([recipe.warm_up]).train.keys() if recipe.warm_up else set())
+    assert starts <= (list5.Recipe.read([recipe.warm_up]).train.keys() if recipe.warm_up else set())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lisax.models.architectures import DualEncoderConfig, ReaderConfig, SpanReaderConfig
-from lisax.papers.list5.recipe import read_recipe as read_list5_recipe
-from lisax.papers.udt_qa.recipe import read_recipe
+from lisax.papers.list5.recipe import Recipe
+from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 
 FOLDER = GIN_CONFIGS / "experiments" / "udt_qa"
@@ -41,11 +41,11 @@ def test_a_models_file_needs_only_what_the_pipeline_gives(name):
 
 @pytest.mark.parametrize("name", ["world", "scratch", "paper"])
 def test_a_recipes_files_exist_and_agree_with_it(name):
-    recipe = read_recipe([FOLDER / f"{name}.gin"], REQUIRED if name == "paper" else [])
+    recipe = QuestionRecipe.read([FOLDER / f"{name}.gin"], REQUIRED if name == "paper" else [])
     for path in [*recipe.train.values(), *([recipe.claims] if recipe.claims else [])]:
         assert (GIN_CONFIGS / path).is_file(), path
     if recipe.warm_up:
-        made = read_list5_recipe([recipe.warm_up]).train
+        made = Recipe.read([recipe.warm_up]).train
         assert {start.removeprefix("warm_up/") for start in recipe.initial.values()} <= made.keys()
     given = [
         "MODEL_DIR = 'out'",
@@ -60,7 +60,7 @@ def test_a_recipes_files_exist_and_agree_with_it(name):
 
 def test_a_users_data_is_used_whole():
     """What the world's recipe withholds and leaves out is the world's."""
-    recipe, world = (read_recipe([FOLDER / f"{name}.gin"]) for name in ("scratch", "world"))
+    recipe, world = (QuestionRecipe.read([FOLDER / f"{name}.gin"]) for name in ("scratch", "world"))
     assert (recipe.withheld_pages, recipe.report_claims, recipe.checked_claims) == (0.0, None, None)
     assert (world.withheld_pages, world.report_claims, world.checked_claims) == (0.3, 1000, 2500)
     assert world.train == recipe.train and world.passages == recipe.passages

@@ -192,7 +192,7 @@ def test_t5x_iterates_over_our_tasks_as_its_infer_does(data, monkeypatch):
     import seqio
     import tensorflow as tf
 
-    import tasks  # noqa: F401
+    import lisax.tasks  # noqa: F401
 
     lengths = {"inputs": 64, "targets": 2}
     rows = seqio.get_mixture_or_task("list5_rank").get_dataset(

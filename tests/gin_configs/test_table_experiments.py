@@ -4,7 +4,7 @@ import pytest
 
 from lisax.models.architectures import FusionConfig, T5Config
 from lisax.papers.list5 import recipe as list5
-from lisax.papers.open_tables.recipe import read_recipe, task_of
+from lisax.papers.open_tables.recipe import TableRecipe, task_of
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.model_kinds import kind_of
 
@@ -47,15 +47,15 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipes_files_exist(name):
-    recipe = read_recipe([FOLDER / f"{name}.gin"], ["T5_CHECKPOINT = 'a'"] if name == "paper_large" else [])
+    recipe = TableRecipe.read([FOLDER / f"{name}.gin"], ["T5_CHECKPOINT = 'a'"] if name == "paper_large" else [])
     for model, path in recipe.train.items():
         text = (GIN_CONFIGS / path).read_text()
         assert "MIXTURE_OR_TASK_NAME" not in text or f"MIXTURE_OR_TASK_NAME = '{task_of(model)}'" in text
     starts = {start.removeprefix("warm_up/") for start in recipe.initial.values() if start.startswith("warm_up/")}
     if recipe.warm_up:
-        read = list5.read_recipe if recipe.warm_up_pipeline == "list5" else read_recipe
+        read = list5.Recipe.read if recipe.warm_up_pipeline == "list5" else TableRecipe.read
         assert starts <= read([recipe.warm_up]).train.keys()
 
 
 def test_sentences_come_first():
-    assert "label_pointwise" in list5.read_recipe([FOLDER / f"{SENTENCES}.gin"]).train
+    assert "label_pointwise" in list5.Recipe.read([FOLDER / f"{SENTENCES}.gin"]).train

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lisax.papers.verbalizer.recipe import read_recipe
+from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
 from lisax.runtime.model_kinds import kind_of
 from lisax.sampling.verbal_examples import STEMS
@@ -34,5 +34,5 @@ def test_the_micro_model():
 
 @pytest.mark.parametrize("name", ["verbalizer_scratch", "verbalizer_paper"])
 def test_a_recipes_files_exist(name):
-    recipe = read_recipe([str(FOLDER / f"{name}.gin")])
+    recipe = VerbalizerRecipe.read([str(FOLDER / f"{name}.gin")])
     assert recipe.models == STEMS and all((GIN_CONFIGS / path).is_file() for path in recipe.train.values())

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.metrics.calibration import calibration, expected_error, reliability
-from lisax.records import LABELS, Claim, Verdict
+from lisax.records import LABELS, Claim, Prediction
 
 
 def pair(*cases):
     """`cases`: (gold label, predicted label, probabilities)."""
     claims = {str(i): Claim(str(i), "c", LABELS[gold]) for i, (gold, _, _) in enumerate(cases)}
-    verdicts = {str(i): Verdict(str(i), LABELS[said], p) for i, (_, said, p) in enumerate(cases)}
+    verdicts = {str(i): Prediction(str(i), LABELS[said], p) for i, (_, said, p) in enumerate(cases)}
     return claims, verdicts
 
 

@@ -19,13 +19,13 @@ from lisax.metrics.fever import (
     oracle_score,
     outcome,
 )
-from lisax.records import LABELS, Claim, DataError, Verdict
+from lisax.records import LABELS, Claim, DataError, Prediction
 
 S, R, N = LABELS
 
 
 def verdict(claim_id, label, evidence=(), probabilities=(math.nan,) * 3):
-    return Verdict(claim_id, label, probabilities, tuple(evidence))
+    return Prediction(claim_id, label, probabilities, tuple(evidence))
 
 
 def score(*cases, max_evidence=5):

@@ -9,7 +9,7 @@ import pytest
 
 from lisax.cli import invoke
 from lisax.metrics.potency import potency
-from lisax.records import Claim, DataError, Label, Verdict
+from lisax.records import Claim, DataError, Label, Prediction
 
 S, R, N = Label
 
@@ -19,7 +19,7 @@ def claim(id, label, kind="date"):
 
 
 def verdict(id, label, evidence=True):
-    return Verdict(id, label, (math.nan,) * 3, (f"P_{id}",) if evidence else ())
+    return Prediction(id, label, (math.nan,) * 3, (f"P_{id}",) if evidence else ())
 
 
 CLAIMS = {one.id: one for one in (claim("1", S), claim("2", R), claim("3", N, "conjunction"))}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.metrics import tables
-from lisax.records import Claim, DataError, Hit, Label, LisaxError, Verdict
+from lisax.records import Claim, DataError, Hit, Label, LisaxError, Prediction
 
 S, R, N = Label.SUPPORTS, Label.REFUTES, Label.NOT_ENOUGH_INFO
 
@@ -20,7 +20,7 @@ def claim(name, label, gold=None, kind=None):
 
 
 def verdict(name, label, *evidence):
-    return Verdict(name, label, (math.nan,) * 3, evidence)
+    return Prediction(name, label, (math.nan,) * 3, evidence)
 
 
 def run_of(ranked):
@@ -173,7 +173,7 @@ scored = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_s
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(scored)
 def test_curve_and_threshold_are_what_counting_gives(pairs):
     scores, positives = zip(*pairs)

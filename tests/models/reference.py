@@ -9,14 +9,14 @@ import numpy as np
 from lisax.models.architectures import T5Config
 
 
-def torch_t5(config: T5Config, parameters: Any) -> Any:
-    """A `T5ForConditionalGeneration` in float32 and evaluation mode with these parameters."""
+def torch_t5(config: T5Config, parameters: Any, kind: str = "T5") -> Any:
+    """A `T5ForConditionalGeneration` in float32 and evaluation mode with these parameters; `kind` may be MT5 or UMT5."""
     import torch
     import transformers
 
     gated = len(config.mlp_activations) == 2
     activation = config.mlp_activations[0]
-    settings = transformers.T5Config(
+    settings = getattr(transformers, f"{kind}Config")(
         vocab_size=config.vocab_size,
         d_model=config.emb_dim,
         d_kv=config.head_dim,
@@ -31,10 +31,11 @@ def torch_t5(config: T5Config, parameters: Any) -> Any:
         eos_token_id=1,
         decoder_start_token_id=0,
     )
-    model = transformers.T5ForConditionalGeneration(settings)
+    model = getattr(transformers, f"{kind}ForConditionalGeneration")(settings)
     if not config.logits_via_embedding:
         # transformers 5 ties fresh models whatever the setting says; the setting still decides on the scaling.
         model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.shared.weight))
+        model.config.tie_word_embeddings = False  # UMT5 asks this one
     model.load_state_dict(
         {name: torch.from_numpy(np.array(array)) for name, array in _torch_names(config, parameters).items()}
     )
@@ -54,9 +55,11 @@ def _torch_names(config: T5Config, parameters: Any) -> dict[str, np.ndarray]:
     for stack, layers in (("encoder", config.num_encoder_layers), ("decoder", config.num_decoder_layers)):
         tree = parameters[stack]
         found[f"{stack}.final_layer_norm.weight"] = tree[f"{stack}_norm"]["scale"]
-        found[f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"] = np.asarray(
-            tree["relpos_bias"]["rel_embedding"]
-        ).T
+        biases = {0: tree} if "relpos_bias" in tree else {i: tree[f"layers_{i}"] for i in range(layers)}
+        for i, owner in biases.items():
+            found[f"{stack}.block.{i}.layer.0.SelfAttention.relative_attention_bias.weight"] = np.asarray(
+                owner["relpos_bias"]["rel_embedding"]
+            ).T
         parts = (
             [("attention", "SelfAttention")]
             if stack == "encoder"

@@ -140,7 +140,7 @@ def test_tasks_are_cached_and_read_back(tmp_path):
     assert len(list((cache / "list5_rank").glob("train.tfrecord-*-of-00002"))) == 2
     assert json.loads((cache / "list5_rank" / "stats.train.json").read_text())["examples"] == 30
     read = (
-        "import seqio, sys, tasks; seqio.add_global_cache_dirs([sys.argv[1]]); "
+        "import seqio, sys, lisax.tasks; seqio.add_global_cache_dirs([sys.argv[1]]); "
         "t = seqio.get_mixture_or_task('list5_rank'); "
         "print(sorted(row['claim_id'].decode() for row in t.get_dataset({'inputs': 64, 'targets': 2}, 'train', "
         "use_cached=True, shuffle=False).as_numpy_iterator()) == sorted(map(str, range(30))))"

@@ -10,6 +10,7 @@ import zlib
 import ir_measures
 import numpy as np
 import pytest
+import stages_alone
 
 from lisax import world
 from lisax.cli import main
@@ -19,12 +20,12 @@ from lisax.formats.parts import OperationExample, PartExample
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
-from lisax.papers.cltr.recipe import CltrRecipe, read_recipe
+from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.cltr.run import Cltr, by_id
 from lisax.predict.table_answers import TableAnswerer
 from lisax.records import DataError, LisaxError, Operation, Question, split_cell_id
 from lisax.retrieval.runs import read_qrels, read_run
-from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.checkpoints import read_card, resolve_checkpoint
 
 RECIPE = """
 include 'experiments/cltr/world_micro.gin'
@@ -80,15 +81,30 @@ def test_figures_are_trec_evals_of_the_saved_runs(finished):
         and found["answered_by_cells"] == 9
         and found["retrieval"]["bm25"]["success@5"] > 0.5
     )
-    measures = {"precision@5": "P@5", "ndcg@20": "nDCG@20", "map": "AP", "success@10": "Success@10"}
-    for order in found["retrieval"]:
-        qrels = list(ir_measures.read_trec_qrels(str(out / "runs" / "tables.test.qrels")))
-        run = list(ir_measures.read_trec_run(str(out / "runs" / f"{order}.test.trec")))
-        theirs = ir_measures.calc_aggregate(map(ir_measures.parse_measure, measures.values()), qrels, run)
-        for name, measure in measures.items():
-            assert found["retrieval"][order][name] == pytest.approx(theirs[ir_measures.parse_measure(measure)])
+    ranks = {f"ndcg@{k}": f"nDCG@{k}" for k in (5, 10, 20)} | {"map": "AP"}
+    ranks |= {
+        f"{name}@{k}": f"{short}@{k}" for name, short in (("precision", "P"), ("success", "Success")) for k in (5, 10)
+    }
+    for order, figures in found["retrieval"].items():
+        assert_measured(out, order, "tables", figures, ranks)
     assert set(found["answers"]) == {"bm25", "max", "mean", "fused", "gold_table"}
-    assert all(0 <= figures["hit@1"] <= figures["mrr"] <= 1 for figures in found["answers"].values())
+    for order, figures in found["answers"].items():
+        run = order if order == "gold_table" else f"answers.{order}"
+        assert_measured(out, run, "cells", figures, {"mrr": "RR", "hit@1": "Success@1"})
+        assert 0 <= figures["hit@1"] <= figures["mrr"] <= 1
+
+
+def assert_measured(out, run, what, figures, measures):
+    """These figures are trec_eval's of a saved run, whose scores fall."""
+    scored = list(ir_measures.read_trec_run(str(out / "runs" / f"{run}.test.trec")))
+    of_query = {
+        query: [hit.score for hit in hits] for query, hits in read_run(out / "runs" / f"{run}.test.trec").items()
+    }
+    assert scored and all((np.diff(np.array(scores, np.float32)) < 0).all() for scores in of_query.values())
+    qrels = list(ir_measures.read_trec_qrels(str(out / "runs" / f"{what}.test.qrels")))
+    theirs = ir_measures.calc_aggregate(map(ir_measures.parse_measure, measures.values()), qrels, scored)
+    for name, measure in measures.items():
+        assert figures[name] == pytest.approx(theirs[ir_measures.parse_measure(measure)]), (run, name)
 
 
 def test_retrieval_counts_every_question_whose_table_is_known(tmp_path):
@@ -144,7 +160,9 @@ def test_a_second_run_does_nothing_again(finished, capfd):
     before = (folder / "out" / "predictions" / "scores.test.jsonl").read_bytes()
     assert main(command) == 0
     told = capfd.readouterr().err
-    stages = Cltr(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])).stage_names
+    stages = Cltr(
+        open_folder(folder / "world"), folder / "out", CltrRecipe.read([str(folder / "recipe.gin")])
+    ).stage_names
     assert [line for line in told.splitlines() if line.startswith("[")] == [
         f"[{stage}] done before" for stage in stages
     ]
@@ -168,9 +186,9 @@ def test_the_same_answers_through_an_index_and_a_bundle(finished):
 def test_weights_of_a_run_go_with_its_model(finished):
     folder, _ = finished
     out = folder / "out"
-    run = Cltr(open_folder(folder / "world"), out, read_recipe([str(folder / "recipe.gin")]))
+    run = Cltr(open_folder(folder / "world"), out, CltrRecipe.read([str(folder / "recipe.gin")]))
     run.fusion_weights = np.array([0.7, 2.0, -1.0])  # what two steps have taught may count for nothing
-    run._answer()
+    run.graph["answer"].work()
     assert main(["export", "--model", str(out / "models" / "parts"), "--out", str(folder / "weighed")]) == 0
     answerer = TableAnswerer.open(out / "index", folder / "weighed")
     assert answerer.weights.tolist() == [0.7, 2.0, -1.0]
@@ -418,9 +436,8 @@ def test_cells_past_their_table_are_refused(tmp_path, field):
     for split in ("train", "dev"):
         (tmp_path / f"questions.{split}.jsonl").write_text(json.dumps(question) + "\n")
     run = Cltr(open_folder(tmp_path), tmp_path / "out", CltrRecipe())
-    run.build_index()
     with pytest.raises(DataError, match=f"dev.jsonl:1: field '{field}': 't#r1c0' of question '1' is past its table"):
-        run.retrieve()
+        run.make("retrieve")
 
 
 def test_data_without_questions(tmp_path):
@@ -470,3 +487,22 @@ def test_what_can_be_spared():
         worth=lambda tables, of: np.array([table.retrieval + getattr(table, of) / 10 for table in tables]),
     )
     assert [point["same"] for point in curve["pool"]] == [0, 1] and curve["exact"][0]["cost"] == 0.6
+
+
+def test_a_model_that_was_damaged_and_trained_again_keeps_its_weights(finished, capfd):
+    folder, command = finished
+    fitted, model = folder / "out" / "models" / "parts" / "fitted.json", folder / "out" / "models" / "parts"
+    before, written = read_card(resolve_checkpoint(model)), fitted.stat().st_mtime_ns
+    assert "fusion" in before
+    (resolve_checkpoint(model) / "state" / "_METADATA").unlink()
+    assert main(command) == 0
+    said = capfd.readouterr().err
+    assert "[train.parts] is made again" in said and "[answer] done before" in said
+    assert read_card(resolve_checkpoint(model)) == before and fitted.stat().st_mtime_ns == written
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(finished, monkeypatch):
+    folder, _ = finished
+    recipe = CltrRecipe.read([str(folder / "recipe.gin")])
+    stages_alone.check(lambda: Cltr(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)

@@ -6,13 +6,15 @@ import json
 from collections import Counter
 
 import pytest
+import stages_alone
 
 import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.formats.examples import read_examples
-from lisax.papers.deseption.recipe import PointerRecipe, read_recipe
+from lisax.papers import base
+from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.run import VARIANTS, Deseption
 from lisax.papers.over_pages import _of_every_kind
 from lisax.records import LABELS, LisaxError
@@ -74,9 +76,12 @@ def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypat
     train = {name: f"experiments/deseption/{name}_micro.gin" for name in ("documents", "evidence")}
     recipe = PointerRecipe(train=train, documents=8)
     run, trained = Deseption(open_folder(tmp_path / "world"), tmp_path / "out", recipe), {}
-    monkeypatch.setattr(run, "train_model", lambda model, *_, bindings, **__: trained.update({model: bindings}))
+    monkeypatch.setattr(
+        base, "train_by_gin", lambda _, folder, *__, bindings, **___: trained.update({folder.name: bindings})
+    )
+    run.__dict__["vocabulary"] = None
     for model in ("documents", "evidence"):
-        run._train(model, "examples")
+        run.graph[f"train.{model}"].work()
     assert trained == {"documents": {"evidence_pointer.PointerConfig.steps": 8}, "evidence": None}
 
 
@@ -115,10 +120,10 @@ def test_figures_of_every_part(finished):
 
 def test_attacked_claims_are_among_those_of_train(finished):
     folder, _ = finished
-    run = Deseption(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")]))
-    clean, mixed = len(run.claims_of_data["train"]), len(run.claims["train"])
+    run = Deseption(open_folder(folder / "world"), folder / "out", PointerRecipe.read([str(folder / "recipe.gin")]))
+    clean, mixed = len(run.data_claims("train")), len(run.claims["train"])
     assert (mixed - clean) / mixed == pytest.approx(0.2, abs=0.01)
-    assert set(run.claims_of_data["test"]) == set(run.claims["test"])
+    assert set(run.data_claims("test")) == set(run.claims["test"])
 
 
 def test_the_page_shows_attacked_claims(finished):
@@ -134,7 +139,7 @@ def test_a_second_run_does_nothing_again(finished, capfd):
     assert main(command) == 0
     told = capfd.readouterr().err
     stages = Deseption(
-        open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])
+        open_folder(folder / "world"), folder / "out", PointerRecipe.read([str(folder / "recipe.gin")])
     ).stage_names
     assert [line for line in told.splitlines() if line.startswith("[")] == [
         f"[{stage}] done before" for stage in stages
@@ -240,3 +245,10 @@ def test_kinds_take_turns():
     kinds = [attack.kind for _, attack in _of_every_kind(attacks, 6)]
     assert sorted(map(kinds.count, "abc")) == [1, 2, 3] and kinds.count("b") == 1
     assert len(_of_every_kind(attacks, None, 2)) == 5
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(finished, monkeypatch):
+    folder, _ = finished
+    recipe = PointerRecipe.read([str(folder / "recipe.gin")])
+    stages_alone.check(lambda: Deseption(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)

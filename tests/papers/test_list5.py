@@ -10,6 +10,7 @@ from pathlib import Path
 import ir_measures
 import numpy as np
 import pytest
+import stages_alone
 from ir_measures import AP, RR, nDCG
 
 import lisax
@@ -17,7 +18,7 @@ from lisax import cli, world
 from lisax.corpora import open_folder
 from lisax.corpora.fever import read_predictions
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
-from lisax.papers.list5.recipe import read_recipe
+from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.report import finish
 from lisax.papers.list5.run import List5
 from lisax.predict.verifier import AGGREGATES
@@ -76,7 +77,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def out(folder) -> Path:
-    run = List5(open_folder(folder / "world"), folder / "out", read_recipe([folder / "recipe.gin"]))
+    run = List5(open_folder(folder / "world"), folder / "out", Recipe.read([folder / "recipe.gin"]))
     run.run()
     print(finish(run))
     return folder / "out"
@@ -144,7 +145,7 @@ def test_figures_are_trec_evals_of_the_saved_runs(folder, out):
 
 
 def test_a_second_run_does_nothing_and_a_changed_setting_redoes_what_depends_on_it(folder, out, capfd):
-    recipe = read_recipe([folder / "recipe.gin"])
+    recipe = Recipe.read([folder / "recipe.gin"])
     before = (out / "runs/rank_entities.test.trec").stat().st_mtime_ns
     List5(open_folder(folder / "world"), out, recipe).run()
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("[")]
@@ -190,26 +191,39 @@ def test_until_stops_after_a_stage(folder, tmp_path, capfd):
     assert "stopped after vocabulary" in capfd.readouterr().err
     assert cli.main(command(folder, tmp_path / "none", "--until", "vocabluary")[4:]) == 1
     assert "no stage 'vocabluary'; its stages are index, attack, retrieve, vocabulary" in capfd.readouterr().err
+    assert cli.main(["demo", "--out", str(tmp_path / "none"), "--until", "vocabluary"]) == 1
+    assert "no stage 'vocabluary'" in capfd.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
+def test_a_dry_run_prints_the_plan_and_writes_nothing(folder, out, tmp_path, capfd):
+    before = sorted((path, path.stat().st_mtime_ns) for path in out.rglob("*"))
+    assert cli.main(command(folder, out, "--dry-run")[4:]) == 0
+    plan = capfd.readouterr().out
+    assert "examples.rank: done\n    after retrieve\n    reads ranking_window = (1, 12)," in plan
+    assert f"stages, 0 of them to do, in {out}" in plan
+    assert cli.main(command(folder, out, "--dry-run", "--gin.Recipe.labelling_window=(1, 9)")[4:]) == 0
+    plan = capfd.readouterr().out
+    assert "examples.label: again: labelling_window changed" in plan and "select.fused.train: done" in plan
+    assert "train.label_pointwise: again: examples.label changed" in plan
+    assert sorted((path, path.stat().st_mtime_ns) for path in out.rglob("*")) == before
+    assert cli.main(["demo", "--dry-run", "--out", str(tmp_path / "demo"), "--until", "retrieve"]) == 0
+    assert capfd.readouterr().out.splitlines()[-1] == f"2 stages, 2 of them to do, in {tmp_path / 'demo'}"
+    assert not (tmp_path / "demo").exists()
+
+
 def test_the_stages_are_those_that_run(folder, out):
-    run = List5(open_folder(folder / "world"), out, read_recipe([folder / "recipe.gin"]))
+    run = List5(open_folder(folder / "world"), out, Recipe.read([folder / "recipe.gin"]))
     assert sorted(run.stage_names) == sorted(path.stem for path in (out / "stages").glob("*.json"))
 
 
 def test_the_second_hop_widens_retrieval_and_selection(folder, tmp_path):
-    recipe = dataclasses.replace(read_recipe([folder / "recipe.gin"]), hops=2, fuse_bm25=False)
+    recipe = dataclasses.replace(Recipe.read([folder / "recipe.gin"]), hops=2, fuse_bm25=False)
     run = List5(open_folder(folder / "world"), tmp_path, recipe)
-    run.build_index()
-    run.retrieve_candidates()
+    run.make("retrieve")
     first = run.selection_file("rank_entities", REPORT)
-    run.stages.run(
-        f"select.rank_entities.{REPORT}",
-        outputs=[first],
-        work=lambda: first.write_bytes(run.candidates_file(REPORT).read_bytes()),
-    )
-    run._hop(REPORT)
+    first.write_bytes(run.candidates_file(REPORT).read_bytes())  # as if a model had ranked them
+    run._hop(REPORT, recipe.first_selector)
     before, after = read_run(first), read_run(run.selection_file(recipe.selector, REPORT))
     assert before.keys() == after.keys()
     assert any({hit.id for hit in after[claim]} - {hit.id for hit in hits} for claim, hits in before.items())
@@ -306,3 +320,9 @@ def test_aggregates_of_single_sentences():
     np.testing.assert_allclose(AGGREGATES["max"](shares, relevance), [0.7, 0.1, 0.9])
     np.testing.assert_allclose(AGGREGATES["first"](shares, relevance), shares[0])
     np.testing.assert_allclose(AGGREGATES["any"](shares, relevance), [0.7, 0.1, 0.2 * 0.95])
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(folder, out, monkeypatch):
+    recipe = Recipe.read([folder / "recipe.gin"])
+    stages_alone.check(lambda: List5(open_folder(folder / "world"), out, recipe), monkeypatch)

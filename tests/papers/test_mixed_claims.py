@@ -19,7 +19,9 @@ from lisax.papers.udt_qa import claims as mixed_claims
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.report import _claims_table
 from lisax.papers.udt_qa.run import UdtQa
-from lisax.records import Claim, DataError, Label, LisaxError, Table, Verdict
+from lisax.predict.ranker import SentenceRanker
+from lisax.predict.verifier import Labeller
+from lisax.records import Claim, DataError, Label, LisaxError, Prediction, Table
 
 
 class Words:
@@ -98,15 +100,15 @@ def test_claims_of_pages_and_of_tables_do_not_share_an_id(run, tmp_path):
 
 def test_claims_are_checked_against_every_index(run, monkeypatch):
     def trained(self):
-        self.build_index()
+        self.make("index")
         for model in self.recipe.train:
             self.model_dir(model).mkdir(parents=True, exist_ok=True)
 
     monkeypatch.setattr(List5, "train_models", trained)
-    monkeypatch.setattr(mixed_claims.TextModel, "open", staticmethod(Words))
-    run.verbalize()
-    run.build_indexes()
-    run.claim_checks.run()
+    monkeypatch.setattr(mixed_claims.Ranker, "open", staticmethod(lambda path: SentenceRanker(Words(path))))
+    monkeypatch.setattr(mixed_claims.Verifier, "open", staticmethod(lambda path: Labeller(Words(path))))
+    checks = [stage.name for stage in run.claim_checks.stages()]
+    run.make(*checks)
     figures = run.claim_checks.figures()
     assert list(figures) == ["text/text", "text/raw", "text/verbalized"]  # no claim names an edge
     assert {claim.label for claim in run.claim_checks.claims.values()} == {Label.SUPPORTS, Label.REFUTES}
@@ -117,20 +119,20 @@ def test_claims_are_checked_against_every_index(run, monkeypatch):
     (table,) = _claims_table({"claims": figures, "withheld_pages": 0.4})
     assert "40% of the pages" in table.explanation and len(table.rows) == 6
     with pytest.raises(Stopped):
-        run.stages.until = "claims.text.raw"
-        run.claim_checks.run()  # done before, up to the stage asked for
+        run.runner.until = "claims.text.raw"
+        run.make(*checks)  # done before, up to the stage asked for
 
 
 def test_accuracy_is_told_before_and_after_dates():
     claims = [Claim(i, "c", Label.SUPPORTS) for i in "abc"]
     verdicts = {
-        "a": Verdict("a", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"}),
-        "b": Verdict("b", Label.REFUTES, (0.0, 1.0, 0.0), (), (), {"verifier_label": "SUPPORTS"}),
-        "c": Verdict("c", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"}),
+        "a": Prediction("a", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"}),
+        "b": Prediction("b", Label.REFUTES, (0.0, 1.0, 0.0), (), (), {"verifier_label": "SUPPORTS"}),
+        "c": Prediction("c", Label.SUPPORTS, (1.0, 0.0, 0.0), (), (), {"verifier_label": "REFUTES"}),
     }
     found = mixed_claims._accuracy(claims, verdicts)
     assert found == {"accuracy": pytest.approx(1 / 3), "accuracy_with_dates": pytest.approx(2 / 3), "claims": 3}
-    assert mixed_claims._accuracy(claims[:1], {"a": Verdict("a", Label.SUPPORTS, (1.0, 0.0, 0.0))})["accuracy"] == 1
+    assert mixed_claims._accuracy(claims[:1], {"a": Prediction("a", Label.SUPPORTS, (1.0, 0.0, 0.0))})["accuracy"] == 1
 
 
 def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path, monkeypatch):
@@ -145,16 +147,14 @@ def test_a_ranking_goes_on_only_with_the_same_models_and_passages(run, tmp_path,
         "train_models",
         lambda self: [self.model_dir(model).mkdir(parents=True, exist_ok=True) for model in self.recipe.train],
     )
-    monkeypatch.setattr(mixed_claims.TextModel, "open", staticmethod(Words))
+    monkeypatch.setattr(mixed_claims.Ranker, "open", staticmethod(lambda path: SentenceRanker(Words(path))))
     monkeypatch.setattr(mixed_claims, "rank_to_file", rank)
     monkeypatch.setattr(mixed_claims, "default_spotter", lambda titles: SimpleNamespace(spot=None))
     monkeypatch.setattr(List5, "index", SimpleNamespace(titles=None))
     for change in ({}, {}, {"claim_passages": 7}, {"seed": 5}):
         again = UdtQa(run.data, tmp_path, dataclasses.replace(run.recipe, train=READER, **change))
-        again.verbalize()
-        again.build_indexes()
         with pytest.raises(KeyboardInterrupt):
-            again.claim_checks.run()
+            again.make("claims.text.text")
     assert seen[0] == seen[1] and len(set(seen)) == 3
 
 
@@ -167,17 +167,15 @@ def test_models_of_claims_start_from_the_runs_warm_up_with_its_vocabulary(run, t
     )
     warmed, made = UdtQa(run.data, tmp_path, recipe), []
     monkeypatch.setattr(List5, "train_models", lambda self: made.append(self))
-    with pytest.raises(KeyError, match="warm_up"):  # the stage that has to come first
-        warmed.claim_checks.run()
-    warmed.stages.run("warm_up", lambda: None, outputs=[])
-    with pytest.raises(LisaxError, match="claims.train.text ended without"):
-        warmed.claim_checks.run()
+    training = warmed.graph["claims.train.text"]
+    assert "warm_up" in training.after  # the stage that has to come first
+    training.work()
     (pipeline,) = made
     assert pipeline.recipe.initial["rank_entities"] == str(tmp_path / "warm_up" / "models" / "rank_entities")
     assert pipeline.recipe.vocabulary == str(tmp_path / "spiece.model")
     cold = UdtQa(run.data, tmp_path / "cold", dataclasses.replace(recipe, warm_up=None))
     with pytest.raises(LisaxError, match="warm_up/rank_entities and has no warm_up"):
-        cold.claim_checks.run()
+        cold.graph["claims.train.text"].work()
 
 
 def test_questions_alone_are_answered_and_no_claims_checked(run, tmp_path):

@@ -8,7 +8,7 @@ from lisax import world
 from lisax.corpora import open_folder
 from lisax.formats.examples import read_examples
 from lisax.papers.base import TRAIN
-from lisax.papers.list5.recipe import read_recipe
+from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.run import List5
 from lisax.papers.udt_qa.claim_models import MixedList5, decided
 from lisax.papers.udt_qa.recipe import QuestionRecipe
@@ -30,23 +30,19 @@ def run(tmp_path_factory):
         learned_from=("text", "raw"),
     )
     run = UdtQa(open_folder(folder / "world"), folder / "out", recipe)
-    run.verbalize()
-    run.build_indexes()
+    run.make(*run.indexed)
     return run
 
 
-def test_edges_are_evidence_and_what_is_withheld_is_not(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(List5, "_train", lambda self, model, task, after: None)
+def test_edges_are_evidence_and_what_is_withheld_is_not(run, tmp_path):
     pipeline = MixedList5(
         run.data,
         tmp_path,
-        read_recipe(["experiments/list5/demo.gin"]),
+        Recipe.read(["experiments/list5/demo.gin"]),
         index=run.index_folder("raw", "raw"),
         passages=20,
     )
-    pipeline.build_index()
-    pipeline.retrieve_candidates()
-    pipeline.train_rankers()
+    pipeline.make("examples.rank")
     made = list(read_examples(pipeline.examples_file("rank", TRAIN)))
     over_tables = {claim.id: claim for claim in run.data.table_claims("train")}
     claims = {claim.id: claim for claim in run.data.claims("train")} | over_tables
@@ -64,14 +60,14 @@ def test_edges_are_evidence_and_what_is_withheld_is_not(run, tmp_path, monkeypat
 
 def test_models_learn_from_an_index_only_where_claims_name_what_it_has(run, tmp_path):
     assert run.claim_checks.settings == [("text", "text"), ("text", "raw"), ("raw", "raw")]
-    assert run.claim_checks.stage_names == [
+    assert [stage.name for stage in run.claim_checks.stages()] == [
         "claims.train.text",
         "claims.text.text",
         "claims.text.raw",
         "claims.train.raw",
         "claims.raw.raw",
     ]
-    assert set(run.claim_checks.stage_names) <= set(run.stage_names)
+    assert {stage.name for stage in run.claim_checks.stages()} <= set(run.stage_names)
     assert type(run.claim_checks.pipeline("text")) is List5 and type(run.claim_checks.pipeline("raw")) is MixedList5
     world.write(tmp_path / "world", 50)
     plain = UdtQa(

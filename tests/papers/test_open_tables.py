@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+import stages_alone
 
 import lisax
 from lisax import world
@@ -15,12 +16,13 @@ from lisax.corpora import open_folder
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables import report as open_tables_report
 from lisax.papers.open_tables import run as open_tables
-from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, read_recipe, task_of
+from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.open_tables.run import ORACLE, OpenTables
 from lisax.predict.fusion_model import Decision, FusionModel
 from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import DataError, Label, LisaxError
 from lisax.retrieval.runs import read_run
+from lisax.runtime.checkpoints import resolve_checkpoint
 
 RECIPE = """
 include 'experiments/open_tables/world_micro.gin'
@@ -98,7 +100,7 @@ def test_a_second_run_does_nothing_again(finished, capfd):
     assert main(command) == 0
     told = capfd.readouterr().err
     stages = OpenTables(
-        open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")])
+        open_folder(folder / "world"), folder / "out", TableRecipe.read([str(folder / "recipe.gin")])
     ).stage_names
     assert [line for line in told.splitlines() if line.startswith("[")] == [
         f"[{stage}] done before" for stage in stages
@@ -117,7 +119,7 @@ def test_verdicts_name_the_tables_that_were_read(finished):
 
 def test_on_the_gold_table_only_claims_count_that_it_decides(finished):
     folder, _ = finished
-    run = OpenTables(open_folder(folder / "world"), folder / "out", read_recipe([str(folder / "recipe.gin")]))
+    run = OpenTables(open_folder(folder / "world"), folder / "out", TableRecipe.read([str(folder / "recipe.gin")]))
     reported = run.claims[REPORT]
     reported |= {i: dataclasses.replace(reported[i], label=Label.NOT_ENOUGH_INFO) for i in list(reported)[:5]}
     run.undecided_claims = True
@@ -338,3 +340,23 @@ def test_a_bundle_in_python(finished):
     tables = list(open_folder(folder / "world").tables())[:3]
     found = lisax.load(str(folder / "by_hand" / "joint_top3" / "bundle")).verify("Something is so.", tables)
     assert sum(found.values()) == pytest.approx(1)
+
+
+def test_a_model_that_was_damaged_and_trained_again_keeps_its_threshold(finished, capfd):
+    folder, command = finished
+    model = folder / "out" / "models" / "joint_top3"
+    before, predictions = FusionModel(model).decision, folder / "out" / "predictions" / "joint_top3.jsonl"
+    written = predictions.stat().st_mtime_ns
+    assert before is not None
+    (resolve_checkpoint(model) / "state" / "_METADATA").unlink()
+    assert main(command) == 0
+    said = capfd.readouterr().err
+    assert "[train.joint_top3] is made again" in said and "[predict.joint_top3] done before" in said
+    assert FusionModel(model).decision == before and predictions.stat().st_mtime_ns == written
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(finished, monkeypatch):
+    folder, _ = finished
+    recipe = TableRecipe.read([str(folder / "recipe.gin")])
+    stages_alone.check(lambda: OpenTables(open_folder(folder / "world"), folder / "out", recipe), monkeypatch)

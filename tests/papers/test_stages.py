@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from lisax.papers.stages import Stages, Stopped
+from lisax.papers.stages import Stage, StageRunner, Stopped
 from lisax.records import LisaxError
 from lisax.runtime.resumable import partial
 
@@ -14,13 +14,12 @@ def test_a_stage_runs_once_and_again_when_its_settings_or_what_it_depends_on_cha
     ran = []
 
     def run(first=1, second=1):
-        stages = Stages(tmp_path)
+        runner = StageRunner(tmp_path)
         for name, settings_, after in (("a", {"x": first}, []), ("b", {"x": second}, ["a"])):
             out = tmp_path / name
-            stages.run(
-                name, lambda: (ran.append(name), out.write_text("done")), outputs=[out], after=after, settings=settings_
-            )
-        return stages
+            work = lambda: (ran.append(name), out.write_text("done"))  # noqa: E731
+            runner.run(Stage(name=name, after=after, outputs=[out], work=work), settings_)
+        return runner
 
     run()
     run()
@@ -42,7 +41,7 @@ def test_an_interrupted_stage_keeps_its_workings_only_for_the_same_settings(tmp_
         raise KeyboardInterrupt
 
     def attempt(settings_, work):
-        Stages(tmp_path).run("s", work, outputs=[out], settings=settings_)
+        StageRunner(tmp_path).run(Stage(name="s", outputs=[out], work=work), settings_)
 
     with pytest.raises(KeyboardInterrupt):
         attempt({"x": 1}, interrupted)
@@ -54,12 +53,11 @@ def test_an_interrupted_stage_keeps_its_workings_only_for_the_same_settings(tmp_
 
 
 def test_a_stage_that_writes_nothing_is_an_error_and_until_stops(tmp_path):
+    out = tmp_path / "missing"
     with pytest.raises(LisaxError, match="without writing"):
-        Stages(tmp_path).run("s", lambda: None, outputs=[tmp_path / "missing"])
+        StageRunner(tmp_path).run(Stage(name="s", outputs=[out], work=lambda: None))
     with pytest.raises(Stopped):
-        Stages(tmp_path, until="s").run(
-            "s", lambda: (tmp_path / "missing").write_text(""), outputs=[tmp_path / "missing"]
-        )
+        StageRunner(tmp_path, until="s").run(Stage(name="s", outputs=[out], work=lambda: out.write_text("")))
     assert json.loads((tmp_path / "stages" / "s.json").read_text())["seconds"] >= 0
 
 
@@ -77,7 +75,8 @@ def _three_files(out, ran):
             if not (out / file).exists():
                 (out / file).write_text(f"the bytes of {file}")
 
-    Stages(out).run("s", work, outputs=[out / "lines.jsonl", out / "index", out / "models/m"])
+    outputs = [out / "lines.jsonl", out / "index", out / "models/m"]
+    StageRunner(out).run(Stage(name="s", outputs=outputs, work=work))
 
 
 @pytest.mark.parametrize("damaged", ["lines.jsonl", "index/a/b.npy", "models/m/checkpoint_2/state/x"])
@@ -110,8 +109,8 @@ def test_a_copied_run_with_other_times_is_as_it_was_written(tmp_path):
     _three_files(tmp_path / "a", ran)
     shutil.copytree(tmp_path / "a", tmp_path / "b", copy_function=shutil.copyfile)
     _three_files(tmp_path / "b", ran)
-    # What later stages add to a model is not the training's.
-    (tmp_path / "b/models/m/checkpoint_2/model.json").write_text("{}")
+    # What later stages put beside a model's checkpoints is not the training's.
+    (tmp_path / "b/models/m/fitted.json").write_text("{}")
     _three_files(tmp_path / "b", ran)
     assert ran == ["s"]
 

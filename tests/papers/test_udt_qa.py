@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+import stages_alone
 
 from lisax import cli, world
 from lisax.corpora import open_folder
 from lisax.papers import base
-from lisax.papers.udt_qa.recipe import QuestionRecipe, read_recipe
+from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.predict.opening import open_model
 from lisax.predict.reader import Reader
@@ -188,10 +189,9 @@ def test_a_reader_learns_as_many_passages_as_the_recipe_says(tmp_path, monkeypat
     recipe = QuestionRecipe(train={"reader": gin}, method="bm25", passages=10, passage_tokens=64)
     learned = UdtQa(open_folder(tmp_path / "world"), tmp_path / "out", recipe)
     trained = []
-    monkeypatch.setattr(learned.stages, "run", lambda name, work, **_: name.startswith("train.") and work())
     monkeypatch.setattr(base, "train_by_gin", lambda *_, **options: trained.append(options))
     learned.__dict__["vocabulary"] = None
-    learned.learn("text")
+    learned.graph["train.reader_text"].work()
     (options,) = trained
     assert options["lengths"]["inputs"] == 640 and options["bindings"] == {"PASSAGES": 10}
 
@@ -206,9 +206,17 @@ def test_recipes_say_what_is_wrong(tmp_path):
         ("QuestionRecipe.train = {'writer': 'x'}", "names writer"),
     ):
         with pytest.raises(LisaxError, match=message):
-            read_recipe(["experiments/udt_qa/world.gin"], [binding])
-    initial = read_recipe(["experiments/udt_qa/world.gin"]).expanded().initial
+            QuestionRecipe.read(["experiments/udt_qa/world.gin"], [binding])
+    initial = QuestionRecipe.read(["experiments/udt_qa/world.gin"]).expanded().initial
     assert {name: start for name, start in initial.items() if "second" in name} == {
         f"retriever_second_{index}": f"retriever_{index}" for index in ("text", "raw", "verbalized")
     }
     assert initial["reader_raw"] == "reader_first_raw" and initial["reader_first_raw"].startswith("warm_up/")
+
+
+@pytest.mark.slow
+def test_each_stage_reads_what_it_declares_and_writes_its_outputs_alone(run, monkeypatch):
+    out, arguments = run
+    assert cli.main(arguments) == 0
+    recipe = QuestionRecipe.read([out.parent / "recipe.gin"])
+    stages_alone.check(lambda: UdtQa(open_folder(out / "world"), out, recipe), monkeypatch)

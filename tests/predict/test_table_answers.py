@@ -66,7 +66,7 @@ def some_tables(draw):
     return made
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some_tables(), cells, st.sampled_from([16, 24, 200]))
 def test_parts_score_as_the_model_scores_their_examples(vocabulary, tables, question, max_tokens):
     model = model_of(vocabulary, max_tokens)

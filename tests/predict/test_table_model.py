@@ -15,8 +15,8 @@ from lisax.predict.text_model import TextModel
 from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
 from lisax.runtime.model_card import ModelCard
-from tasks import tables
-from tasks.vocabularies import SentencePieces
+from lisax.tasks import tables
+from lisax.tasks.vocabularies import SentencePieces
 
 VIEW = TableView("t", "Seasons", ("year", "goals"), tuple((str(1900 + i), str(i)) for i in range(9)))
 EXAMPLES = [

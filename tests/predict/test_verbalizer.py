@@ -181,7 +181,7 @@ PART = st.lists(
 UNITS = st.builds(Triples, st.just("u"), PART, st.lists(st.tuples(PART, PART.filter(bool)), max_size=5).map(tuple))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(UNITS, st.lists(PART, min_size=1, max_size=4), st.one_of(st.none(), st.integers(1, 2)), st.integers(40, 90))
 def test_every_number_and_date_is_said_whatever_the_model_says(unit, texts, max_pairs, max_tokens):
     """The guarantee: what comes out is faithful, by a hypothesis or by the rule."""

@@ -15,8 +15,8 @@ from markup import HOSTILE, Page
 from lisax.records import LABELS
 from lisax.report import render as rendering
 from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
-from lisax.report.render import render
-from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow, write_report
+from lisax.report.render import render, write_report
+from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
 
 
 def report(text="a text"):
@@ -65,7 +65,7 @@ def test_hostile_strings_stay_strings(text):
     assert set(page.attributes("data-kind")) == {text}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
 def test_any_string_leaves_the_structure_alone(text):
     page = Page(render(report(text)))

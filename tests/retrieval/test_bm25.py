@@ -57,7 +57,7 @@ WORDS = st.sampled_from("ape bee cat dog eel fox gnu hen".split())
 TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), min_size=1, max_size=12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(TEXTS, TEXTS, st.lists(WORDS, max_size=5).map(" ".join), st.integers(1, 5), st.integers(1, 4))
 def test_shards_and_additions_change_nothing(tmp_path_factory, texts, more, query, k, shard_documents):
     folder = tmp_path_factory.mktemp("index")

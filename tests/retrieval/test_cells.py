@@ -101,7 +101,7 @@ def check_against(plain: Plain, ids: list[str], asked: list[list[str]], found: l
             assert score > following or (score == following and one < other)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(collections, queries, strategies, st.integers(1, 3), st.integers(1, 4), st.integers(1, 2))
 def test_search_is_the_plain_definition(
     tmp_path_factory, collection, asked, strategy, block_columns, block_tables, threads

@@ -27,7 +27,7 @@ def made(source, of_source):
     return [Passage(f"{source}:x:{i}", "", text, (f"x{i}",), (0,)) for i, text in enumerate(of_source)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(texts, steps)
 def test_whatever_was_added_and_removed_the_index_is_what_a_full_build_gives(first, steps):
     with tempfile.TemporaryDirectory() as folder:

@@ -42,7 +42,7 @@ def test_pages_come_back_as_they_were(tmp_path):
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.builds(

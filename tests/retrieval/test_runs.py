@@ -35,7 +35,7 @@ SCORES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(SCORES, max_size=9))
 def test_the_order_that_is_meant_is_what_trec_evals_numbers_say(tmp_path_factory, scores):
     path = tmp_path_factory.mktemp("run") / "run"
@@ -54,7 +54,6 @@ def test_the_order_that_is_meant_is_what_trec_evals_numbers_say(tmp_path_factory
         assert found == hits  # every digit
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.sampled_from([1.0, 0.5, 0.25, 0.0]), st.booleans()), min_size=1, max_size=12),

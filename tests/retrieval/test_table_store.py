@@ -32,7 +32,7 @@ def tables(draw):
     return made
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tables(), st.integers(1, 3))
 def test_what_is_stored_is_read_back_in_order(tmp_path_factory, made, part):
     limit, table_store.PART_TABLES = table_store.PART_TABLES, part

@@ -16,7 +16,16 @@ import pytest
 
 from lisax.cli import invoke
 from lisax.records import LisaxError
-from lisax.runtime.data import DatasetConfig, Prefetched, eval_batches, import_task_module, longest, train_source
+from lisax.runtime.data import (
+    DatasetConfig,
+    Prefetched,
+    eval_batches,
+    import_task_module,
+    longest,
+    provider_of,
+    task_modules,
+    train_source,
+)
 from lisax.runtime.gin_files import GIN_CONFIGS, bindings_of, parsed, rewrite_gin_flags, run_gin
 from lisax.runtime.interop.convert import export_checkpoint
 from lisax.runtime.interop.kinds import Kind
@@ -98,6 +107,36 @@ def test_the_current_folder_is_searched_only_for_what_is_not_installed(tmp_path,
     assert str(tmp_path) not in sys.path
     import_task_module("registers_tasks")
     assert sys.modules.pop("registers_tasks").found == str(tmp_path / "registers_tasks.py")
+
+
+def test_a_users_own_package_called_tasks_keeps_its_name_beside_ours(tmp_path, monkeypatch):
+    for name, text in (
+        ("__init__", "import seqio; seqio.MixtureRegistry.add('users_own', ['list5_rank'], default_rate=1.0)"),
+        ("extra", ""),
+    ):
+        (tmp_path / "tasks").mkdir(exist_ok=True)
+        (tmp_path / "tasks" / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "tasks", raising=False)
+    assert task_modules("tasks") == ["lisax.tasks", "tasks"]
+    assert task_modules("tasks.register") == ["lisax.tasks.register"]
+    assert task_modules("tasks.extra") == ["tasks.extra"]
+    assert task_modules("lisax.tasks") == ["lisax.tasks"] and task_modules("mine.tasks") == ["mine.tasks"]
+    # Ours does for what it registers, theirs for the rest.
+    provider_of(DatasetConfig("list5_rank", None, module="tasks"))
+    assert "tasks" not in sys.modules
+    assert provider_of(DatasetConfig("users_own", None, module="tasks")).name == "users_own"
+    assert sys.modules.pop("tasks").__file__ == str(tmp_path / "tasks" / "__init__.py")
+
+
+def test_without_such_a_package_tasks_is_ours(tmp_path, monkeypatch):
+    (tmp_path / "tasks").mkdir()  # a folder of files, say
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path and not (Path(path) / "tasks").is_dir()])
+    assert task_modules("tasks") == ["lisax.tasks"]
+    monkeypatch.syspath_prepend(GIN_CONFIGS.parent)  # where a checkout's own `tasks` lies, for T5X
+    assert task_modules("tasks") == ["lisax.tasks"]
+    assert task_modules("tasks.ranking") == ["lisax.tasks.ranking"]
 
 
 def test_flags():

@@ -304,7 +304,7 @@ def test_a_pipe_is_not_waited_for(copied):
         hostile_bundles.load(folder)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 1 << 32))
 def test_mutations(sound, tmp_path_factory, seed):
     draw = random.Random(seed)

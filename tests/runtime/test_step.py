@@ -99,3 +99,32 @@ def test_microbatches_normalized_each_are_t5x_s():
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-7)
     assert any(not np.allclose(a, parts * b, rtol=1e-2) for a, b in zip(found, gradients(batch, microbatches=parts)))
+
+
+def test_dropout_is_drawn_anew_at_each_step_and_repeats_with_its_seed():
+    parameters, optimizer = initialize(MODEL), AdamW()
+
+    def losses(seed, steps, microbatches=1):
+        """Of one batch, `microbatches` times over, at these steps, with parameters that stay as they are."""
+        rows = {name: np.concatenate([array] * microbatches) for name, array in batch_of(3).items()}
+        run = make_train_step(
+            MODEL,
+            Loss(),
+            optimizer,
+            lambda _: jnp.float32(0.0),
+            seed=seed,
+            microbatches=microbatches,
+            slots_first_step=0,
+            partitioner=Partitioner.over_all_devices(),
+        )
+        found = []
+        for step in steps:
+            copied = jax.tree.map(jnp.copy, parameters)
+            state = TrainState(jnp.int32(step), copied, optimizer.init(copied))
+            found.append(float(run(state, rows)[1]["loss"]) / microbatches)
+        return found
+
+    first, other = losses(0, (0, 1, 7, 1)), losses(1, (0, 1, 7))
+    assert first[1] == first[3] and len({*first, *other}) == 6
+    # Each slice of a batch has masks of its own.
+    assert len({first[0], *losses(0, (0,), microbatches=2), *losses(0, (0,), microbatches=4)}) == 3

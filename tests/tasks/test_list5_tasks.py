@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import seqio
 
-import tasks
+import lisax.tasks
 from lisax.formats import ranking
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.records import Label, LisaxError
-from tasks import example_tasks, locations
-from tasks.vocabularies import ByteVocabulary, SentencePieces, digest_of
+from lisax.tasks import example_tasks, locations
+from lisax.tasks.vocabularies import ByteVocabulary, SentencePieces, digest_of
 
 LENGTHS = {"inputs": 64, "targets": 4}
 PASSAGES = [
@@ -246,7 +246,7 @@ def test_vocabularies_compare_and_pickle(folder):
     import pickle
 
     given = SentencePieces(folder / "spiece.model")
-    default = tasks.vocabularies.default_vocabulary()
+    default = lisax.tasks.vocabularies.default_vocabulary()
     assert given == default == copy.deepcopy(default) == pickle.loads(pickle.dumps(given))
     assert given.vocab_size == Vocabulary(folder / "spiece.model").size
     assert given.encode("the harbours") == Vocabulary(folder / "spiece.model").encode("the harbours")
@@ -254,7 +254,7 @@ def test_vocabularies_compare_and_pickle(folder):
 
 
 def test_the_default_vocabulary_follows_the_locations(folder, tmp_path, monkeypatch):
-    default = tasks.vocabularies.default_vocabulary()
+    default = lisax.tasks.vocabularies.default_vocabulary()
     before = default.vocab_size
     other = train_vocabulary(["another corpus of claims and evidence"] * 20, tmp_path / "other.model", 70)
     monkeypatch.setenv("LISAX_VOCABULARY", str(other.path))

@@ -8,7 +8,7 @@ import itertools
 import pytest
 import seqio
 
-import tasks.parts
+import lisax.tasks.parts
 from lisax.formats.examples import write_examples
 from lisax.formats.parts import PartKind
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
@@ -97,4 +97,4 @@ def test_a_task_without_its_file_says_where_it_looked(folder):
     (folder / "examples/parts_rows.train.jsonl").unlink()
     with pytest.raises(LisaxError, match="'cltr_rows' reads .*parts_rows.train.jsonl, which does not exist"):
         list(read("cltr_rows"))
-    assert set(tasks.parts.VARIANTS) == {"rows", "columns", "parts"}
+    assert set(lisax.tasks.parts.VARIANTS) == {"rows", "columns", "parts"}

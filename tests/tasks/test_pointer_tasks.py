@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import seqio
 
-import tasks.pointer
+import lisax.tasks.pointer
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.pointing import COLUMNS, POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
@@ -61,18 +61,20 @@ def test_texts_are_those_of_the_pairs_that_come_first():
     )
     for name, of_pair in (("pointer_titles", "pointer_documents"), ("pointer_labels", "pointer_sentences")):
         (pair,), (example, *_) = read(name, {"inputs": 64, "targets": 2}), EXAMPLES[of_pair]
-        text_format = tasks.pointer.POINTER_TASKS[of_pair]
-        assert pair["inputs_pretokenized"].decode() == text_format.encode_each(example, **count)[0].inputs
+        family = lisax.tasks.pointer.POINTER_TASKS[of_pair]
+        assert pair["inputs_pretokenized"].decode() == family.encode_each(example, **count)[0]
     with pytest.raises(LisaxError, match="an input for each candidate"):
         POINT_DOCUMENTS.encode(document, **count)
 
 
-@pytest.mark.parametrize("name", tasks.pointer.POINTER_TASKS)
+@pytest.mark.parametrize("name", lisax.tasks.pointer.POINTER_TASKS)
 def test_features(name, folder):
     vocabulary, k, length = Vocabulary(folder / "spiece.model"), 4, 60
     rows = read(name, {"inputs": k * length, "targets": k * COLUMNS})
     for row, example in zip(rows, EXAMPLES[name], strict=True):
-        texts = tasks.pointer.POINTER_TASKS[name].encode_each(example, max_tokens=length, count_tokens=vocabulary.count)
+        texts = lisax.tasks.pointer.POINTER_TASKS[name].encode_each(
+            example, max_tokens=length, count_tokens=vocabulary.count
+        )
         expected = np.zeros((k, length), np.int32)
         for i, text in enumerate(texts):
             ids = [*vocabulary.encode(text.inputs), 1]
@@ -86,7 +88,7 @@ def test_features(name, folder):
         assert row["targets_pretokenized"].decode().split() == list(map(str, example.pointers))
     card = seqio.get_mixture_or_task(name).model_card({"inputs": k * length, "targets": k * COLUMNS})
     assert card["text"] == {
-        "family": str(tasks.pointer.POINTER_TASKS[name]),
+        "family": str(lisax.tasks.pointer.POINTER_TASKS[name]),
         "preset": "paper",
         "max_tokens": length,
         "candidates": k,

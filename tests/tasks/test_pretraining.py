@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 import seqio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.records import LisaxError
-from tasks import pretraining
-from tasks.vocabularies import ByteVocabulary
+from lisax.tasks import pretraining
+from lisax.tasks.vocabularies import ByteVocabulary
 
 FIRST = 1099  # 1,000 pieces and 100 sentinels
 
@@ -36,7 +36,6 @@ def merged(inputs, targets, first=FIRST, sentinels=100):
     return text
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(3, 999), min_size=2, max_size=600), st.integers(0, 2**32))
 def test_inputs_and_targets_merge_back_to_the_text(tokens, seed):
     array = np.array(tokens, np.int32)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import seqio
 
-import tasks.questions
+import lisax.tasks.questions
 from lisax.formats.examples import write_examples
 from lisax.formats.reading import POINT, READ, RETRIEVE, PassageView, QuestionExample
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
@@ -17,7 +17,7 @@ from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches, model
 from lisax.runtime.objectives import Loss
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.train_config import TrainConfig, check
-from tasks.vocabularies import SentencePieces
+from lisax.tasks.vocabularies import SentencePieces
 
 TEXT = "Tarn has 18 inns and 5,000 dwellers, of whom 18 are smiths."
 SPANS = ((9, 11), (45, 47))
@@ -43,18 +43,20 @@ def folder(tmp_path_factory):
     write_examples(folder / "examples.jsonl", EXAMPLES)
     vocabulary = SentencePieces(folder / "spiece.model")
     for name, kind, encode, k in (
-        ("made_retrieve", RETRIEVE, tasks.questions.retriever_batch, 0),
+        ("made_retrieve", RETRIEVE, lisax.tasks.questions.retriever_batch, 0),
         ("made_point_top2", POINT, _row(POINT), 2),
         ("made_read_top2", READ, _row(READ), 2),
     ):
-        tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, vocabulary=vocabulary)
+        lisax.tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, vocabulary=vocabulary)
     yield folder
     for name in ("made_retrieve", "made_point_top2", "made_read_top2"):
         seqio.TaskRegistry.remove(name)
 
 
 def _row(kind):
-    return lambda example, vocabulary, lengths: tasks.questions.reader_row(example, vocabulary, lengths, kind=kind, k=2)
+    return lambda example, vocabulary, lengths: lisax.tasks.questions.reader_row(
+        example, vocabulary, lengths, kind=kind, k=2
+    )
 
 
 def batch(name, inputs, targets):
@@ -106,7 +108,7 @@ def test_a_pointing_readers_targets_are_the_places_of_the_answers(folder):
 
 
 def batch_room(room, vocabulary):
-    _, targets = tasks.questions.reader_row(
+    _, targets = lisax.tasks.questions.reader_row(
         EXAMPLES[0], vocabulary, {"inputs": 2 * room, "targets": 6}, kind=POINT, k=2
     )
     return int((targets.reshape(-1, 2)[:, 0] > 0).sum())

@@ -20,8 +20,8 @@ from lisax.records import DataError, Hit, LisaxError, write_json_lines
 from lisax.retrieval import runs
 from lisax.runtime.bundle import export
 from lisax.runtime.gin_files import bindings_of, run_gin
-from tasks import register as module
-from tasks.register import register, register_file
+from lisax.tasks import register as module
+from lisax.tasks.register import register, register_file
 
 pytestmark = pytest.mark.usefixtures("forget")
 
@@ -296,22 +296,24 @@ def test_gaps_of_the_corpus_are_left_out_and_counted(folder, caplog):
 def test_a_new_process_registers_the_files_of_LISAX_TASKS(folder, tmp_path):
     (tmp_path / "task.json").write_text(json.dumps({"name": "mine", "folder": "mine", "vocabulary": "bytes"}))
     environment = {k: v for k, v in os.environ.items() if k not in ("LISAX_DATA", "LISAX_VOCABULARY")}
-    code = "import tasks, seqio; print([n for n in seqio.TaskRegistry.names() if n.startswith(('mine', 'list5'))])"
+    code = (
+        "import lisax.tasks, seqio; print([n for n in seqio.TaskRegistry.names() if n.startswith(('mine', 'list5'))])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         timeout=120,
-        cwd=os.path.dirname(module.__file__) + "/..",
+        cwd=tmp_path,
         env=environment | {"LISAX_TASKS": str(tmp_path / "task.json")},
     )
     assert "'mine_rank'" in done.stdout and "'list5_rank'" in done.stdout, done.stderr[-2000:]
 
 
 def test_readmes_lines_train_in_a_new_process(folder, tmp_path, monkeypatch):
-    readme = (Path(module.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     lines, command = re.search(
-        r"```python\n(from tasks.register.*?)```\n\n```\n\.venv/bin/lisax (.*?)\n```", readme, re.DOTALL
+        r"```python\n(from lisax.tasks.register.*?)```\n\n```\n\.venv/bin/lisax (.*?)\n```", readme, re.DOTALL
     ).groups()
     (tmp_path / "here/data").mkdir(parents=True)
     folder.rename(tmp_path / "here/data/mine")

@@ -15,7 +15,7 @@ from lisax.records import DataError, LisaxError, Table, write_json_lines
 from lisax.runtime.bundle import export
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import part_examples
-from tasks.register import register, register_file
+from lisax.tasks.register import register, register_file
 
 pytestmark = pytest.mark.usefixtures("forget")
 

@@ -16,7 +16,7 @@ from lisax.retrieval import runs
 from lisax.runtime.bundle import export
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import table_examples
-from tasks.register import TABLE_TASKS, register, register_file
+from lisax.tasks.register import TABLE_TASKS, register, register_file
 
 pytestmark = pytest.mark.usefixtures("forget")
 

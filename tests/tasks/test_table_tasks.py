@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import seqio
 
-import tasks.tables
+import lisax.tasks.tables
 from lisax.formats.examples import write_examples
 from lisax.formats.tables import TableExample, TableView, encode_table
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
@@ -62,7 +62,7 @@ def read(name, lengths):
     return list(task.get_dataset(lengths, split="train", shuffle=False, seed=0).as_numpy_iterator())
 
 
-@pytest.mark.parametrize("name", tasks.tables.TEXT_TASKS)
+@pytest.mark.parametrize("name", lisax.tasks.tables.TEXT_TASKS)
 def test_text_tasks_encode_what_they_print(name, folder):
     vocabulary = Vocabulary(folder / "spiece.model")
     rows = [row for row in read(name, {"inputs": 80, "targets": 2}) if row["targets_pretokenized"]]
@@ -72,7 +72,7 @@ def test_text_tasks_encode_what_they_print(name, folder):
         assert row["inputs"].tolist() == [*vocabulary.encode(text), 1] and len(row["inputs"]) <= 80
         assert row["targets"].tolist() == [vocabulary.piece_id(row["targets_pretokenized"].decode()), 1]
         assert text.startswith("query: claim") and text.endswith("relevant:")
-        assert ("table1:" in text) == (name != tasks.tables.CLAIM_ONLY_TASK and bool(row["sentence_ids"]))
+        assert ("table1:" in text) == (name != lisax.tasks.tables.CLAIM_ONLY_TASK and bool(row["sentence_ids"]))
     assert [row["targets_pretokenized"] for row in rows[:3]] == [b"true", b"false", b"weak"]
 
 
@@ -156,7 +156,7 @@ def test_fusion_figures():
 
 
 def test_records_are_cached_before_lengths_are_known():
-    for name in (*tasks.tables.TEXT_TASKS, *tasks.tables.FUSION_TASKS):
+    for name in (*lisax.tasks.tables.TEXT_TASKS, *lisax.tasks.tables.FUSION_TASKS):
         task = seqio.get_mixture_or_task(name)
         assert task.supports_caching and not task.requires_caching
         records = list(task.preprocess_precache(task.source.get_dataset("train", shuffle=False)).as_numpy_iterator())

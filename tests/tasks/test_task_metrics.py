@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tasks import metrics
+from lisax.tasks import metrics
 
 
 def test_accuracy_and_its_balanced_kin():

@@ -10,8 +10,8 @@ import seqio
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import Encoder, marker_ids
 from lisax.formats.vocabulary import EOS_ID, train_vocabulary
-from tasks import verbalizing
-from tasks.vocabularies import SentencePieces
+from lisax.tasks import verbalizing
+from lisax.tasks.vocabularies import SentencePieces
 
 ROWS = [
     {

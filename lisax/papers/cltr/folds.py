@@ -16,10 +16,11 @@ from pathlib import Path
 from lisax.corpora import Dataset
 from lisax.metrics.ranking import answer_measures, table_measures
 from lisax.papers import reporting
-from lisax.papers.base import REPORT, TRAIN, WARM_UP, is_of_warm_up
+from lisax.papers.base import REPORT, TRAIN, is_of_warm_up
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.recipe import OWN, CltrRecipe
 from lisax.papers.cltr.run import CELLS, TABLES, Cltr, by_id
+from lisax.papers.recipe import WARM_UP
 from lisax.progress import say
 from lisax.records import LisaxError, Question
 from lisax.report.report import Report
@@ -63,11 +64,8 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
     out = Path(out)
     dealt = dataclasses.replace(recipe, train_splits=None, report_split=None)
     common = Cltr(dealt_out[0], out, dealt)
-    common.build_index()
-    common.write_world()
-    common.build_vocabulary()
-    common.warm_up()
-    common.learn_own_tables()
+    of_all_folds = f"train.{OWN}" if OWN in recipe.train else WARM_UP if recipe.warms_up else "vocabulary"
+    common.make(of_all_folds, *([WARM_UP] if recipe.warms_up else []))
 
     def place(start: str) -> str:
         if start == OWN and OWN in recipe.train:
@@ -81,9 +79,7 @@ def cross_validate(data: Dataset, out: str | os.PathLike, recipe: CltrRecipe, fo
         train={model: gin_file for model, gin_file in recipe.train.items() if model != OWN},
         initial={model: place(start) for model, start in recipe.initial.items() if model != OWN},
     )
-    made_from = common.stages.digest(
-        f"train.{OWN}" if OWN in recipe.train else WARM_UP if recipe.warm_up else "vocabulary"
-    )
+    made_from = common.runner.digest(of_all_folds)
     runs = []
     for number, fold in enumerate(dealt_out):
         say(f"fold {number + 1} of {folds}")

@@ -15,21 +15,20 @@ from typing import TYPE_CHECKING, Any
 from lisax.corpora.answer_cells import value_of
 from lisax.formats.examples import write_examples
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
-from lisax.papers.cltr.recipe import AGGREGATION
+from lisax.papers.cltr.recipe import AGGREGATION, CltrRecipe
+from lisax.papers.stages import Stage
 from lisax.predict import aggregation
 from lisax.predict.aggregation import Aggregator
 from lisax.predict.arithmetic import aggregate
 from lisax.progress import say
 from lisax.records import LisaxError, Operation, Question, Table, read_json_lines, split_cell_id, write_json_lines
 from lisax.retrieval.table_text import gold_tables
-from lisax.runtime.resumable import fingerprint
 from lisax.sampling import operation_examples, part_examples
 
 if TYPE_CHECKING:
     from lisax.papers.cltr.run import Cltr
 
 AGGREGATING = {role: f"{role}.{AGGREGATION}" for role in (TRAIN, VALIDATION, REPORT)}
-STAGE = "aggregate"
 UNKNOWN = "unknown"
 
 
@@ -37,7 +36,11 @@ class AggregationStages:
     """The stages of a run, and what others do for them; without a head in its recipe there are none."""
 
     def __init__(self, run: Cltr):
-        self._run, self.recipe = run, run.recipe
+        self._run = run
+
+    @property
+    def recipe(self) -> CltrRecipe:
+        return self._run.recipe
 
     # --- What others do -----------------------------------------------------------------------
 
@@ -46,19 +49,14 @@ class AggregationStages:
         """Those whose tables are scored."""
         if not self.recipe.aggregates:
             return ()
-        held = self.recipe.train and self.recipe.aggregation_threshold is None
+        held = self.recipe.learns and self.recipe.aggregation_threshold is None
         return (*([AGGREGATING[VALIDATION]] if held else []), AGGREGATING[REPORT])
 
     @property
     def retrieved_roles(self) -> list[str]:
         """Those whose tables are retrieved: to be scored, or as negatives."""
-        negatives = self.recipe.aggregates and self.recipe.train and self.recipe.negative_tables
+        negatives = self.recipe.aggregates and self.recipe.learns and self.recipe.negative_tables
         return [role for role in AGGREGATING.values() if negatives or role in self.scored_roles]
-
-    @property
-    def settings(self) -> dict[str, bool]:
-        """Those of stages that do more where there is a head."""
-        return {AGGREGATION: True} if self.recipe.aggregates else {}
 
     def questions(self, role: str) -> Iterator[Question]:
         """The questions of a role that several cells answer, if something is made of them."""
@@ -73,7 +71,7 @@ class AggregationStages:
         return {
             role: self._run.out / "examples" / operation_examples.file_name(role)
             for role in (TRAIN, VALIDATION)
-            if AGGREGATION in self.recipe.train
+            if self.recipe.learns_operations
         }
 
     def write_examples(self) -> None:
@@ -93,19 +91,20 @@ class AggregationStages:
     def file(self) -> Path:
         return self._run.predictions_file(f"answers.{REPORT}")
 
-    def run(self) -> None:
+    def stages(self) -> list[Stage]:
         recipe = self.recipe
         if not recipe.aggregates:
-            return
-        given = recipe.models.get(AGGREGATION)
-        after = [f"rerank.{role}" for role in (REPORT, *self.scored_roles)]
-        self._run.stages.run(
-            STAGE,
-            self._answer,
+            return []
+        reranked = [f"rerank.{role}" for role in (REPORT, *self.scored_roles)]
+        given = AGGREGATION in recipe.models
+        answer = Stage(
+            name="aggregate",
+            after=reranked if given else [*reranked, f"train.{AGGREGATION}"],
+            reads=["aggregation_threshold", f"models.{AGGREGATION}"],
             outputs=[self.file],
-            after=after if given else [*after, f"train.{AGGREGATION}"],
-            settings={"threshold": recipe.aggregation_threshold, "model": given and [given, fingerprint(Path(given))]},
+            work=self._answer,
         )
+        return [answer]
 
     def _answer(self) -> None:
         run = self._run

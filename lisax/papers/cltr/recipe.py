@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
+from typing import ClassVar
 
+from lisax.papers.recipe import MODEL, WarmUpRecipe
 from lisax.records import LisaxError
 from lisax.retrieval.table_text import K1, POOL, B
 
@@ -14,20 +15,20 @@ MODELS = (PARTS, ROWS, COLUMNS, AGGREGATION, OWN)
 
 
 @dataclasses.dataclass(frozen=True)
-class CltrRecipe:
+class CltrRecipe(WarmUpRecipe):
     """The defaults are the paper's; a recipe for small machines is `experiments/cltr/scratch.gin`.
 
     `train` maps a model to its gin file: `parts` scores rows and columns alike, `rows` and `columns` are the paper's
     two, `aggregation` beside them is the optional head for operations (`aggregation.py`), and `own` is what they may
     start from: a model that learns from questions made of the collection's own tables (`sampling/own_questions.py`).
-    `models` are trained already (checkpoints or bundles) and only used, as in zero-shot transfer. `initial` and
-    `warm_up` are those of `Recipe` in recipe.py.
+    `models` are trained already (checkpoints or bundles) and only used, as in zero-shot transfer.
     """
 
-    train: dict[str, str] = dataclasses.field(default_factory=dict)
-    models: dict[str, str] = dataclasses.field(default_factory=dict)
-    initial: dict[str, str] = dataclasses.field(default_factory=dict)
-    preset: str = "paper"
+    gin_module: ClassVar[str] = "cltr"
+    model_names: ClassVar[Sequence[str]] = MODELS
+    fields_of_models: ClassVar[Sequence[str]] = ("train", "models", "initial")
+
+    models: dict[str, str] = dataclasses.field(default_factory=dict, metadata=MODEL)
     max_tokens: int = 512  # of a question with a row or a column
     target_tokens: int = 2  # a word and EOS, times the examples packed in a row
     # Retrieval: tables scored for a question, with Elasticsearch's k1 and b.
@@ -41,7 +42,6 @@ class CltrRecipe:
     train_questions: int | None = None
     validation_questions: int | None = None
     report_questions: int | None = None
-    validation_share: float = 0.05  # of the training questions, held out to choose checkpoints by
     # Of a question's gold tables how many teach. The paper's model sees no other table; rows of `negative_tables` of
     # BM25's pool can be added, and columns of `negative_columns`, where tables differ in their headers.
     # Negative parts of a table that are kept, of each kind; None: all, as in the paper.
@@ -55,18 +55,9 @@ class CltrRecipe:
     # The probability from which on a row is among those that are counted, added up …; None: fitted on held-out
     # questions where models are trained, 0.5 where they are given.
     aggregation_threshold: float | None = None
-    vocabulary: str | None = None
-    vocabulary_size: int = 32_000
-    warm_up: str | None = None
-    warm_up_pages: int = 12_000
-    seed: int = 0
 
     def __post_init__(self):
-        for field in ("train", "models", "initial"):
-            if unknown := set(getattr(self, field)) - set(MODELS):
-                raise LisaxError(
-                    f"CltrRecipe.{field} names {', '.join(sorted(unknown))}; models are {', '.join(MODELS)}"
-                )
+        super().__post_init__()
         given = {*self.train, *self.models}
         if given and PARTS not in given and given - {AGGREGATION, OWN} != {ROWS, COLUMNS}:
             raise LisaxError(
@@ -77,8 +68,6 @@ class CltrRecipe:
             raise LisaxError(f"CltrRecipe: '{min(both)}' is to be trained and is given as well")
         if OWN in self.models:
             raise LisaxError("CltrRecipe.models names 'own', which others start from: name it in CltrRecipe.initial")
-        if not 0 < self.validation_share < 1:
-            raise LisaxError(f"CltrRecipe.validation_share must lie between 0 and 1, found {self.validation_share}")
         if self.aggregation_threshold is not None and not 0 <= self.aggregation_threshold <= 1:
             raise LisaxError(
                 f"CltrRecipe.aggregation_threshold must lie between 0 and 1, found {self.aggregation_threshold}"
@@ -86,6 +75,20 @@ class CltrRecipe:
         for field in ("pool", "gold_tables", "own_questions"):
             if getattr(self, field) < 1:
                 raise LisaxError(f"CltrRecipe.{field} must be at least 1, found {getattr(self, field)}")
+
+    @property
+    def learns(self) -> bool:
+        """Whether a model is trained."""
+        return bool(self.train)
+
+    @property
+    def learns_operations(self) -> bool:
+        return AGGREGATION in self.train
+
+    @property
+    def scores(self) -> bool:
+        """Whether rows and columns are scored, by a model that is trained or given."""
+        return bool(self.scorers)
 
     @property
     def aggregates(self) -> bool:
@@ -97,12 +100,3 @@ class CltrRecipe:
         """The models that score: one for both kinds, else rows' and columns'."""
         given = {*self.train, *self.models}
         return () if not given else (PARTS,) if PARTS in given else (ROWS, COLUMNS)
-
-
-def read_recipe(
-    gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
-) -> CltrRecipe:
-    """The recipe of gin files: `CltrRecipe.pool = 20`."""
-    from lisax.papers.list5.recipe import configured_recipe
-
-    return configured_recipe("cltr", CltrRecipe, gin_files, bindings, search_paths)

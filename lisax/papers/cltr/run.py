@@ -23,9 +23,11 @@ from lisax.formats.parts import TABLE_PARTS, PartKind, encode_header
 from lisax.formats.vocabulary import REQUIRED_WORDS
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.cltr import pool_scores
-from lisax.papers.cltr.operations import AGGREGATING, STAGE, AggregationStages
+from lisax.papers.cltr.operations import AGGREGATING, AggregationStages
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
-from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, read_recipe
+from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, CltrRecipe
+from lisax.papers.settings import fact, kept
+from lisax.papers.stages import Stage
 from lisax.predict import fusion
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.progress import counting, say
@@ -33,8 +35,7 @@ from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Ta
 from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.retrieval.table_store import TableStore
-from lisax.runtime.checkpoints import add_to_card, resolve_checkpoint
-from lisax.runtime.resumable import fingerprint
+from lisax.runtime.checkpoints import FITTED, write_fitted
 from lisax.sampling import files, part_examples, part_negatives
 from lisax.sampling.own_questions import own_questions
 
@@ -57,6 +58,22 @@ TASKS = {
 }
 
 
+SETTINGS_OF_NEGATIVES = ("negative_tables", "negative_columns", "negative_parts")
+# What the questions of a run depend on.
+SETTINGS_OF_QUESTIONS = (
+    "train_splits",
+    "report_split",
+    "train_questions",
+    "validation_questions",
+    "report_questions",
+    "validation_share",
+    "learns",
+    "scores",
+    "aggregates",
+    "fuse_bm25",
+)
+
+
 def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) -> dict[str, Question]:
     """Questions of several splits; an id that stands for two of them, or for another one of `others`, is refused."""
     found: dict[str, Question] = {}
@@ -72,13 +89,14 @@ def by_id(questions: Iterable[Question], others: Mapping[str, Question] = {}) ->
 
 
 class Cltr(Pipeline):
-    """One run in the folder `out`: each method is a stage that reads and writes files there.
+    """One run in the folder `out`; `stages` says what it does.
 
     `index`: an index folder of the same tables to use in place of one of its own, `made_from` what names its content
     and that of anything else that comes from elsewhere."""
 
-    indexed = "index"
-    read_recipe = staticmethod(read_recipe)
+    indexed = ("index",)
+    settings_of_texts = (*Pipeline.settings_of_texts, *SETTINGS_OF_QUESTIONS, "learns_operations")
+    recipe_class = CltrRecipe
 
     def __init__(
         self,
@@ -90,31 +108,32 @@ class Cltr(Pipeline):
         index: Path | None = None,
         made_from: str | None = None,
     ):
-        splits = data.question_splits
-        self.train_splits = [split for split in recipe.train_splits or TRAIN_SPLITS if split in splits]
-        named = [recipe.report_split] if recipe.report_split else REPORT_SPLITS
-        self.report_split = next((split for split in named if split in splits), None)
-        if self.report_split is None or (recipe.train and not self.train_splits):
-            wanted = ", ".join([*(recipe.train_splits or TRAIN_SPLITS[:1]), named[-1]])
-            raise LisaxError(f"{data.folder}: questions for {wanted} are needed, found {', '.join(splits) or 'none'}")
         self._made_from = made_from
         self.index_folder = Path(out) / "index" if index is None else Path(index)
         super().__init__(data, out, recipe, until=until)
 
-    @property
-    def stage_names(self) -> list[str]:
-        recipe = self.recipe
-        names = ["index", "retrieve"]
-        if recipe.train:
-            names += ["world", "vocabulary", "warm_up"] if recipe.warm_up else ["vocabulary"]
-            names += ["own", "train.own"] if OWN in recipe.train else []
-            names += ["examples", *(f"train.{model}" for model in recipe.train if model != OWN)]
-        if recipe.scorers:
-            names += [f"rerank.{role}" for role in self.scored_roles] + ["answer"]
-        if recipe.aggregates:
-            names[-1:-1] = [f"rerank.{role}" for role in self.aggregation.scored_roles]
-            names.append(STAGE)
-        return names
+    def check_data(self) -> None:
+        recipe, splits = self.recipe, self.data.question_splits
+        if self.report_split is None or (recipe.train and not self.train_splits):
+            wanted = ", ".join([*(recipe.train_splits or TRAIN_SPLITS[:1]), recipe.report_split or REPORT_SPLITS[-1]])
+            raise LisaxError(
+                f"{self.data.folder}: questions for {wanted} are needed, found {', '.join(splits) or 'none'}"
+            )
+        super().check_data()
+
+    @fact
+    def train_splits(self) -> list[str]:
+        return [split for split in self.recipe.train_splits or TRAIN_SPLITS if split in self.data.question_splits]
+
+    @fact
+    def report_split(self) -> str | None:
+        named = [self.recipe.report_split] if self.recipe.report_split else REPORT_SPLITS
+        return next((split for split in named if split in self.data.question_splits), None)
+
+    @fact
+    def made_from(self) -> str | None:
+        """What names the content of an index, and of anything else, that comes from elsewhere."""
+        return self._made_from
 
     @functools.cached_property
     def aggregation(self) -> AggregationStages:
@@ -127,7 +146,7 @@ class Cltr(Pipeline):
     @property
     def orders(self) -> tuple[str, ...]:
         """Of the tables, as reported; the last is the run's own."""
-        if not self.recipe.scorers:
+        if not self.recipe.scores:
             return (BM25,)
         return (BM25, MEAN, MAX, *([FUSED] if self.recipe.fuse_bm25 else []))
 
@@ -195,7 +214,7 @@ class Cltr(Pipeline):
     def lookup(self, table: str) -> Table | None:
         return self.tables.get(table)
 
-    @functools.cached_property
+    @kept
     def questions(self) -> dict[str, dict[str, Question]]:
         """Questions by role and id; reported ones are never trained on. Those that teach are answered by cells; of
         reported ones the table must be known: retrieval counts them all, answers those that have a cell."""
@@ -203,8 +222,8 @@ class Cltr(Pipeline):
         made = self._by_role(functools.partial(self._answered, skipped=skipped))
         tell(skipped)
         for role, found in made.items():
-            needed = role == REPORT or recipe.train or (role == VALIDATION and recipe.fuse_bm25)
-            if role == REPORT and found and not recipe.scorers:
+            needed = role == REPORT or recipe.learns or (role == VALIDATION and recipe.fuse_bm25)
+            if role == REPORT and found and not recipe.scores:
                 continue  # retrieval needs no cell
             if needed and not any(map(table_text.gold_tables, found.values())):
                 raise LisaxError(f"{self.data.folder}: no question for '{role}' is answered by a cell")
@@ -216,7 +235,7 @@ class Cltr(Pipeline):
         recipe = self.recipe
         reported = by_id(read(REPORT))
         reported = dict(itertools.islice(reported.items(), recipe.report_questions))
-        taught = read(TRAIN) if recipe.train or recipe.fuse_bm25 else ()
+        taught = read(TRAIN) if recipe.learns or recipe.fuse_bm25 else ()
         train = {i: question for i, question in by_id(taught, reported).items() if i not in reported}
         held = {i: question for i, question in train.items() if files.hashed_share(i) < recipe.validation_share}
         train = {i: question for i, question in train.items() if i not in held}
@@ -242,7 +261,7 @@ class Cltr(Pipeline):
         """The tables that hold an answer, or of which no more is known than that they do."""
         return table_text.gold_tables(question, self.tables.__contains__)
 
-    @functools.cached_property
+    @kept
     def claims(self) -> dict[str, dict[str, Claim]]:
         """The same, as what retrieval and its measures take."""
         return {
@@ -250,11 +269,11 @@ class Cltr(Pipeline):
             for role, questions in self.questions.items()
         }
 
-    @functools.cached_property
+    @kept
     def answerer(self) -> TableAnswerer:
         return TableAnswerer.open(self.index_folder, *(self.model_dir(model) for model in self.recipe.scorers))
 
-    @functools.cached_property
+    @kept
     def fusion_weights(self) -> np.ndarray:
         """Of best cells beside BM25, fitted on held-out questions."""
         held = list(self.scores(VALIDATION))
@@ -285,105 +304,65 @@ class Cltr(Pipeline):
 
     # --- Stages -----------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """All stages up to the answers."""
-        self.build_index()
-        self.retrieve()
-        self.learn()
-        self.rerank()
-        self.aggregation.run()
-
-    def train_models(self) -> None:
-        self.build_index()
-        self.retrieve()
-        self.learn()
-
-    def learn(self) -> None:
-        """All models, and what they learn from."""
-        if self.recipe.train:
-            self.write_world()
-            self.build_vocabulary()
-            self.warm_up()
-            self.learn_own_tables()
-            self.write_examples()
-            for model in self.recipe.train:
-                if model != OWN:
-                    self._train(model)
-
-    def build_index(self) -> None:
-        recipe, folder = self.recipe, self.index_folder
-        own = folder == self.out / "index"
-
-        def work() -> None:
-            if own:
-                table_text.build_index(self.data.tables(), folder, k1=recipe.k1, b=recipe.b)
-
-        self.stages.run(
-            "index",
-            work,
-            outputs=[folder] if own else [],
-            settings={"data": self.data_print, "k1": recipe.k1, "b": recipe.b, "made_from": self._made_from},
+    def stages(self) -> list[Stage]:
+        """The paper, from questions to the cells that answer them."""
+        recipe, own_index = self.recipe, self.index_folder == self.out / "index"
+        index = Stage(
+            name="index",
+            reads=["data_files", "k1", "b", "made_from"],
+            outputs=[self.index_folder] if own_index else [],
+            work=self._build_index if own_index else lambda: None,
         )
-
-    def retrieve(self) -> None:
-        """Section 4.2: the pool of every question, and what is right."""
-        recipe = self.recipe
-        roles = [
-            role
-            for role in ROLES
-            if role == REPORT or (role in self.scored_roles) or (recipe.train and self._negatives)
-        ]
-        roles += self.aggregation.retrieved_roles
-
-        def work() -> None:
-            index = table_text.open_index(self.index_folder)
-            for role in roles:
-                say(f"  {len(self.questions[role]):,} questions for {role}")
-                write_run(
-                    self.run_file(BM25, role),
-                    table_text.retrieve(index.search, self.questions[role].values(), recipe.pool),
-                    BM25,
-                )
-            reported = self.questions[REPORT].values()
-            write_qrels(
-                self.qrels_file(TABLES),
-                {question.id: dict.fromkeys(self.gold_tables(question), 1) for question in reported},
-            )
-            write_qrels(
-                self.qrels_file(CELLS),
-                {question.id: dict.fromkeys(filter(is_cell, question.evidence), 1) for question in reported},
-            )
-
-        outputs = [*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))]
-        self.stages.run(
-            "retrieve",
-            work,
-            outputs=outputs,
+        roles = [*self.scored_roles]
+        if recipe.learns and self._negatives:
+            roles = [*ROLES]
+        roles = [role for role in ROLES if role in roles] + self.aggregation.retrieved_roles
+        retrieve = Stage(  # section 4.2: the pool of every question, and what is right
+            name="retrieve",
             after=["index"],
-            settings={
-                "questions": self.data_print,
-                "pool": recipe.pool,
-                "splits": [
-                    self.train_splits,
-                    self.report_split,
-                    recipe.train_questions,
-                    recipe.validation_questions,
-                    recipe.report_questions,
-                    recipe.validation_share,
-                ],
-                **self.aggregation.settings,
-            },
+            reads=["pool", *SETTINGS_OF_QUESTIONS],
+            outputs=[*(self.run_file(BM25, role) for role in roles), *map(self.qrels_file, (TABLES, CELLS))],
+            work=functools.partial(self._retrieve, roles),
+        )
+        return [
+            index,
+            retrieve,
+            *(self.stages_of_training() if recipe.learns else []),
+            *(self.stages_of_answers() if recipe.scores else []),
+        ]
+
+    # --- Retrieval --------------------------------------------------------------------------
+
+    def _build_index(self) -> None:
+        table_text.build_index(self.data.tables(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
+
+    def _retrieve(self, roles: Sequence[str]) -> None:
+        index = table_text.open_index(self.index_folder)
+        for role in roles:
+            questions = self.questions[role].values()
+            say(f"  {len(questions):,} questions for {role}")
+            write_run(self.run_file(BM25, role), table_text.retrieve(index.search, questions, self.recipe.pool), BM25)
+        reported = self.questions[REPORT].values()
+        write_qrels(
+            self.qrels_file(TABLES),
+            {question.id: dict.fromkeys(self.gold_tables(question), 1) for question in reported},
+        )
+        write_qrels(
+            self.qrels_file(CELLS),
+            {question.id: dict.fromkeys(filter(is_cell, question.evidence), 1) for question in reported},
         )
 
-    @property
+    # --- Training ---------------------------------------------------------------------------
+
+    @fact
     def required_words(self) -> Sequence[str]:
-        return (*REQUIRED_WORDS, *(self.preset.operation_words if AGGREGATION in self.recipe.train else ()))
+        return (*REQUIRED_WORDS, *(self.preset.operation_words if self.recipe.learns_operations else ()))
 
     def texts(self) -> Iterator[str]:
         """Parts of tables as the models will read them and questions, those of the warm-up's world beside ours."""
         questions: Iterable[Question] = self.learned(TRAIN)
         tables: Iterable[Table] = self.tables
-        if self.recipe.warm_up:
+        if self.recipe.warms_up:
             made = open_folder(self.world_folder)
             questions = itertools.chain(questions, made.questions("train"))
             tables = itertools.chain(tables, made.tables())
@@ -391,67 +370,66 @@ class Cltr(Pipeline):
             few = dataclasses.replace(table, rows=table.rows[:ROWS_OF_A_TABLE])
             for example in part_examples.parts_of("", "", few):
                 yield TABLE_PARTS.encode(example, preset=self.preset, count_tokens=len).inputs
-            if AGGREGATION in self.recipe.train:
+            if self.recipe.learns_operations:
                 yield encode_header("", table.header, preset=self.preset, count_tokens=len)
         for question in questions:
             yield question.text
 
-    def learn_own_tables(self) -> None:
-        """A model that others may start from, on questions made of the tables themselves."""
-        recipe, folder = self.recipe, self.out / OWN
-        if OWN not in recipe.train:
-            return
-
-        def work() -> None:
-            asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
-            index, found = table_text.open_index(self.index_folder), dict[str, list[str]]()
-            for hit in table_text.retrieve(index.search, asked, part_negatives.WINDOW):
-                found.setdefault(hit.query_id, []).append(hit.id)
-            held = int(recipe.validation_share * len(asked)) or 1
-            self._write_parts(folder, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
-
-        self.stages.run(
-            OWN,
-            work,
-            outputs=[*self._part_files(folder).values()],
+    def stages_of_training(self) -> list[Stage]:
+        """All models, and what they learn from: every row and every column of the gold tables, and of retrieved ones
+        where the recipe says so; before them a model that others may start from, on questions made of the tables."""
+        train, headers = self.recipe.train, self.aggregation.example_files.values()
+        own = Stage(
+            name=OWN,
             after=["index"],
-            settings={
-                "tables": [recipe.negative_tables, recipe.negative_columns, recipe.negative_parts],
-                "questions": recipe.own_questions,
-                "share": recipe.validation_share,
-                "seed": recipe.seed,
-            },
+            reads=[*SETTINGS_OF_NEGATIVES, "gold_tables", "own_questions", "validation_share", "seed"],
+            outputs=[*self._part_files(self.out / OWN).values()],
+            work=self._write_own_examples,
         )
-        self._train(OWN)
-
-    def write_examples(self) -> None:
-        """Every row and every column of the gold tables, and of retrieved ones where the recipe says so."""
-        recipe = self.recipe
-        headers = self.aggregation.example_files.values()
-
-        def work() -> None:
-            self.aggregation.write_examples()
-            roles = (TRAIN, VALIDATION)
-            pools = {
-                query: [hit.id for hit in hits]
-                for role in roles
-                for query, hits in (self._pools(role) if self._negatives else {}).items()
-            }
-            self._write_parts(self.out, {role: self.learned(role) for role in roles}, pools)
-
-        settings = {
-            "tables": [recipe.gold_tables, recipe.negative_tables, recipe.negative_parts],
-            "seed": recipe.seed,
-            **({"columns": recipe.negative_columns} if recipe.negative_columns else {}),
-            **({"headers": True} if headers else {}),
-        }
-        self.stages.run(
-            "examples",
-            work,
-            outputs=[*self._part_files(self.out).values(), *headers],
+        examples = Stage(
+            name="examples",
             after=["retrieve"],
-            settings=settings,
+            reads=[*SETTINGS_OF_NEGATIVES, "gold_tables", "seed", "learns_operations"],
+            outputs=[*self._part_files(self.out).values(), *headers],
+            work=self._write_examples,
         )
+        return [
+            *self.stages_before_training(),
+            *([own, self._training(OWN, OWN)] if OWN in train else []),
+            examples,
+            *(self._training(model, "examples") for model in train if model != OWN),
+        ]
+
+    def _training(self, model: str, examples: str) -> Stage:
+        return self.training(model, after=[examples], reads=["seed", "max_tokens", "target_tokens"])
+
+    def task_of(self, model: str) -> str:
+        return TASKS[model]
+
+    def lengths_of(self, model: str) -> dict[str, int]:
+        return {"inputs": self.recipe.max_tokens, "targets": self.recipe.target_tokens}
+
+    def examples_folder(self, model: str) -> Path:
+        return self.out / OWN if model == OWN else self.out
+
+    def _write_own_examples(self) -> None:
+        recipe = self.recipe
+        asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
+        index, found = table_text.open_index(self.index_folder), dict[str, list[str]]()
+        for hit in table_text.retrieve(index.search, asked, part_negatives.WINDOW):
+            found.setdefault(hit.query_id, []).append(hit.id)
+        held = int(recipe.validation_share * len(asked)) or 1
+        self._write_parts(self.out / OWN, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
+
+    def _write_examples(self) -> None:
+        self.aggregation.write_examples()
+        roles = (TRAIN, VALIDATION)
+        pools = {
+            query: [hit.id for hit in hits]
+            for role in roles
+            for query, hits in (self._pools(role) if self._negatives else {}).items()
+        }
+        self._write_parts(self.out, {role: self.learned(role) for role in roles}, pools)
 
     @property
     def _negatives(self) -> dict[PartKind, int]:
@@ -495,41 +473,41 @@ class Cltr(Pipeline):
         roles = [one for one in (role, AGGREGATING[role]) if self.questions.get(one)]
         return {query: hits for one in roles for query, hits in read_run(self.run_file(BM25, one)).items()}
 
-    def _train(self, model: str) -> None:
-        examples, data = (OWN, self.out / OWN) if model == OWN else ("examples", self.out)
-        self.train_model(
-            model,
-            TASKS[model],
-            [examples, "vocabulary"],
-            data=data,
-            lengths={"inputs": self.recipe.max_tokens, "targets": self.recipe.target_tokens},
-        )
+    # --- Answers ----------------------------------------------------------------------------
 
-    def rerank(self) -> None:
-        """Section 3.2: all rows and columns of the pools; the tables anew; of each its best cell."""
+    def stages_of_answers(self) -> list[Stage]:
+        """Section 3.2: all rows and columns of the pools; the tables anew; of each its best cell. Then, where there is
+        a head for operations, what it makes of the cells."""
         recipe = self.recipe
-        if not recipe.scorers:
-            return
-        models = [f"train.{model}" for model in recipe.scorers if model in recipe.train]
-        given = {
-            model: [path, fingerprint(Path(path))] for model, path in recipe.models.items() if model != AGGREGATION
-        }
-        for role in (*self.scored_roles, *self.aggregation.scored_roles):
-            self.stages.run(
-                f"rerank.{role}",
-                functools.partial(self._rerank, role),
+        trained = [f"train.{model}" for model in recipe.scorers if model in recipe.train]
+
+        def rerank(role: str) -> Stage:
+            return Stage(
+                name=f"rerank.{role}",
+                after=["retrieve", *trained],
+                reads=["scorers", *(f"models.{model}" for model in recipe.scorers)],
                 outputs=[self.scores_file(role)],
-                after=["retrieve", *models],
-                settings={"models": given},
+                work=functools.partial(self._rerank, role),
             )
-        runs = [self.run_file(order) for order in self.orders if order != BM25]
-        answers = [self.run_file(f"answers.{order}") for order in self.orders]
-        self.stages.run(
-            "answer",
-            self._answer,
-            outputs=[*runs, *answers, self.run_file("gold_table")],
+
+        runs = [*(order for order in self.orders if order != BM25), *(f"answers.{order}" for order in self.orders)]
+        # The weights go with a model that is trained here; a given one stays as it was given.
+        weighed = self.model_dir(recipe.scorers[0]) if recipe.fuse_bm25 and recipe.scorers[0] in recipe.train else None
+        answer = Stage(
+            name="answer",
             after=[f"rerank.{role}" for role in self.scored_roles],
+            outputs=[
+                *map(self.run_file, runs),
+                self.run_file("gold_table"),
+                *([weighed / FITTED] if weighed is not None else []),
+            ],
+            work=functools.partial(self._answer, weighed),
         )
+        return [
+            *map(rerank, (*self.scored_roles, *self.aggregation.scored_roles)),
+            answer,
+            *self.aggregation.stages(),
+        ]
 
     def _rerank(self, role: str) -> None:
         questions = list(self.questions[role].values())
@@ -537,7 +515,7 @@ class Cltr(Pipeline):
         with counting(len(questions), "questions") as advance:
             pool_scores.score_to_file(self.answerer, questions, run, self.scores_file(role), advance)
 
-    def _answer(self) -> None:
+    def _answer(self, weighed: Path | None) -> None:
         scored = list(self.scores())
         for order in (MAX, MEAN):
             write_run(self.run_file(order), pool_scores.table_run(scored, order), order)
@@ -549,10 +527,10 @@ class Cltr(Pipeline):
             )
             ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
             write_run(self.run_file(FUSED), fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
-            if self.recipe.scorers[0] in self.recipe.train:  # a given model stays as it was given
+            if weighed is not None:
                 # Where cells count for nothing, who asks of cells is better off without weights.
                 weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None
-                add_to_card(resolve_checkpoint(self.model_dir(self.recipe.scorers[0])), {"fusion": weights})
+                write_fitted(weighed, {"fusion": weights})
         for order in self.orders:
             answers = pool_scores.answer_run(scored, read_run(self.run_file(order)))
             write_run(self.run_file(f"answers.{order}"), answers, order)

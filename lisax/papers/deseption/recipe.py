@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
+from typing import ClassVar
 
 from lisax.papers.attack_recipe import AttackRecipe
 from lisax.records import LisaxError
@@ -24,14 +24,13 @@ class PointerRecipe(AttackRecipe):
     """The defaults are the paper's; a recipe for small machines is `experiments/deseption/scratch.gin`.
 
     `train` maps a model to its gin file: `documents` and `evidence`, the two pointers; `evidence_set`, without the
-    joint loss; and `titles` and `labels`, single pairs. What it does not name is neither trained nor reported.
-    `initial` and `warm_up` (a recipe of LisT5) are those of `Recipe` in recipe.py.
+    joint loss; and `titles` and `labels`, single pairs. `warm_up` is a recipe of LisT5.
     """
 
+    gin_module: ClassVar[str] = "deseption"
+    model_names: ClassVar[Sequence[str]] = tuple(TASKS)
+
     attacks: bool = True
-    train: dict[str, str] = dataclasses.field(default_factory=dict)
-    initial: dict[str, str] = dataclasses.field(default_factory=dict)
-    preset: str = "paper"
     candidates: int = 30  # M pages
     documents: int = 5  # D, pages that are pointed to
     sentences: int = 50  # candidates of the evidence pointer; of each page as many as of the others
@@ -48,23 +47,10 @@ class PointerRecipe(AttackRecipe):
     hops: int = 2
     k1: float = 0.6
     b: float = 0.5
-    vocabulary: str | None = None
-    vocabulary_size: int = 32_000
-    train_claims: int | None = None
-    validation_claims: int | None = None
-    report_claims: int | None = None
-    validation_share: float = 0.05
-    warm_up: str | None = None
-    warm_up_pages: int = 12_000
-    seed: int = 0
+    train_claims: int | None = None  # claims of train that models learn from; None: all
 
     def __post_init__(self):
-        self.check_attacks()
-        for field in ("train", "initial"):
-            if unknown := set(getattr(self, field)) - TASKS.keys():
-                raise LisaxError(
-                    f"PointerRecipe.{field} names {', '.join(sorted(unknown))}; models are {', '.join(TASKS)}"
-                )
+        super().__post_init__()
         if missing := {"documents", "evidence"} - self.train.keys():
             raise LisaxError(f"PointerRecipe.train must name a gin file for '{min(missing)}'")
         if self.hops not in (1, 2):
@@ -73,14 +59,3 @@ class PointerRecipe(AttackRecipe):
             raise LisaxError(f"PointerRecipe.documents is {self.documents}: from 1 to the {self.candidates} candidates")
         if self.sentences < 1:
             raise LisaxError(f"PointerRecipe.sentences must be at least 1, found {self.sentences}")
-        if not 0 < self.validation_share < 1:
-            raise LisaxError(f"PointerRecipe.validation_share must lie between 0 and 1, found {self.validation_share}")
-
-
-def read_recipe(
-    gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
-) -> PointerRecipe:
-    """The recipe of gin files: `PointerRecipe.candidates = 20`."""
-    from lisax.papers.list5.recipe import configured_recipe
-
-    return configured_recipe("deseption", PointerRecipe, gin_files, bindings, search_paths)

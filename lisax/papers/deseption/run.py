@@ -16,10 +16,11 @@ from pathlib import Path
 
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.pointing import COLUMNS, PointerExample
-from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, Pipeline, tell
-from lisax.papers.deseption.recipe import TASKS, read_recipe
+from lisax.papers.base import TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
-from lisax.papers.over_pages import PagePipeline
+from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
+from lisax.papers.stages import Stage
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.verifier import CLAIMS_AT_A_TIME, Verifier, verify_run
 from lisax.progress import counting, say
@@ -56,25 +57,16 @@ VARIANTS = {
 }
 
 
+# Pairs that the encoder learns first, and what the pointer learns.
+PAGE_EXAMPLES = ("pointer_titles", "pointer_documents")
+SENTENCE_EXAMPLES = ("pointer_labels", "pointer_sentences")
+
+
 class Deseption(PagePipeline):
-    """One run in the folder `out`: each method is a stage that reads and writes files there."""
+    """One run in the folder `out`; `stages` says what it does."""
 
-    read_recipe = staticmethod(read_recipe)
+    recipe_class = PointerRecipe
     world_settings = {"shares": WORLD_SHARES}
-
-    @property
-    def stage_names(self) -> list[str]:
-        train = self.recipe.train
-        names = [*self.first_stages, "retrieve"]
-        names += ["world", "vocabulary", WARM_UP] if self.recipe.warm_up else ["vocabulary"]
-        names += ["examples.documents", *(f"train.{model}" for model in ("titles", "documents") if model in train)]
-        names += [f"point.{role}" for role in self.roles]
-        names += [f"hop.{role}" for role in self.reported_roles] if self.recipe.hops == 2 else []
-        names += [
-            "examples.sentences",
-            *(f"train.{model}" for model in ("labels", "evidence", "evidence_set") if model in train),
-        ]
-        return names + [f"predict.{variant}" for variant in self.variants]
 
     @property
     def warm_up_pipeline(self) -> type[Pipeline]:
@@ -105,7 +97,7 @@ class Deseption(PagePipeline):
 
     def limited(self, role: str) -> list[Claim]:
         """The claims of a role that take part."""
-        return list(self.claims[role].values())[: self.recipe.train_claims if role == TRAIN else None]
+        return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
 
     def page(self, page_id: str) -> Passage | None:
         """A page as the pointer over documents reads it: its title."""
@@ -123,75 +115,83 @@ class Deseption(PagePipeline):
 
     # --- Stages -----------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """All stages up to the predictions."""
-        self.train_models()
-        self.predict()
-
-    def train_models(self) -> None:
-        self.build_index()
-        self.retrieve()
-        self.write_world()
-        self.build_vocabulary()
-        self.warm_up()
-        self.learn_documents()
-        self.point()
-        self.learn_evidence()
-
-    def retrieve(self) -> None:
-        """M candidate pages of every claim."""
-        recipe, outputs = self.recipe, {role: self.pages_file("candidates", role) for role in self.roles}
-
-        def work() -> None:
-            self.tell_gaps()
-            for role, out in outputs.items():
-                hits = retrieval.retrieve(self.index, self.limited(role), recipe.candidates, spotter=self.spotter)
-                write_run(out, hits, "candidates")
-
-        self.stages.run(
-            "retrieve",
-            work,
-            outputs=list(outputs.values()),
-            after=self.first_stages,
-            settings={
-                "claims": self.data_print,
-                "candidates": recipe.candidates,
-                "limit": recipe.train_claims,
-                "roles": [recipe.validation_share, recipe.validation_claims, recipe.report_claims],
-            },
+    def stages(self) -> list[Stage]:
+        """The paper, from claims to verdicts."""
+        recipe = self.recipe
+        retrieve = Stage(  # M candidate pages of every claim
+            name="retrieve",
+            after=self.indexed,
+            reads=[*SETTINGS_OF_CLAIMS, "candidates", "train_claims"],
+            outputs=[self.pages_file("candidates", role) for role in self.roles],
+            work=self._retrieve,
         )
+        point = [  # the D documents of every claim, in the order in which they were pointed to
+            Stage(
+                name=f"point.{role}",
+                after=["retrieve", "train.documents"],
+                outputs=[self.pages_file("documents", role)],
+                work=functools.partial(self._point, role),
+            )
+            for role in self.roles
+        ]
+        hop = [
+            Stage(
+                name=f"hop.{role}",
+                after=[f"point.{role}"],
+                reads=["documents"],
+                outputs=[self.pages_file("hops", role)],
+                work=functools.partial(self._hop, role),
+            )
+            for role in (self.reported_roles if recipe.hops == 2 else ())
+        ]
+        return [
+            *self.stages_of_corpus(),
+            retrieve,
+            *self.stages_before_training(),
+            *self.stages_of_documents(),
+            *point,
+            *hop,
+            *self.stages_of_evidence(),
+            *self.stages_of_verdicts(),
+        ]
 
-    def learn_documents(self) -> None:
+    def _retrieve(self) -> None:
+        self.tell_gaps()
+        for role in self.roles:
+            claims = self.limited(role)
+            hits = retrieval.retrieve(self.index, claims, self.recipe.candidates, spotter=self.spotter)
+            write_run(self.pages_file("candidates", role), hits, "candidates")
+
+    # --- Documents --------------------------------------------------------------------------
+
+    def stages_of_documents(self) -> list[Stage]:
         """Section 5.1: titles of gold pages against those of other candidates, one by one and by pointing."""
-        recipe, names = self.recipe, ("pointer_titles", "pointer_documents")
-
-        def work() -> None:
-            skipped = Counter()
-            for role in (TRAIN, VALIDATION):
-                claims, ranked = self.limited(role), pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
-                write_examples(self.examples_file(names[0], role), self._title_pairs(claims, ranked))
-                self._write_pointers(
-                    names[1],
-                    role,
-                    claims,
-                    ranked,
-                    self.page,
-                    pointer_examples.page_sets,
-                    recipe.candidates,
-                    recipe.documents,
-                    skipped,
-                )
-            tell(skipped)
-
-        self.stages.run(
-            "examples.documents",
-            work,
+        examples = Stage(
+            name="examples.documents",
             after=["retrieve"],
-            outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
-            settings={"negatives": recipe.title_negatives, "seed": recipe.seed, "pages": recipe.documents},
+            reads=["title_negatives", "documents", "seed"],
+            outputs=[self.examples_file(name, role) for name in PAGE_EXAMPLES for role in (TRAIN, VALIDATION)],
+            work=self._write_page_examples,
         )
-        for model in ("titles", "documents"):
-            self._train(model, "examples.documents")
+        return [examples, *self._trainings(("titles", "documents"), "examples.documents")]
+
+    def _write_page_examples(self) -> None:
+        recipe, skipped = self.recipe, Counter()
+        for role in (TRAIN, VALIDATION):
+            claims, ranked = self.limited(role), pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
+            write_examples(self.examples_file(PAGE_EXAMPLES[0], role), self._title_pairs(claims, ranked))
+            self._write_pointers(
+                PAGE_EXAMPLES[1],
+                role,
+                claims,
+                ranked,
+                self.page,
+                pointer_examples.page_sets,
+                recipe.candidates,
+                recipe.documents,
+                skipped,
+            )
+        tell(skipped)
 
     def _title_pairs(self, claims: Sequence[Claim], ranked: pairs.Ranked) -> Iterator[Example]:
         """Each gold page's title as relevant, and titles of other candidates as not."""
@@ -229,29 +229,12 @@ class Deseption(PagePipeline):
             made = pointer_examples.as_used(claims, ranked, lookup, sets, k)
         write_examples(self.examples_file(name, role), made)
 
-    def point(self) -> None:
-        """The D documents of every claim, in the order in which they were pointed to."""
-        for role in self.roles:
-            self.stages.run(
-                f"point.{role}",
-                functools.partial(self._point, role),
-                outputs=[self.pages_file("documents", role)],
-                after=["retrieve", "train.documents"],
-            )
-        for role in self.reported_roles if self.recipe.hops == 2 else ():
-            self.stages.run(
-                f"hop.{role}",
-                functools.partial(self._hop, role),
-                outputs=[self.pages_file("hops", role)],
-                after=[f"point.{role}"],
-            )
-
     def _hop(self, role: str) -> None:
         """The second hop from the documents pointed to: of as many, the last give way to what their sentences name."""
         run = read_run(self.pages_file("documents", role))
         write_run(
             self.pages_file("hops", role),
-            second_pages(self.index, self.claims[role].values(), run, self.recipe.documents),
+            second_pages(self.index, self.claims_of(role).values(), run, self.recipe.documents),
             "hops",
         )
 
@@ -270,84 +253,90 @@ class Deseption(PagePipeline):
                     for rank, place in enumerate(places, start=1):
                         yield Hit(example.claim_id, example.candidates[place].id, rank, 1 / rank)
 
-    def learn_evidence(self) -> None:
+    # --- Evidence ---------------------------------------------------------------------------
+
+    def stages_of_evidence(self) -> list[Stage]:
         """Section 5.2: labels of single sentences, then pointing and labelling jointly, and without the joint loss."""
-        recipe, names = self.recipe, ("pointer_labels", "pointer_sentences")
-
-        def work() -> None:
-            skipped = Counter()
-            for role in (TRAIN, VALIDATION):
-                claims, ranked = self.limited(role), self.sentence_candidates(role)
-                labelled = [claim for claim in claims if claim.label is not None]
-                drawn = {"seed": recipe.seed, "window": Window(*recipe.labelling_window), "skipped": skipped}
-                write_examples(
-                    self.examples_file(names[0], role),
-                    (
-                        pairs.pointwise(labelled, ranked, self.lookup, weak=recipe.weak_sentences, **drawn)
-                        if recipe.weak_sentences
-                        else balanced(labelled, ranked, self.lookup, **drawn)
-                    ),
-                )
-                self._write_pointers(
-                    names[1],
-                    role,
-                    labelled,
-                    ranked,
-                    self.lookup,
-                    pointer_examples.sentence_sets,
-                    recipe.sentences,
-                    pairs.LIST_LENGTH,
-                    skipped,
-                )
-            tell(skipped)
-
-        self.stages.run(
-            "examples.sentences",
-            work,
+        examples = Stage(
+            name="examples.sentences",
             after=[f"point.{TRAIN}", f"point.{VALIDATION}"],
-            outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
-            settings={
-                "window": list(recipe.labelling_window),
-                "weak": recipe.weak_sentences,
-                "seed": recipe.seed,
-                "sentences": recipe.sentences,
-                "pages": recipe.documents,
-                **({} if recipe.weak_sentences else {"balanced": True}),
-            },
+            reads=["labelling_window", "weak_sentences", "sentences", "documents", "seed"],
+            outputs=[self.examples_file(name, role) for name in SENTENCE_EXAMPLES for role in (TRAIN, VALIDATION)],
+            work=self._write_sentence_examples,
         )
-        for model in ("labels", "evidence", "evidence_set"):
-            self._train(model, "examples.sentences")
+        return [examples, *self._trainings(("labels", "evidence", "evidence_set"), "examples.sentences")]
 
-    def _train(self, model: str, examples: str) -> None:
-        recipe = self.recipe
-        if model not in recipe.train:
-            return
-        of_titles = model in ("titles", "documents")
-        tokens = recipe.title_tokens if of_titles else recipe.sentence_tokens
-        lengths = {"inputs": tokens, "targets": recipe.target_tokens}
-        if model not in ("titles", "labels"):
-            k = recipe.candidates if of_titles else recipe.sentences
-            lengths = {"inputs": k * tokens, "targets": k * COLUMNS}
-        steps = {"evidence_pointer.PointerConfig.steps": recipe.documents} if model == "documents" else None
-        self.train_model(model, TASKS[model], [examples, "vocabulary"], lengths=lengths, bindings=steps)
-
-    def predict(self) -> None:
-        """Verdicts of every variant over the reported claims and over those made of them."""
-        for name, variant in self.variants.items():
-            stage = {"documents": "point", "hops": "hop"}.get(variant.documents)
-            runs = [f"{stage}.{role}" for role in self.reported_roles] if stage else ["retrieve"]
-            self.stages.run(
-                f"predict.{name}",
-                functools.partial(self._predict, name, variant),
-                outputs=[self.predictions_of(name, role) for role in self.reported_roles],
-                after=[f"train.{variant.model}", *runs],
+    def _write_sentence_examples(self) -> None:
+        recipe, skipped = self.recipe, Counter()
+        drawn = {"seed": recipe.seed, "window": Window(*recipe.labelling_window), "skipped": skipped}
+        for role in (TRAIN, VALIDATION):
+            ranked = self.sentence_candidates(role)
+            labelled = [claim for claim in self.limited(role) if claim.label is not None]
+            if recipe.weak_sentences:
+                made = pairs.pointwise(labelled, ranked, self.lookup, weak=recipe.weak_sentences, **drawn)
+            else:
+                made = balanced(labelled, ranked, self.lookup, **drawn)
+            write_examples(self.examples_file(SENTENCE_EXAMPLES[0], role), made)
+            self._write_pointers(
+                SENTENCE_EXAMPLES[1],
+                role,
+                labelled,
+                ranked,
+                self.lookup,
+                pointer_examples.sentence_sets,
+                recipe.sentences,
+                pairs.LIST_LENGTH,
+                skipped,
             )
+        tell(skipped)
+
+    # --- Training ---------------------------------------------------------------------------
+
+    def _trainings(self, models: Sequence[str], examples: str) -> list[Stage]:
+        def reads(model: str) -> list[str]:
+            tokens = "title_tokens" if model in ("titles", "documents") else "sentence_tokens"
+            return ["seed", tokens, *(["target_tokens"] if model in ("titles", "labels") else [])]
+
+        trained = [model for model in models if model in self.recipe.train]
+        return [self.training(model, after=[examples], reads=reads(model)) for model in trained]
+
+    def task_of(self, model: str) -> str:
+        return TASKS[model]
+
+    def lengths_of(self, model: str) -> dict[str, int]:
+        recipe, of_titles = self.recipe, model in ("titles", "documents")
+        tokens = recipe.title_tokens if of_titles else recipe.sentence_tokens
+        if model in ("titles", "labels"):
+            return {"inputs": tokens, "targets": recipe.target_tokens}
+        k = recipe.candidates if of_titles else recipe.sentences
+        return {"inputs": k * tokens, "targets": k * COLUMNS}
+
+    def bindings_of(self, model: str) -> dict[str, int] | None:
+        return {"evidence_pointer.PointerConfig.steps": self.recipe.documents} if model == "documents" else None
+
+    # --- Verdicts ---------------------------------------------------------------------------
+
+    def stages_of_verdicts(self) -> list[Stage]:
+        """Verdicts of every variant over the reported claims and over those made of them."""
+        stages = []
+        for name, variant in self.variants.items():
+            pages = {"documents": "point", "hops": "hop"}.get(variant.documents)
+            runs = [f"{pages}.{role}" for role in self.reported_roles] if pages else ["retrieve"]
+            stages.append(
+                Stage(
+                    name=f"predict.{name}",
+                    after=[f"train.{variant.model}", *runs],
+                    outputs=[self.predictions_of(name, role) for role in self.reported_roles],
+                    work=functools.partial(self._predict, name, variant),
+                )
+            )
+        return stages
 
     def _predict(self, name: str, variant: Variant) -> None:
         verifier = Verifier.open(self.model_dir(variant.model))
         for role in self.reported_roles:
             ranked = self.sentence_candidates(role, variant.documents)
             say(f"  {role}")
-            claims = self.claims[role].values()
+            claims = self.claims_of(role).values()
             verdicts = verify_run(verifier, claims, ranked, self.units, temporal=variant.temporal)
             self.write_verdicts(name, role, verdicts)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
-from typing import Any
+from typing import ClassVar
 
 from lisax.papers.attack_recipe import AttackRecipe
 from lisax.records import LisaxError
@@ -25,25 +24,18 @@ LABELLERS = ("claim_only", "label_pointwise", "label_listwise", "label_listwise_
 class Recipe(AttackRecipe):
     """The defaults are the paper's; a recipe for small machines is `experiments/list5/scratch.gin`.
 
-    `train` maps a model (`rank_entities`, `label_pointwise`, …) to its gin file; models that it does not name are
-    neither trained nor reported. Two only serve others to start from: `pretrain` learns span corruption, `base`
-    ranking and labelling single sentences at once, both against sentences that BM25 found. `initial` maps a model to what it starts from: another
-    model of the run, `warm_up/MODEL`, or a checkpoint's path. `warm_up` is the recipe (a gin file) of a run on
-    a generated world of `warm_up_pages` that comes first, with the same vocabulary; its models are those that
-    `initial` can name.
+    Two models of `train` only serve others to start from: `pretrain` learns span corruption, `base` ranking and
+    labelling single sentences at once, both against sentences that BM25 found.
     """
 
-    train: dict[str, str] = dataclasses.field(default_factory=dict)
-    initial: dict[str, str] = dataclasses.field(default_factory=dict)
-    preset: str = "paper"
+    gin_module: ClassVar[str] = "list5"
+    model_names: ClassVar[Sequence[str]] = (*STARTS, *RANKERS, *LABELLERS)
+
     max_tokens: int = 512  # of an input of a ranker or of the base
     pointwise_max_tokens: int = 512  # of an input of the pointwise labeller
     list_max_tokens: int = 512  # of an input of a listwise model
     claim_max_tokens: int = 512  # of an input of the claim-only model
     target_tokens: int = 2  # of a row of targets in training: a word and EOS, times the examples packed in a row
-    # A SentencePiece model, or None: one of `vocabulary_size` pieces is trained on the corpus.
-    vocabulary: str | None = None
-    vocabulary_size: int = 32_000
     # Document retrieval: LisT5 expands 150 documents to 200 sentences.
     method: str = "both"
     k1: float = 0.6
@@ -64,26 +56,14 @@ class Recipe(AttackRecipe):
     weak_sentences: int = 0
     # Sentences are selected by the ranker and BM25 together, weighed on the held-out claims; the paper's by the ranker.
     fuse_bm25: bool = False
-    validation_claims: int | None = None  # claims that choose checkpoints; None: all that there are
-    report_claims: int | None = None  # claims of the reported split that are used; None: all
-    validation_share: float = 0.05  # of train held out to choose checkpoints by, where there is no other split
     # 2: what the first pages and the first sentences name is retrieved and selected too (DeSePtion, section 4).
     hops: int = 1
     # The temporal step after every verifier (DeSePtion, section 5.2): dates decide where they can.
     temporal: bool = False
-    warm_up: str | None = None
-    warm_up_pages: int = 12_000
-    seed: int = 0
     label_seed: int | None = None  # of labellers and their examples, if another than `seed`
 
     def __post_init__(self):
-        self.check_attacks()
-        known = {*RANKERS, *LABELLERS, *STARTS}
-        for field in ("train", "initial"):
-            if unknown := set(getattr(self, field)) - known:
-                raise LisaxError(
-                    f"Recipe.{field} names {', '.join(sorted(unknown))}; models are {', '.join(sorted(known))}"
-                )
+        super().__post_init__()
         if "rank_entities" not in self.train:
             raise LisaxError("Recipe.train must name a gin file for 'rank_entities', whose selection is labelled")
         if self.training_entities not in ("titles", "spotted"):
@@ -92,8 +72,6 @@ class Recipe(AttackRecipe):
             )
         if self.hops not in (1, 2):
             raise LisaxError(f"Recipe.hops must be 1 or 2, found {self.hops}")
-        if not 0 < self.validation_share < 1:
-            raise LisaxError(f"Recipe.validation_share must lie between 0 and 1, found {self.validation_share}")
 
     @property
     def rankers(self) -> tuple[str, ...]:
@@ -113,48 +91,9 @@ class Recipe(AttackRecipe):
     def labellers(self) -> tuple[str, ...]:
         return tuple(name for name in LABELLERS if name in self.train)
 
-    def tokens_of(self, model: str) -> int:
+    @staticmethod
+    def setting_of_tokens(model: str) -> str:
+        """The setting that limits a model's input."""
         if model in ("claim_only", "label_pointwise"):
-            return self.claim_max_tokens if model == "claim_only" else self.pointwise_max_tokens
-        return self.list_max_tokens if "listwise" in model else self.max_tokens
-
-
-def read_recipe(
-    gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
-) -> Recipe:
-    """The recipe of gin files: `Recipe.documents = 20`."""
-    return configured_recipe("list5", Recipe, gin_files, bindings, search_paths)
-
-
-def configured_recipe(
-    module: str,
-    kind: type,
-    gin_files: Sequence[str | os.PathLike],
-    bindings: Sequence[str],
-    search_paths: Sequence[str],
-) -> Any:
-    """The recipe of class `kind` that gin files give; the files that it names are there, with all that they include."""
-    from lisax.runtime.gin_files import parsed, register, searching
-
-    register(module, kind.__name__, kind)
-    with parsed(gin_files, bindings, search_paths) as gin:
-        try:
-            recipe = gin.get_configurable(f"{module}.{kind.__name__}")()
-        except (ValueError, TypeError, RuntimeError) as error:
-            raise LisaxError(f"gin: {str(error).strip()}") from error
-    with searching(search_paths):
-        _check_named_files(recipe)
-    return recipe
-
-
-def _check_named_files(recipe: Any) -> None:
-    """Stages that take hours come before the first of these files is read."""
-    from lisax.papers.base import gin_text
-
-    named = {f"train['{model}']": path for model, path in recipe.train.items()}
-    named |= {field: path for field in ("warm_up", "claims") if (path := getattr(recipe, field, None)) is not None}
-    for field, path in named.items():
-        try:
-            gin_text(path)
-        except LisaxError as error:
-            raise LisaxError(f"{type(recipe).__name__}.{field} is '{path}': {error}") from None
+            return "claim_max_tokens" if model == "claim_only" else "pointwise_max_tokens"
+        return "list_max_tokens" if "listwise" in model else "max_tokens"

@@ -13,12 +13,12 @@ from lisax.papers.attack_report import attack_figures, attack_tables
 from lisax.papers.base import REPORT, TRAIN
 from lisax.papers.list5.run import VARIANTS, List5
 from lisax.papers.over_pages import ATTACKED
-from lisax.records import Claim, Hit, Verdict
+from lisax.records import Claim, Hit, Prediction
 from lisax.report.published import LIST5_SELECTION, LIST5_VERDICTS
 from lisax.report.report import ClaimView, EvidenceView, Report, SelectionRow, VerdictRow
 from lisax.retrieval.recall import recall as document_recall
 from lisax.retrieval.runs import read_run
-from lisax.sampling.examples import LIST_LENGTH, Lookup
+from lisax.sampling.examples import Lookup, first_passages
 
 CLAIMS_SHOWN = 2000
 SELECTIONS = {
@@ -55,12 +55,12 @@ def finish(run: List5) -> str:
 
 
 def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdicts: Mapping) -> dict:
-    documents = read_run(run.out / "runs" / f"documents.{REPORT}.trec")
+    documents = read_run(run.documents_file(REPORT))
     evaluated = {variant: fever_metrics.evaluate(claims, found) for variant, found in verdicts.items()}
     best = best_variant(evaluated)
     selection = {name: sentence_selection(claims, hits) for name, hits in selections.items()}
     oracle = {
-        name: fever_metrics.oracle_score(claims, {i: [hit.id for hit in hits.get(i, ())[:LIST_LENGTH]] for i in claims})
+        name: fever_metrics.oracle_score(claims, {i: _read_of(hits.get(i, ()), run.lookup) for i in claims})
         for name, hits in selections.items()
     }
     train = [claim for claim in run.claims[TRAIN].values() if claim.label]
@@ -78,6 +78,11 @@ def _figures(run: List5, claims: Mapping[str, Claim], selections: Mapping, verdi
         "reported_split": run.reported_split,
         **reporting.facts(run),
     }
+
+
+def _read_of(hits: Iterable[Hit], lookup: Lookup) -> list[str]:
+    """Ids of the sentences that a labeller reads of a selection."""
+    return [passage.id for passage in first_passages((hit.id for hit in hits), lookup)]
 
 
 def best_variant(evaluated: Mapping[str, Mapping]) -> str | None:
@@ -138,7 +143,7 @@ def _report(
 
 
 def _views(
-    run: List5, claims: Mapping[str, Claim], chosen: Mapping[str, Verdict], selections: Mapping, best: str | None
+    run: List5, claims: Mapping[str, Claim], chosen: Mapping[str, Prediction], selections: Mapping, best: str | None
 ) -> list[ClaimView]:
     """The first claims, and after them those that attacks made."""
 
@@ -160,7 +165,7 @@ def _views(
     return views
 
 
-def claim_view(lookup: Lookup, claim: Claim, verdict: Verdict, scores: Mapping[str, float]) -> ClaimView:
+def claim_view(lookup: Lookup, claim: Claim, verdict: Prediction, scores: Mapping[str, float]) -> ClaimView:
     """A claim as the page shows it; `scores` are the selection's, by sentence id."""
     gold = set(claim.gold_ids)
 

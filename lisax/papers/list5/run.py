@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.formats.examples import Example, write_examples
-from lisax.papers.base import TRAIN, VALIDATION, WARM_UP, tell
-from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, read_recipe
-from lisax.papers.over_pages import PagePipeline
+from lisax.papers.base import TRAIN, VALIDATION, tell
+from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, Recipe
+from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
+from lisax.papers.stages import Stage
 from lisax.predict import fusion
 from lisax.predict.ranker import Ranker, rank_to_file
 from lisax.predict.verifier import Verifier, verify_run
@@ -46,15 +47,21 @@ VARIANTS = {
 
 
 class List5(PagePipeline):
-    """One run in the folder `out`: each method is a stage that reads and writes files there."""
+    """One run in the folder `out`; `stages` says what it does."""
 
-    read_recipe = staticmethod(read_recipe)
+    recipe_class = Recipe
     world_settings = {"shares": WORLD_SHARES}
 
     # --- Files ------------------------------------------------------------------------------
 
+    def documents_file(self, role: str) -> Path:
+        return self.out / "runs" / f"documents.{role}.trec"
+
     def candidates_file(self, role: str) -> Path:
         return self.out / "runs" / f"candidates.{role}.trec"
+
+    def sentence_index(self, role: str) -> Path:
+        return self.out / "runs" / f"sentences.{role}.bm25"
 
     def selection_file(self, ranker: str, role: str) -> Path:
         return self.out / "runs" / f"{ranker}.{role}.trec"
@@ -70,26 +77,6 @@ class List5(PagePipeline):
     # --- Stages -----------------------------------------------------------------------------
 
     @property
-    def stage_names(self) -> list[str]:
-        """In the order of `run`."""
-        recipe = self.recipe
-        names = [*self.first_stages, "retrieve"]
-        names += ["world", "vocabulary", WARM_UP] if recipe.warm_up else ["vocabulary"]
-        if "pretrain" in recipe.train:
-            names += ["examples.pretrain", "train.pretrain"]
-        names += ["examples.rank", *(f"train.{model}" for model in ("base", *recipe.rankers) if model in recipe.train)]
-        selectors = ["rank_entities", *(["bm25", "fused"] if recipe.fuse_bm25 else [])]
-        selectors += ["hops"] if recipe.hops == 2 else []
-        if recipe.labellers:
-            names += [f"select.{name}.{role}" for role in (VALIDATION, TRAIN) for name in selectors]
-            names += ["examples.label", *(f"train.{labeller}" for labeller in recipe.labellers)]
-        elif recipe.fuse_bm25:
-            names += [f"select.{name}.{VALIDATION}" for name in selectors]
-        for role in self.reported_roles:
-            names += [f"select.{name}.{role}" for name in dict.fromkeys(("bm25", *selectors, *recipe.rankers))]
-        return names + [f"predict.{variant}" for variant in self.variants]
-
-    @property
     def variants(self) -> dict[str, tuple[str, str]]:
         """Those of `VARIANTS` whose models the recipe trains."""
         recipe = self.recipe
@@ -100,311 +87,287 @@ class List5(PagePipeline):
             if labeller in recipe.train and (selection == "bm25" or selection in recipe.train)
         }
 
-    def run(self) -> None:
-        """All stages up to the predictions."""
-        self.train_models()
-        self.select()
-        self.predict()
-
-    def train_models(self) -> None:
-        """All that has to be trained, and what training needs."""
-        self.build_index()
-        self.retrieve_candidates()
-        self.write_world()
-        self.build_vocabulary()
-        self.warm_up()
-        self.train_pretraining()
-        self.train_rankers()
-        self.select_for_labellers()
-        self.train_labellers()
-
-    def retrieve_candidates(self) -> None:
-        """Sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order."""
-        recipe = self.recipe
+    def stages(self) -> list[Stage]:
+        """The paper, from claims to verdicts."""
         roles = (TRAIN, VALIDATION, *self.reported_roles)
-        document_runs = [self.out / "runs" / f"documents.{role}.trec" for role in roles]
-
-        def work() -> None:
-            self.tell_gaps()
-            for role, run in zip(roles, document_runs):
-                hits = retrieval.retrieve(
-                    self.index, self.claims[role].values(), recipe.documents, method=recipe.method
-                )
-                if recipe.hops == 2:
-                    hits = second_pages(self.index, self.claims[role].values(), by_query(hits), recipe.documents)
-                write_run(run, hits, "documents")
-                found = read_run(run)
-                write_run(self.candidates_file(role), self._expand(found), "candidates")
-
-        self.stages.run(
-            "retrieve",
-            work,
-            outputs=[*document_runs, *map(self.candidates_file, roles)],
-            after=self.first_stages,
-            settings={
-                "claims": self.data_print,
-                "documents": recipe.documents,
-                "candidates": recipe.candidates,
-                "method": recipe.method,
-                **({"hops": 2} if recipe.hops == 2 else {}),
-                "roles": [recipe.validation_share, recipe.validation_claims, recipe.report_claims],
-            },
+        retrieve = Stage(  # sections 3.1 and 3.2: K documents a claim, then their first sentences in retrieved order
+            name="retrieve",
+            after=self.indexed,
+            reads=[*SETTINGS_OF_CLAIMS, "documents", "candidates", "method", "hops"],
+            outputs=[*map(self.documents_file, roles), *map(self.candidates_file, roles)],
+            work=functools.partial(self._retrieve, roles),
         )
+        # Labellers learn from what is selected; the ranker is weighed beside BM25 on what is held out.
+        learned = (VALIDATION, TRAIN) if self.recipe.labellers else (VALIDATION,) if self.recipe.fuse_bm25 else ()
+        return [
+            *self.stages_of_corpus(),
+            retrieve,
+            *self.stages_before_training(),
+            *self.stages_of_pretraining(),
+            *self.stages_of_rankers(),
+            *(stage for role in learned for stage in self.stages_of_selection(role)),
+            *self.stages_of_labellers(),
+            *(stage for role in self.reported_roles for stage in self.stages_of_selection(role)),
+            *self.stages_of_verdicts(),
+        ]
+
+    # --- Retrieval --------------------------------------------------------------------------
+
+    def _retrieve(self, roles: Sequence[str]) -> None:
+        recipe = self.recipe
+        self.tell_gaps()
+        for role in roles:
+            claims = self.claims_of(role).values()
+            hits = retrieval.retrieve(self.index, claims, recipe.documents, method=recipe.method)
+            if recipe.hops == 2:
+                hits = second_pages(self.index, claims, by_query(hits), recipe.documents)
+            write_run(self.documents_file(role), hits, "documents")
+            found = read_run(self.documents_file(role))
+            write_run(self.candidates_file(role), self._expand(found), "candidates")
 
     def _expand(self, documents: dict[str, list[Hit]]) -> Iterator[Hit]:
         for claim_id, hits in documents.items():
             yield from self.sentences.candidates(claim_id, hits, self.recipe.candidates)
 
-    def train_pretraining(self) -> None:
+    # --- Rankers ----------------------------------------------------------------------------
+
+    def stages_of_pretraining(self) -> list[Stage]:
         """Span corruption over the corpus, where the recipe asks for it."""
         if "pretrain" not in self.recipe.train:
-            return
-        texts = [self.examples_file("text", role) for role in (TRAIN, VALIDATION)]
-
-        def work() -> None:
-            pages = map(self.sentences.page, self.index.pages)
-            files.write_texts(self.out / "examples", pages, self.recipe.validation_share)
-
-        self.stages.run(
-            "examples.pretrain", work, outputs=texts, after=["index"], settings={"share": self.recipe.validation_share}
+            return []
+        examples = Stage(
+            name="examples.pretrain",
+            after=["index"],
+            reads=["validation_share"],
+            outputs=[self.examples_file("text", role) for role in (TRAIN, VALIDATION)],
+            work=self._write_pretraining_examples,
         )
-        self._train("pretrain", "list5_span_corruption", ["examples.pretrain", "vocabulary"])
+        return [examples, self.training("pretrain", after=["examples.pretrain"])]
 
-    def train_rankers(self) -> None:
+    def _write_pretraining_examples(self) -> None:
+        pages = map(self.sentences.page, self.index.pages)
+        files.write_texts(self.out / "examples", pages, self.recipe.validation_share)
+
+    def stages_of_rankers(self) -> list[Stage]:
         """monoT5 on gold sentences against negatives of a window of ranks, with and without entities; before it,
         where the recipe has one, the base that learns from the same candidates."""
-        recipe = self.recipe
-        names = ["rank", *(["label_candidates"] if "base" in recipe.train else [])]
-        outputs = [self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)]
-
-        def work() -> None:
-            skipped = Counter()
-            spot = self.spotter.spot if recipe.training_entities == "spotted" else None
-            for role in (TRAIN, VALIDATION):
-                claims = [claim for claim in self.claims[role].values() if claim.label]
-                candidates = self.candidates(role)
-                rounds = [recipe.seed + i for i in range(recipe.negative_rounds if role == TRAIN else 1)]
-                made = {
-                    "rank": lambda seed: sampling.ranking(
-                        claims,
-                        candidates,
-                        self.lookup,
-                        seed=seed,
-                        spot=spot,
-                        window=Window(*recipe.ranking_window),
-                        skipped=skipped,
-                    ),
-                    "label_candidates": lambda seed: sampling.pointwise(
-                        claims,
-                        candidates,
-                        self.lookup,
-                        seed=seed,
-                        window=Window(*recipe.base_window),
-                        weak=BASE_WEAK,
-                        skipped=skipped,
-                    ),
-                }
-                for name in names:
-                    write_examples(
-                        self.examples_file(name, role), itertools.chain.from_iterable(map(made[name], rounds))
-                    )
-            tell(skipped)
-
-        self.stages.run(
-            "examples.rank",
-            work,
-            outputs=outputs,
+        train = self.recipe.train
+        names = ["rank", *(["label_candidates"] if "base" in train else [])]
+        examples = Stage(
+            name="examples.rank",
             after=["retrieve"],
-            settings={
-                "windows": [list(recipe.ranking_window), list(recipe.base_window)],
-                "names": names,
-                "rounds": recipe.negative_rounds,
-                "entities": recipe.training_entities,
-                "seed": recipe.seed,
-            },
+            reads=["ranking_window", "base_window", "negative_rounds", "training_entities", "seed"],
+            outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
+            work=functools.partial(self._write_ranking_examples, names),
         )
-        for model in ("base", *recipe.rankers):
-            if model in recipe.train:
-                self._train(model, f"list5_{model}", ["examples.rank", "vocabulary"])
+        models = [model for model in ("base", *self.recipe.rankers) if model in train]
+        return [examples, *(self._training(model, "examples.rank") for model in models)]
 
-    def select_for_labellers(self) -> None:
-        """What the labellers learn from: the selection over held-out claims and those of train."""
-        if self.recipe.labellers:
-            for role, limit in ((VALIDATION, None), (TRAIN, self.recipe.train_claims)):
-                self._select_role(
-                    "rank_entities",
-                    role,
-                    list(self.claims[role].values())[:limit],
-                    self.recipe.train_candidates or self.recipe.candidates,
-                )
+    def _write_ranking_examples(self, names: Sequence[str]) -> None:
+        recipe, skipped = self.recipe, Counter()
+        spot = self.spotter.spot if recipe.training_entities == "spotted" else None
+        for role in (TRAIN, VALIDATION):
+            claims = [claim for claim in self.claims_of(role).values() if claim.label]
+            candidates = self.candidates(role)
+            rounds = [recipe.seed + i for i in range(recipe.negative_rounds if role == TRAIN else 1)]
+            made = {
+                "rank": lambda seed: sampling.ranking(
+                    claims,
+                    candidates,
+                    self.lookup,
+                    seed=seed,
+                    spot=spot,
+                    window=Window(*recipe.ranking_window),
+                    skipped=skipped,
+                ),
+                "label_candidates": lambda seed: sampling.pointwise(
+                    claims,
+                    candidates,
+                    self.lookup,
+                    seed=seed,
+                    window=Window(*recipe.base_window),
+                    weak=BASE_WEAK,
+                    skipped=skipped,
+                ),
+            }
+            for name in names:
+                write_examples(self.examples_file(name, role), itertools.chain.from_iterable(map(made[name], rounds)))
+        tell(skipped)
 
-    def select(self) -> None:
-        """Every ranker over the candidates of the reported claims, and BM25 beside them."""
-        if self.recipe.fuse_bm25 and not self.recipe.labellers:
-            self._select_role(
-                "rank_entities", VALIDATION, list(self.claims[VALIDATION].values()), self.recipe.candidates
-            )
-        for role in self.reported_roles:
-            claims = list(self.claims[role].values())
-            self._select_bm25(role, claims)
-            for ranker in self.recipe.rankers:
-                self._select_role(ranker, role, claims, self.recipe.candidates)
+    # --- Selection --------------------------------------------------------------------------
 
-    def _select_role(self, ranker: str, role: str, claims: Sequence[Claim], depth: int) -> None:
-        out = self.selection_file(ranker, role)
-        self.stages.run(
-            f"select.{ranker}.{role}",
-            functools.partial(self._select, ranker, role, claims, depth, out),
-            outputs=[out],
+    def stages_of_selection(self, role: str) -> list[Stage]:
+        """Sentences of the candidates, best first: by the ranker; where the recipe says so by it and BM25 together, and
+        by a second hop from there. Of reported claims by every ranker, with BM25 alone beside them."""
+        recipe, reported = self.recipe, role in self.reported_roles
+        bm25 = Stage(
+            name=f"select.bm25.{role}",
+            after=["retrieve"],
+            reads=[*(["train_claims"] if role == TRAIN else []), "k1", "b", "preset"],
+            outputs=[self.selection_file("bm25", role), self.sentence_index(role)],
+            work=functools.partial(self._select_bm25, role),
+        )
+        fused = Stage(
+            name=f"select.fused.{role}",
+            after=[
+                f"select.{name}.{of}" for name in ("rank_entities", "bm25") for of in dict.fromkeys((VALIDATION, role))
+            ],
+            outputs=[self.selection_file("fused", role)],
+            work=functools.partial(self._fuse, role),
+        )
+        first = recipe.first_selector
+        hops = Stage(
+            name=f"select.hops.{role}",
+            after=[f"select.{first}.{role}"],
+            outputs=[self.selection_file("hops", role)],
+            work=functools.partial(self._hop, role, first),
+        )
+        stages = [*([bm25] if reported else []), self._ranking("rank_entities", role)]
+        if recipe.fuse_bm25:
+            stages += [*([] if reported else [bm25]), fused]
+        stages += [hops] if recipe.hops == 2 else []
+        others = [ranker for ranker in recipe.rankers if ranker != "rank_entities"] if reported else []
+        return stages + [self._ranking(ranker, role) for ranker in others]
+
+    def _ranking(self, ranker: str, role: str) -> Stage:
+        for_labellers = role not in self.reported_roles and bool(self.recipe.labellers)
+        limits = ["train_claims"] if role == TRAIN else []
+        return Stage(
+            name=f"select.{ranker}.{role}",
             after=["retrieve", f"train.{ranker}"],
-            settings={"claims": len(claims), "depth": depth},
+            reads=[*limits, *(["train_candidates"] if for_labellers else [])],
+            outputs=[self.selection_file(ranker, role)],
+            work=functools.partial(self._rank, ranker, role, for_labellers),
         )
-        if ranker == "rank_entities" and self.recipe.fuse_bm25:
-            if role not in self.reported_roles:
-                self._select_bm25(role, claims)
-            self._fuse(role)
-        if ranker == "rank_entities" and self.recipe.hops == 2:
-            self._hop(role)
 
-    def _select(self, ranker: str, role: str, claims: Sequence[Claim], depth: int, out: Path) -> None:
+    def _selected_from(self, role: str) -> list[Claim]:
+        """The claims of a role whose candidates are ranked."""
+        return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
+
+    def _rank(self, ranker: str, role: str, for_labellers: bool) -> None:
+        claims, depth = self._selected_from(role), self.recipe.candidates
+        if for_labellers:
+            depth = self.recipe.train_candidates or depth
         candidates = self.candidates(role)
         with counting(len(claims) * depth, "sentences") as advance:
             rank_to_file(
                 Ranker.open(self.model_dir(ranker)),
                 claims,
                 lambda claim: self.units.evidence(candidates.get(claim.id, ()), depth),
-                out,
+                self.selection_file(ranker, role),
                 spot=self.spotter.spot,
                 tag=ranker,
                 progress=advance,
             )
 
-    def _select_bm25(self, role: str, claims: Sequence[Claim]) -> None:
+    def _select_bm25(self, role: str) -> None:
         """The baseline: BM25 over the sentences of all the claims' candidates, titles before them."""
-        out = self.selection_file("bm25", role)
+        from lisax.formats.ranking import titled
+        from lisax.retrieval.bm25 import build
 
-        def work() -> None:
-            from lisax.formats.ranking import titled
-            from lisax.retrieval.bm25 import build
-
-            candidates = self.candidates(role)
-            units = dict.fromkeys(unit for claim in claims for unit in candidates.get(claim.id, ()))
-            texts = ((p.id, titled(p.title, p.text, self.preset)) for p in map(self.lookup, units) if p)
-            index = build(texts, self.out / "runs" / f"sentences.{role}.bm25", k1=self.recipe.k1, b=self.recipe.b)
-            found = index.search([claim.text for claim in claims], 100)
-            write_run(
-                out,
-                (
-                    Hit(claim.id, unit, rank, score)
-                    for claim, row in zip(claims, found, strict=True)
-                    for rank, (unit, score) in enumerate(row, start=1)
-                ),
-                "bm25",
-            )
-
-        self.stages.run(
-            f"select.bm25.{role}", work, outputs=[out], after=["retrieve"], settings={"claims": len(claims)}
+        claims, candidates = self._selected_from(role), self.candidates(role)
+        units = dict.fromkeys(unit for claim in claims for unit in candidates.get(claim.id, ()))
+        texts = ((p.id, titled(p.title, p.text, self.preset)) for p in map(self.lookup, units) if p)
+        index = build(texts, self.sentence_index(role), k1=self.recipe.k1, b=self.recipe.b)
+        found = index.search([claim.text for claim in claims], 100)
+        hits = (
+            Hit(claim.id, unit, rank, score)
+            for claim, row in zip(claims, found, strict=True)
+            for rank, (unit, score) in enumerate(row, start=1)
         )
+        write_run(self.selection_file("bm25", role), hits, "bm25")
 
     def _fuse(self, role: str) -> None:
-        out = self.selection_file("fused", role)
-
-        def work() -> None:
-            held = [read_run(self.selection_file(name, VALIDATION)) for name in ("rank_entities", "bm25")]
-            weights = fusion.fit(self.claims[VALIDATION].values(), *held)
-            say("  log-odds of relevance: {:.2f} of the ranker's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
-            write_run(
-                out,
-                fusion.fuse(
-                    *(read_run(self.selection_file(name, role)) for name in ("rank_entities", "bm25")), weights
-                ),
-                "fused",
-            )
-
-        self.stages.run(
-            f"select.fused.{role}",
-            work,
-            outputs=[out],
-            after=[
-                f"select.{name}.{of}" for name in ("rank_entities", "bm25") for of in dict.fromkeys((VALIDATION, role))
-            ],
+        held, runs = (
+            [read_run(self.selection_file(name, of)) for name in ("rank_entities", "bm25")] for of in (VALIDATION, role)
         )
+        weights = fusion.fit(self.claims_of(VALIDATION).values(), *held)
+        say("  log-odds of relevance: {:.2f} of the ranker's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
+        write_run(self.selection_file("fused", role), fusion.fuse(*runs, weights), "fused")
 
-    def _hop(self, role: str) -> None:
+    def _hop(self, role: str, first: str) -> None:
         """The second hop from the selection's first sentences."""
-        out, first = self.selection_file("hops", role), self.recipe.first_selector
+        run = read_run(self.selection_file(first, role))
+        claims = (claim for claim in self.claims_of(role).values() if claim.id in run)
+        hits = second_sentences(self.index, claims, run, self.sentences.page)
+        write_run(self.selection_file("hops", role), hits, "hops")
 
-        def work() -> None:
-            run = read_run(self.selection_file(first, role))
-            claims = (claim for claim in self.claims[role].values() if claim.id in run)
-            write_run(out, second_sentences(self.index, claims, run, self.sentences.page), "hops")
+    # --- Labellers --------------------------------------------------------------------------
 
-        self.stages.run(f"select.hops.{role}", work, outputs=[out], after=[f"select.{first}.{role}"])
-
-    def train_labellers(self) -> None:
+    def stages_of_labellers(self) -> list[Stage]:
         """Section 3.3: pointwise, listwise, listwise on infused noise, and the claim alone."""
-        recipe = self.recipe
-        names = recipe.labellers
+        names, selector = self.recipe.labellers, self.recipe.selector
         if not names:
-            return
-        outputs = [self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)]
-
-        def work() -> None:
-            skipped = Counter()
-            options = {"seed": self.seed_of("label"), "skipped": skipped}
-            windowed = options | {"window": Window(*recipe.labelling_window)}
-            for role in (TRAIN, VALIDATION):
-                ranked = self.selected(recipe.selector, role)
-                claims = [claim for claim in self.claims[role].values() if claim.label and claim.id in ranked]
-                if role == VALIDATION:
-                    # Lists are validated on what the model will meet: our selection, gold or not.
-                    lists = [sampling.listwise_input(claim, ranked[claim.id], self.lookup) for claim in claims]
-                made: dict[str, Callable[[], Iterable[Example]]] = {
-                    "claim_only": lambda: sampling.claim_only(claims),
-                    "label_pointwise": lambda: sampling.pointwise(
-                        claims, ranked, self.lookup, weak=recipe.weak_sentences, **windowed
-                    ),
-                    "label_listwise": lambda: sampling.listwise(claims, ranked, self.lookup, **windowed),
-                    "label_listwise_infused": lambda: sampling.infused(claims, ranked, self.lookup, **options),
-                }
-                for name in names:
-                    as_used = role == VALIDATION and "listwise" in name
-                    write_examples(self.examples_file(name, role), lists if as_used else made[name]())
-            tell(skipped)
-
-        self.stages.run(
-            "examples.label",
-            work,
-            outputs=outputs,
-            after=[f"select.{recipe.selector}.{TRAIN}", f"select.{recipe.selector}.{VALIDATION}"],
-            settings={
-                "window": list(recipe.labelling_window),
-                "seed": self.seed_of("label"),
-                "names": names,
-                "weak": recipe.weak_sentences,
-            },
+            return []
+        examples = Stage(
+            name="examples.label",
+            after=[f"select.{selector}.{TRAIN}", f"select.{selector}.{VALIDATION}"],
+            reads=["labelling_window", "weak_sentences", "seed", "label_seed"],
+            outputs=[self.examples_file(name, role) for name in names for role in (TRAIN, VALIDATION)],
+            work=functools.partial(self._write_label_examples, names, selector),
         )
-        for name in names:
-            self._train(name, f"list5_{name}", ["examples.label", "vocabulary"])
+        return [examples, *(self._training(name, "examples.label") for name in names)]
 
-    def _train(self, model: str, task: str, after: Sequence[str]) -> None:
-        lengths = {"inputs": self.recipe.tokens_of(model), "targets": self.recipe.target_tokens}
-        self.train_model(model, task, after, lengths=None if model == "pretrain" else lengths)
+    def _write_label_examples(self, names: Sequence[str], selector: str) -> None:
+        recipe, skipped = self.recipe, Counter()
+        options = {"seed": self.seed_of("label"), "skipped": skipped}
+        windowed = options | {"window": Window(*recipe.labelling_window)}
+        for role in (TRAIN, VALIDATION):
+            ranked = self.selected(selector, role)
+            claims = [claim for claim in self.claims_of(role).values() if claim.label and claim.id in ranked]
+            if role == VALIDATION:
+                # Lists are validated on what the model will meet: our selection, gold or not.
+                lists = [sampling.listwise_input(claim, ranked[claim.id], self.lookup) for claim in claims]
+            made: dict[str, Callable[[], Iterable[Example]]] = {
+                "claim_only": lambda: sampling.claim_only(claims),
+                "label_pointwise": lambda: sampling.pointwise(
+                    claims, ranked, self.lookup, weak=recipe.weak_sentences, **windowed
+                ),
+                "label_listwise": lambda: sampling.listwise(claims, ranked, self.lookup, **windowed),
+                "label_listwise_infused": lambda: sampling.infused(claims, ranked, self.lookup, **options),
+            }
+            for name in names:
+                as_used = role == VALIDATION and "listwise" in name
+                write_examples(self.examples_file(name, role), lists if as_used else made[name]())
+        tell(skipped)
+
+    # --- Training ---------------------------------------------------------------------------
+
+    def _training(self, model: str, examples: str) -> Stage:
+        seeds = ["seed", "label_seed"] if model in LABELLERS else ["seed"]
+        return self.training(
+            model, after=[examples], reads=[*seeds, self.recipe.setting_of_tokens(model), "target_tokens"]
+        )
+
+    def task_of(self, model: str) -> str:
+        return "list5_span_corruption" if model == "pretrain" else f"list5_{model}"
+
+    def lengths_of(self, model: str) -> dict[str, int] | None:
+        if model == "pretrain":
+            return None
+        return {
+            "inputs": getattr(self.recipe, self.recipe.setting_of_tokens(model)),
+            "targets": self.recipe.target_tokens,
+        }
 
     def seed_of(self, model: str) -> int:
         labels = (model == "label" or model in LABELLERS) and self.recipe.label_seed is not None
         return self.recipe.label_seed if labels else self.recipe.seed
 
-    def predict(self) -> None:
+    # --- Verdicts ---------------------------------------------------------------------------
+
+    def stages_of_verdicts(self) -> list[Stage]:
         """Verdicts of every variant whose models the recipe trains."""
-        for variant, (labeller, selection) in self.variants.items():
-            self.stages.run(
-                f"predict.{variant}",
-                functools.partial(self._predict, variant, labeller, selection),
-                outputs=[self.predictions_of(variant, role) for role in self.reported_roles],
+        return [
+            Stage(
+                name=f"predict.{variant}",
                 after=[f"train.{labeller}", *(f"select.{selection}.{role}" for role in self.reported_roles)],
-                settings={"temporal": True} if self.recipe.temporal else {},
+                reads=["temporal"],
+                outputs=[self.predictions_of(variant, role) for role in self.reported_roles],
+                work=functools.partial(self._predict, variant, labeller, selection),
             )
+            for variant, (labeller, selection) in self.variants.items()
+        ]
 
     def _predict(self, variant: str, labeller: str, selection: str) -> None:
         aggregate = variant.removeprefix("bm25_") if labeller == "label_pointwise" else "max"
@@ -412,5 +375,5 @@ class List5(PagePipeline):
         temporal = self.recipe.temporal and labeller != "claim_only"
         for role in self.reported_roles:
             run = read_run(self.selection_file(selection, role))
-            verdicts = verify_run(verifier, self.claims[role].values(), run, self.units, temporal=temporal)
+            verdicts = verify_run(verifier, self.claims_of(role).values(), run, self.units, temporal=temporal)
             self.write_verdicts(variant, role, verdicts)

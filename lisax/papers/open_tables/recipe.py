@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from collections.abc import Sequence
+from typing import ClassVar
 
+from lisax.papers.recipe import ClaimsRecipe
 from lisax.records import LisaxError
 from lisax.retrieval.cells import Strategy
 from lisax.retrieval.tables import MODES
@@ -16,18 +17,17 @@ _FUSION = re.compile(r"(joint|ternary|uniform)_top(1|3|5|10)(_no_attention)?")
 
 
 @dataclasses.dataclass(frozen=True)
-class TableRecipe:
+class TableRecipe(ClaimsRecipe):
     """The defaults are the paper's; a recipe for small machines is `experiments/open_tables/scratch.gin`.
 
     `train` maps a model to its gin file: text-to-text ones (`claim_only`; `closed`, on the gold table; `one`, `top3`,
     `top5`, `top10`, on the first retrieved) and table fusion (`joint_top5`, `ternary_top5`, `uniform_top5`, each also
-    `…_no_attention`; 1, 3, 5 or 10 tables). What it does not name is neither trained nor reported. `initial` and
-    `warm_up` are those of `Recipe` in recipe.py.
+    `…_no_attention`; 1, 3, 5 or 10 tables). Of `report_claims`, verification is reported; retrieval of all claims.
     """
 
-    train: dict[str, str] = dataclasses.field(default_factory=dict)
-    initial: dict[str, str] = dataclasses.field(default_factory=dict)
-    preset: str = "paper"
+    gin_module: ClassVar[str] = "open_tables"
+    model_names: ClassVar[Sequence[str]] = (*TEXT_MODELS, "(joint|ternary|uniform)_top(1|3|5|10)[_no_attention]")
+
     # The strategy that verification reads from, and those that are reported beside it.
     strategy: str = str(Strategy.ENTITY_CHAR_23)
     compared: Sequence[str] = ()
@@ -39,28 +39,14 @@ class TableRecipe:
     text_tokens: int = 512  # of a claim with all its tables, text-to-text
     claim_max_tokens: int = 128  # of the claim alone
     target_tokens: int = 2  # a label word and EOS, times the examples packed in a row
-    vocabulary: str | None = None
-    vocabulary_size: int = 32_000
-    train_claims: int | None = None
-    validation_claims: int | None = None
-    report_claims: int | None = None  # verified; retrieval is reported over all claims of the split
-    validation_share: float = 0.05
-    warm_up: str | None = None
+    train_claims: int | None = None  # claims of train that models learn from; None: all
     warm_up_pipeline: str = (
         "open_tables"  # whose recipe that is: or "list5", which learns to match claims with sentences
     )
-    warm_up_pages: int = 12_000
-    seed: int = 0
     fusion_seed: int | None = None  # of fusion models, if another than `seed`
 
     def __post_init__(self):
-        known = [*TEXT_MODELS]
-        for field in ("train", "initial"):
-            if unknown := [name for name in getattr(self, field) if name not in known and not _FUSION.fullmatch(name)]:
-                raise LisaxError(
-                    f"TableRecipe.{field} names {', '.join(sorted(unknown))}; models are "
-                    f"{', '.join(known)} and (joint|ternary|uniform)_top(1|3|5|10)[_no_attention]"
-                )
+        super().__post_init__()
         for name in (self.strategy, *self.compared):
             if name not in list(Strategy):
                 raise LisaxError(f"TableRecipe: no strategy is named '{name}'; there are {', '.join(Strategy)}")
@@ -75,10 +61,12 @@ class TableRecipe:
                 f"TableRecipe.strategy '{self.strategy}' matches the whole claim: TableRecipe.entities is for "
                 "strategies of entities, leave it 'spans'"
             )
-        if not 0 < self.validation_share < 1:
-            raise LisaxError(f"TableRecipe.validation_share must lie between 0 and 1, found {self.validation_share}")
         if self.columns < 1:
             raise LisaxError(f"TableRecipe.columns must be at least 1, found {self.columns}")
+
+    @classmethod
+    def is_model(cls, name: str) -> bool:
+        return name in TEXT_MODELS or bool(_FUSION.fullmatch(name))
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
@@ -119,12 +107,3 @@ def is_fusion(model: str) -> bool:
 
 def task_of(model: str) -> str:
     return f"tables_fusion_top{depth_of(model)}" if is_fusion(model) else f"tables_{model}"
-
-
-def read_recipe(
-    gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
-) -> TableRecipe:
-    """The recipe of gin files: `TableRecipe.columns = 3`."""
-    from lisax.papers.list5.recipe import configured_recipe
-
-    return configured_recipe("open_tables", TableRecipe, gin_files, bindings, search_paths)

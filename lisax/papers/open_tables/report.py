@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lisax.corpora.table_predictions import TableVerdict
+from lisax.corpora.table_predictions import TablePrediction
 from lisax.metrics import fever as fever_metrics
 from lisax.metrics import tables as figures
 from lisax.models import table_truth
@@ -14,7 +14,7 @@ from lisax.papers import reporting
 from lisax.papers.base import REPORT
 from lisax.papers.open_tables.recipe import depth_of, is_fusion
 from lisax.papers.open_tables.run import NO_UNDECIDED, ORACLE, OpenTables
-from lisax.records import Claim, Hit, Label, Verdict
+from lisax.records import Claim, Hit, Label, Prediction
 from lisax.report import charts
 from lisax.report.published import TABLE_RERANKING, TABLE_RETRIEVAL, TABLE_VERDICTS
 from lisax.report.report import ClaimView, GridView, Heatmap, Report, ResultRow, ResultTable
@@ -312,7 +312,7 @@ def _attention(run: OpenTables, model: str) -> list[Heatmap]:
     return made
 
 
-def _view(run: OpenTables, claim: Claim, found: TableVerdict) -> ClaimView:
+def _view(run: OpenTables, claim: Claim, found: TablePrediction) -> ClaimView:
     verdict, gold = found.verdict, set(claim.gold_ids)
     scores = verdict.evidence_scores or (None,) * len(verdict.evidence)
     grids = [_grid(run, claim, table, score, table in gold) for table, score in zip(verdict.evidence, scores)]
@@ -348,7 +348,7 @@ def _grid(run: OpenTables, claim: Claim, table_id: str, score: float | None, is_
     )
 
 
-def _outcome(claim: Claim, verdict: Verdict) -> str:
+def _outcome(claim: Claim, verdict: Prediction) -> str:
     if verdict.label == claim.label:
         return "correct"
     if claim.gold_ids and not set(claim.gold_ids) & set(verdict.evidence):

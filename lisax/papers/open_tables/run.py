@@ -18,14 +18,16 @@ from pathlib import Path
 import numpy as np
 
 from lisax.corpora import open_folder
-from lisax.corpora.table_predictions import TableVerdict, read_predictions
+from lisax.corpora.table_predictions import TablePrediction, read_predictions
 from lisax.formats.examples import read_examples
 from lisax.formats.labelling import CLAIM_ONLY
 from lisax.formats.tables import TABLES, TableExample
 from lisax.metrics import tables as figures
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
-from lisax.papers.open_tables.recipe import depth_of, is_fusion, read_recipe, task_of
+from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
+from lisax.papers.settings import kept
+from lisax.papers.stages import Stage
 from lisax.predict.fusion_model import Decision, FusionModel
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, write_predictions
@@ -36,7 +38,7 @@ from lisax.retrieval import tables as table_retrieval
 from lisax.retrieval.cells import CellIndex, Strategy, build
 from lisax.retrieval.runs import read_run, write_run
 from lisax.retrieval.table_store import TableStore
-from lisax.runtime.checkpoints import add_to_card, resolve_checkpoint
+from lisax.runtime.checkpoints import FITTED, write_fitted
 from lisax.sampling import table_examples
 from lisax.sampling.examples import ranked_ids
 from lisax.sampling.table_examples import CLOSED, DEPTHS
@@ -48,19 +50,12 @@ ORACLE = "oracle"  # a fusion model on the gold table alone
 
 
 class OpenTables(Pipeline):
-    """One run in the folder `out`: each method is a stage that reads and writes files there."""
+    """One run in the folder `out`; `stages` says what it does."""
 
-    indexed = "tables"
-    read_recipe = staticmethod(read_recipe)
+    indexed = ("tables",)
+    settings_of_texts = (*Pipeline.settings_of_texts, "validation_share", "validation_claims")
+    recipe_class = TableRecipe
     world_settings = {"shares": WORLD_SHARES, "table_shares": TABLE_SHARES}
-
-    @property
-    def stage_names(self) -> list[str]:
-        recipe = self.recipe
-        names = ["tables", *(f"index.{strategy}" for strategy in recipe.strategies), "retrieve", "compare"]
-        names += ["world", "vocabulary", "warm_up"] if recipe.warm_up else ["vocabulary"]
-        names += ["examples", *(f"train.{model}" for model in recipe.train)]
-        return names + [f"predict.{model}" for model in recipe.train]
 
     @property
     def claim_splits(self) -> Sequence[str]:
@@ -102,7 +97,7 @@ class OpenTables(Pipeline):
     def tables(self) -> TableStore:
         return TableStore.open(self.out / "tables")
 
-    @functools.cached_property
+    @kept
     def index(self) -> CellIndex:
         return CellIndex.open(self.index_folder(self.recipe.strategy))
 
@@ -135,83 +130,65 @@ class OpenTables(Pipeline):
 
     # --- Stages -----------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """All stages up to the predictions."""
-        self.build_indexes()
-        self.retrieve()
-        self.compare_strategies()
-        self.learn()
-        self.predict()
-
-    def train_models(self) -> None:
-        self.build_indexes()
-        self.retrieve()
-        self.learn()
-
-    def learn(self) -> None:
-        """All models, and what they learn from."""
-        self.write_world()
-        self.build_vocabulary()
-        self.warm_up()
-        self.write_examples()
-        for model in self.recipe.train:
-            self._train(model)
-
-    def build_indexes(self) -> None:
-        """The tables themselves, and their cells by each strategy."""
-        self.stages.run(
-            "tables",
-            lambda: TableStore.build(self.data.tables(), self.out / "tables"),
-            outputs=[self.out / "tables"],
-            settings={"data": self.data_print},
-        )
-        for strategy in self.recipe.strategies:
-            folder = self.index_folder(strategy)
-            self.stages.run(
-                f"index.{strategy}", lambda: build(self.tables, folder, strategy), outputs=[folder], after=["tables"]
-            )
-
-    def retrieve(self) -> None:
-        """Section 3: the ten best tables of every claim."""
+    def stages(self) -> list[Stage]:
+        """The paper, from tables and claims to verdicts."""
         recipe = self.recipe
-        strategy, mode = Strategy(recipe.strategy), recipe.entities
-        runs = {role: self.run_file(strategy, mode, role) for role in ROLES}
-
-        def work() -> None:
-            for role, run in runs.items():
-                claims = self.read_claims(self.reported_split) if role == REPORT else self.limited(role)
-                self._search(strategy, mode, list(claims), run)
-
-        self.stages.run(
-            "retrieve",
-            work,
-            outputs=list(runs.values()),
-            after=[f"index.{strategy}"],
-            settings={
-                "claims": self.data_print,
-                "entities": mode,
-                "limit": recipe.train_claims,
-                "roles": [recipe.validation_share, recipe.validation_claims],
-            },
+        tables = Stage(
+            name="tables",
+            reads=["data_files"],
+            outputs=[self.out / "tables"],
+            work=lambda: TableStore.build(self.data.tables(), self.out / "tables"),
         )
-
-    def compare_strategies(self) -> None:
-        """The table of section 5.1: every strategy, with linked entities and with those of the claim alone."""
-        main = self.recipe.strategy, self.recipe.entities
-        runs = {pair: self.run_file(*pair, REPORT) for pair in self.compared_pairs if pair != main}
-
-        def work() -> None:
-            claims = list(self.read_claims(self.reported_split))
-            for (strategy, mode), run in runs.items():
-                say(f"  {strategy}, {mode}")
-                self._search(strategy, mode, claims, run)
-
-        self.stages.run(
-            "compare",
-            work,
-            outputs=list(runs.values()),
-            after=["retrieve", *(f"index.{strategy}" for strategy in self.recipe.strategies)],
+        indexes = [
+            Stage(
+                name=f"index.{strategy}",
+                after=["tables"],
+                outputs=[self.index_folder(strategy)],
+                work=functools.partial(self._build_index, strategy),
+            )
+            for strategy in recipe.strategies
+        ]
+        retrieve = Stage(  # section 3: the ten best tables of every claim
+            name="retrieve",
+            after=[f"index.{recipe.strategy}"],
+            reads=["strategy", "entities", "train_claims", "validation_share", "validation_claims"],
+            outputs=[self.run_file(recipe.strategy, recipe.entities, role) for role in ROLES],
+            work=self._retrieve,
         )
+        compared = [pair for pair in self.compared_pairs if pair != (recipe.strategy, recipe.entities)]
+        compare = Stage(  # the table of section 5.1: every strategy, with linked entities and with the claim's alone
+            name="compare",
+            after=["retrieve", *(f"index.{strategy}" for strategy in recipe.strategies)],
+            outputs=[self.run_file(*pair, REPORT) for pair in compared],
+            work=functools.partial(self._compare, compared),
+        )
+        return [
+            tables,
+            *indexes,
+            retrieve,
+            compare,
+            *self.stages_before_training(),
+            self.stage_of_examples(),
+            *map(self._training, recipe.train),
+            *map(self.stage_of_verdicts, recipe.train),
+        ]
+
+    # --- Retrieval --------------------------------------------------------------------------
+
+    def _build_index(self, strategy: Strategy) -> None:
+        build(self.tables, self.index_folder(strategy), strategy)
+
+    def _retrieve(self) -> None:
+        strategy, mode = Strategy(self.recipe.strategy), self.recipe.entities
+        for role in ROLES:
+            claims = self.read_claims(self.reported_split) if role == REPORT else self.limited(role)
+            self._search(strategy, mode, list(claims), self.run_file(strategy, mode, role))
+
+    def _compare(self, compared: Sequence[tuple[Strategy, str]]) -> None:
+        claims = list(self.read_claims(self.reported_split))
+        for strategy, mode in compared:
+            say(f"  {strategy}, {mode}")
+            self._search(strategy, mode, claims, self.run_file(strategy, mode, REPORT))
 
     @property
     def compared_pairs(self) -> list[tuple[Strategy, str]]:
@@ -225,7 +202,7 @@ class OpenTables(Pipeline):
 
     def limited(self, role: str) -> list[Claim]:
         """The claims of a role that take part."""
-        return list(self.claims[role].values())[: self.recipe.train_claims if role == TRAIN else None]
+        return list(self.claims_of(role).values())[: self.recipe.train_claims if role == TRAIN else None]
 
     def _search(self, strategy: Strategy, mode: str, claims: Sequence[Claim], out: Path) -> None:
         index = CellIndex.open(self.index_folder(strategy))
@@ -234,8 +211,8 @@ class OpenTables(Pipeline):
 
     def texts(self) -> Iterator[str]:
         """Claims and tables as the models will read them, those of the warm-up's world beside ours."""
-        claims, tables = iter(self.claims[TRAIN].values()), iter(self.tables)
-        if self.recipe.warm_up:
+        claims, tables = iter(self.claims_of(TRAIN).values()), iter(self.tables)
+        if self.recipe.warms_up:
             made = open_folder(self.world_folder)
             claims, tables = itertools.chain(claims, made.table_claims("train")), itertools.chain(tables, made.tables())
             yield from (f"{page.title} . {page.text}" for page in made.documents())
@@ -246,62 +223,75 @@ class OpenTables(Pipeline):
         for claim in claims:
             yield CLAIM_ONLY.encode(TableExample(claim.id, claim.text), preset=self.preset, count_tokens=len).inputs
 
-    def write_examples(self) -> None:
+    # --- Training ---------------------------------------------------------------------------
+
+    def stage_of_examples(self) -> Stage:
         """Claims with the tables that are read for them: the gold one, and the first retrieved."""
         depths = sorted({depth_of(model) for model in self.recipe.train} - {0}) or [1]
         names = [table_examples.file_name(k) for k in (None, *depths)]
-        outputs = [self.examples_file(name, role) for name in names for role in ROLES]
-
-        def work() -> None:
-            for role in ROLES:
-                run = ranked_ids(read_run(self.run_file(self.recipe.strategy, self.recipe.entities, role)))
-                skipped = Counter()
-                table_examples.write_all(
-                    self.out / "examples",
-                    role,
-                    self.limited(role),
-                    run,
-                    self.lookup,
-                    self.columns,
-                    in_training=role == TRAIN,
-                    depths=depths,
-                    skipped=skipped,
-                )
-                tell(skipped)
-
-        self.stages.run(
-            "examples",
-            work,
-            outputs=outputs,
+        return Stage(
+            name="examples",
             after=["retrieve"],
-            settings={"depths": depths, "columns": self.recipe.columns, "reported": self.recipe.report_claims},
+            reads=["columns", "report_claims"],
+            outputs=[self.examples_file(name, role) for name in names for role in ROLES],
+            work=functools.partial(self._write_examples, depths),
         )
 
-    def _train(self, model: str) -> None:
-        recipe, k = self.recipe, depth_of(model)
-        if is_fusion(model):
-            lengths = {"inputs": k * recipe.table_tokens, "targets": k}
-        else:
-            tokens = {
-                "claim_only": recipe.claim_max_tokens,
-                "closed": recipe.table_tokens,
-                "one": recipe.table_tokens,
-            }.get(model, recipe.text_tokens)
-            lengths = {"inputs": tokens, "targets": recipe.target_tokens}
-        self.train_model(model, task_of(model), ["examples", "vocabulary"], lengths=lengths)
+    def _write_examples(self, depths: Sequence[int]) -> None:
+        for role in ROLES:
+            run = ranked_ids(read_run(self.run_file(self.recipe.strategy, self.recipe.entities, role)))
+            skipped = Counter()
+            table_examples.write_all(
+                self.out / "examples",
+                role,
+                self.limited(role),
+                run,
+                self.lookup,
+                self.columns,
+                in_training=role == TRAIN,
+                depths=depths,
+                skipped=skipped,
+            )
+            tell(skipped)
 
-    def predict(self) -> None:
-        """Verdicts of every model, and what the fusion models say of each table."""
+    def _training(self, model: str) -> Stage:
+        seeds = ["seed", "fusion_seed"] if is_fusion(model) else ["seed"]
+        tokens = [self._setting_of_tokens(model), *([] if is_fusion(model) else ["target_tokens"])]
+        return self.training(model, after=["examples"], reads=[*seeds, *tokens])
+
+    def task_of(self, model: str) -> str:
+        return task_of(model)
+
+    def lengths_of(self, model: str) -> dict[str, int]:
+        tokens = getattr(self.recipe, self._setting_of_tokens(model))
+        if is_fusion(model):
+            return {"inputs": depth_of(model) * tokens, "targets": depth_of(model)}
+        return {"inputs": tokens, "targets": self.recipe.target_tokens}
+
+    @staticmethod
+    def _setting_of_tokens(model: str) -> str:
+        """The setting that limits a model's input: of fusion models that of each table."""
+        if model == "claim_only":
+            return "claim_max_tokens"
+        return "table_tokens" if is_fusion(model) or model in ("closed", "one") else "text_tokens"
+
+    # --- Verdicts ---------------------------------------------------------------------------
+
+    def run(self) -> None:
+        super().run()
         if not self.undecided_claims:
             say("  " + NO_UNDECIDED)
-        for model in self.recipe.train:
-            outputs, work = [self.predictions_file(model)], functools.partial(self._predict_text, model)
-            if is_fusion(model):
-                outputs += [self.scores_file(model, role) for role in (VALIDATION, REPORT)]
-                work = functools.partial(self._predict_fusion, model)
-                if model == self.recipe.closest_to_gold:
-                    outputs.append(self.predictions_file(ORACLE))
-            self.stages.run(f"predict.{model}", work, outputs=outputs, after=[f"train.{model}", "examples"])
+
+    def stage_of_verdicts(self, model: str) -> Stage:
+        """Verdicts of a model; of a fusion model also what it says of each table."""
+        outputs, work = [self.predictions_file(model)], functools.partial(self._predict_text, model)
+        if is_fusion(model):
+            closest_to_gold = model == self.recipe.closest_to_gold
+            outputs += [self.scores_file(model, role) for role in (VALIDATION, REPORT)]
+            outputs += [self.predictions_file(ORACLE)] if closest_to_gold else []
+            outputs.append(self.model_dir(model) / FITTED)
+            work = functools.partial(self._predict_fusion, model, closest_to_gold)
+        return Stage(name=f"predict.{model}", after=[f"train.{model}", "examples"], outputs=outputs, work=work)
 
     def _predict_text(self, model: str) -> None:
         examples = self.examples(
@@ -315,7 +305,7 @@ class OpenTables(Pipeline):
             examples = [dataclasses.replace(example, tables=(), gold=()) for example in examples]
         self._write(model, examples, shares.astype(np.float64))
 
-    def _predict_fusion(self, model: str) -> None:
+    def _predict_fusion(self, model: str, closest_to_gold: bool) -> None:
         scorer, name = FusionModel(self.model_dir(model)), table_examples.file_name(depth_of(model))
         for role in (VALIDATION, REPORT):
             examples = self.examples(name, role)
@@ -332,15 +322,14 @@ class OpenTables(Pipeline):
                 )
                 file.write(buffer.getvalue())
         decision = self.decision(model)
-        if decision is not None:
-            add_to_card(resolve_checkpoint(self.model_dir(model)), {"decision": decision._asdict()})
+        write_fitted(self.model_dir(model), {"decision": decision and decision._asdict()})
         tell_open(scorer, decision if self.undecided_claims else None)
         self._write(
             model,
             examples,
             *judged(scores.probabilities, self.sufficiency(model, REPORT), decision if self.undecided_claims else None),
         )
-        if model == self.recipe.closest_to_gold:
+        if closest_to_gold:
             gold = self.examples(CLOSED, REPORT)
             self._write(ORACLE, gold, *judged(scorer.scores(gold).probabilities, None, None))
 
@@ -352,7 +341,7 @@ class OpenTables(Pipeline):
         sufficiency: np.ndarray | None = None,
         relevance: np.ndarray | None = None,
     ) -> None:
-        claims = [self.claims[REPORT][example.claim_id] for example in examples]
+        claims = [self.claims_of(REPORT)[example.claim_id] for example in examples]
         evidence = [
             [Evidence(table.id, "", table.caption, table=table) for table in example.tables] for example in examples
         ]
@@ -362,10 +351,10 @@ class OpenTables(Pipeline):
 
     # --- What the report asks -----------------------------------------------------------------
 
-    @functools.cached_property
+    @kept
     def undecided_claims(self) -> bool:
         """Whether the data has claims that their own table does not decide."""
-        return any(claim.label is Label.NOT_ENOUGH_INFO for claim in self.claims[TRAIN].values())
+        return any(claim.label is Label.NOT_ENOUGH_INFO for claim in self.claims_of(TRAIN).values())
 
     @functools.lru_cache(4)
     def scores(self, model: str, role: str) -> Mapping[str, np.ndarray]:
@@ -407,5 +396,5 @@ class OpenTables(Pipeline):
         decision = self.decision(model)
         return None if decision is None else decision.threshold
 
-    def verdicts(self, model: str) -> dict[str, TableVerdict]:
+    def verdicts(self, model: str) -> dict[str, TablePrediction]:
         return {found.verdict.claim_id: found for found in read_predictions(self.predictions_file(model))}

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lisax.papers.base import TRAIN, VALIDATION
+from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.list5.run import List5
+from lisax.papers.over_pages import SETTINGS_OF_CLAIMS
+from lisax.papers.settings import fact, kept
+from lisax.papers.stages import Stage
 from lisax.predict.passage_index import PassageIndex
 from lisax.records import Claim, Hit, Label
 from lisax.retrieval.mixed import MixedIndex
@@ -35,16 +38,19 @@ class MixedList5(List5):
     def units(self) -> PassageIndex:
         return self.evidence
 
-    @functools.cached_property
-    def claims(self) -> dict[str, dict[str, Claim]]:
+    def claims_of(self, role: str) -> dict[str, Claim]:
         """Those of pages and, of those over tables, those that name what decides them; in an order of their ids, so that
         any first of them are of both."""
+        return self._mixed_evidence[role]
+
+    @kept
+    def _mixed_evidence(self) -> dict[str, dict[str, Claim]]:
         found = {
             role: decided(
                 dataclasses.replace(claim, evidence_sets=claim.evidence_sets + claim.mixed_sets)
-                for claim in claims.values()
+                for claim in self.data_claims(role).values()
             )
-            for role, claims in self.claims_of_data.items()
+            for role in (TRAIN, VALIDATION, REPORT)
         }
         found[TRAIN] |= self._of_tables("train")
         if self.reported_split != "dev":
@@ -59,36 +65,37 @@ class MixedList5(List5):
             dataclasses.replace(claim, evidence_sets=claim.mixed_sets) for claim in claims if claim.mixed_sets
         )
 
-    def retrieve_candidates(self) -> None:
+    def stages(self) -> list[Stage]:
+        """Those of LisT5, but that candidates are units of the passages that the index finds."""
         roles = (TRAIN, VALIDATION)
-
-        def work() -> None:
-            for role in roles:
-                claims = list(self.claims[role].values())
-                found = self.evidence.retrieve(claims, self._passages)
-                write_run(
-                    self.candidates_file(role),
-                    (
-                        Hit(claim, unit, rank, 1 / rank)
-                        for claim, units in found.items()
-                        for rank, unit in enumerate(units[: self.recipe.candidates], start=1)
-                    ),
-                    "candidates",
-                )
-
-        self.stages.run(
-            "retrieve",
-            work,
-            outputs=[self.candidates_file(role) for role in roles],
+        retrieve = Stage(
+            name="retrieve",
             after=["index"],
-            settings={
-                "claims": self.data_print,
-                "index": self.evidence.index.bm25.digest,
-                "passages": self._passages,
-                "candidates": self.recipe.candidates,
-                "roles": [self.recipe.validation_share, self.recipe.validation_claims],
-            },
+            reads=[*SETTINGS_OF_CLAIMS, "candidates", "evidence_digest", "passages"],
+            outputs=[self.candidates_file(role) for role in roles],
+            work=functools.partial(self._retrieve, roles),
         )
+        return [retrieve if stage.name == "retrieve" else stage for stage in super().stages()]
+
+    @fact
+    def evidence_digest(self) -> str:
+        return self.evidence.index.bm25.digest
+
+    @fact
+    def passages(self) -> int:
+        """Whose units are candidates of a claim."""
+        return self._passages
+
+    def _retrieve(self, roles: Sequence[str]) -> None:
+        for role in roles:
+            claims = list(self.claims_of(role).values())
+            found = self.evidence.retrieve(claims, self.passages)
+            hits = (
+                Hit(claim, unit, rank, 1 / rank)
+                for claim, units in found.items()
+                for rank, unit in enumerate(units[: self.recipe.candidates], start=1)
+            )
+            write_run(self.candidates_file(role), hits, "candidates")
 
 
 def decided(claims: Iterable[Claim]) -> dict[str, Claim]:

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lisax.corpora.fever import read_predictions
-from lisax.papers.base import WARM_UP, gin_text, is_of_warm_up
+from lisax.papers.base import is_of_warm_up
+from lisax.papers.recipe import WARM_UP
+from lisax.papers.stages import Stage
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.ranker import Ranker, rank_to_file
 from lisax.predict.verdicts import write_predictions
 from lisax.predict.verifier import Verifier, verify_run
-from lisax.records import Claim, DataError, Verdict, split_sentence_id
+from lisax.records import Claim, DataError, Prediction, split_sentence_id
 from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.runs import read_run
@@ -46,7 +48,7 @@ class ClaimChecks:
         from lisax.papers.list5.run import List5
 
         self._run, self.folder = run, run.out / "claims"
-        recipe = self.recipe = dataclasses.replace(List5.read_recipe([run.recipe.claims]), seed=run.recipe.seed)
+        recipe = self.recipe = dataclasses.replace(List5.recipe_class.read([run.recipe.claims]), seed=run.recipe.seed)
         self.labeller, initial = recipe.labellers[-1], recipe.initial
         self._of_warm_up = run.recipe.warm_up and not recipe.warm_up and any(map(is_of_warm_up, initial.values()))
         if self._of_warm_up:
@@ -87,50 +89,43 @@ class ClaimChecks:
     def models_folder(self, learned: str) -> Path:
         return self.folder / f"list5.{learned}"
 
+    def ranking_file(self, learned: str, index: str) -> Path:
+        return self.folder / f"{learned}.{index}.trec"
+
     def verdicts_file(self, learned: str, index: str) -> Path:
         return self.folder / f"{learned}.{index}.jsonl"
 
-    @property
-    def stage_names(self) -> list[str]:
-        return [
-            name
-            for learned, index in self.settings
-            for name in ([f"claims.train.{learned}"] * (learned == index) + [f"claims.{learned}.{index}"])
-        ]
-
-    def run(self) -> None:
+    def stages(self) -> list[Stage]:
+        stages = []
         for learned, index in self.settings:
             if learned == index:
-                self._train(learned)
-            self._run.stages.run(
-                f"claims.{learned}.{index}",
-                functools.partial(self._check, learned, index),
-                outputs=[self.verdicts_file(learned, index)],
-                after=[f"claims.train.{learned}", f"index.{index}"],
-                settings={"claims": self._run.recipe.checked_claims, "passages": self._run.recipe.claim_passages},
+                stages.append(self._training(learned))
+            stages.append(
+                Stage(
+                    name=f"claims.{learned}.{index}",
+                    after=[f"claims.train.{learned}", f"index.{index}"],
+                    reads=["checked_claims", "claim_passages", "data_files"],
+                    outputs=[self.verdicts_file(learned, index), self.ranking_file(learned, index)],
+                    work=functools.partial(self._check, learned, index),
+                )
             )
+        return stages
 
-    def _train(self, learned: str) -> None:
-        models = [self.models_folder(learned) / "models" / model for model in self.recipe.train]
+    def _training(self, learned: str) -> Stage:
         indexed = [] if learned == "text" else [f"index.{learned}"]
-        self._run.stages.run(
-            f"claims.train.{learned}",
-            lambda: self.pipeline(learned).train_models(),
-            outputs=models,
+        return Stage(
+            name=f"claims.train.{learned}",
             after=[*([WARM_UP] if self._of_warm_up else []), *indexed],
-            settings={
-                "recipe": dataclasses.asdict(self.recipe),
-                "data": self._run.data_print,
-                "gin": gin_text(self._run.recipe.claims),
-                **({"passages": self._run.recipe.claim_passages} if indexed else {}),
-            },
+            reads=["data_files", "claims", "claims_settings", *(["claim_passages"] if indexed else [])],
+            outputs=[self.models_folder(learned) / "models" / model for model in self.recipe.train],
+            work=lambda: self.pipeline(learned).train_models(),
         )
 
     def _check(self, learned: str, index: str) -> None:
         """Verdicts with the temporal step after them, which says what the verifier's label was."""
         claims, models = list(self.claims.values()), self.models_folder(learned) / "models"
         evidence = PassageIndex(MixedIndex.open(self._run.index_folder(index, index)))
-        ranked = self.folder / f"{learned}.{index}.trec"
+        ranked = self.ranking_file(learned, index)
         candidates = evidence.retrieve(claims, self._run.recipe.claim_passages)
         rank_to_file(
             Ranker.open(models / RANKER),
@@ -145,7 +140,7 @@ class ClaimChecks:
                     evidence.index.bm25.digest,
                     self._run.recipe.checked_claims,
                     self._run.recipe.claim_passages,
-                    self._run.stages.digest(f"claims.train.{learned}"),
+                    self._run.runner.digest(f"claims.train.{learned}"),
                 ]
             ),
         )
@@ -216,7 +211,7 @@ class ClaimChecks:
         return found
 
 
-def _accuracy(claims: Sequence[Claim], verdicts: Mapping[str, Verdict]) -> dict[str, float | int]:
+def _accuracy(claims: Sequence[Claim], verdicts: Mapping[str, Prediction]) -> dict[str, float | int]:
     """Right labels, before and after the temporal step."""
     last = {i: verdict.label for i, verdict in verdicts.items()}
     first = {i: (verdict.temporal or {}).get("verifier_label", verdict.label) for i, verdict in verdicts.items()}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
+from typing import ClassVar
 
+from lisax.papers.recipe import GIN_FILE, MODEL, ClaimsRecipe
 from lisax.records import LisaxError
 from lisax.sampling.question_examples import DEPTHS
 
@@ -14,7 +15,7 @@ INDEXES = ("text", "raw", "verbalized")
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionRecipe:
+class QuestionRecipe(ClaimsRecipe):
     """The defaults are the paper's sizes; a recipe for small machines is `experiments/udt_qa/scratch.gin`.
 
     `train` maps a model to its gin file: `retriever` (against BM25's negatives), `retriever_second` (from it, against
@@ -24,13 +25,15 @@ class QuestionRecipe:
     from text answer from every index of `indexes` (the paper's hot-swap), the others from their own. `verbalizer`: a
     trained one's MODEL_DIR or bundle; None for the rule that stands in where a verbalizer would not be faithful.
     `claims` is the recipe (a gin file) of a run of LisT5 whose models check claims against every index; None: none.
+    `warm_up` is a recipe of LisT5. `validation_claims` and `report_claims` are of questions.
     """
 
-    train: dict[str, str] = dataclasses.field(default_factory=dict)
-    initial: dict[str, str] = dataclasses.field(default_factory=dict)
+    gin_module: ClassVar[str] = "udt_qa"
+    model_names: ClassVar[Sequence[str]] = MODELS
+
     learned_from: Sequence[str] = INDEXES
     indexes: Sequence[str] = INDEXES
-    verbalizer: str | None = None
+    verbalizer: str | None = dataclasses.field(default=None, metadata=MODEL)
     method: str = "fused"  # bm25, dense or fused: what the reader reads
     retrieved: int = 100  # passages of a question
     mined: int = 100  # of a question of train, from which negatives are taken
@@ -40,27 +43,19 @@ class QuestionRecipe:
     passage_tokens: int = 256  # of a reader's question with one passage
     places: int = 16  # of the answer in a question's passages that a pointing reader learns
     answer_tokens: int = 32
-    preset: str = "paper"
-    vocabulary: str | None = None
-    vocabulary_size: int = 32_000
     train_questions: int | None = None
-    validation_claims: int | None = None  # questions that choose checkpoints; None: all that there are
-    report_claims: int | None = None  # questions of the reported split that are answered; None: all
-    validation_share: float = 0.05
     # Pages whose text no index has, a share by a hash of their ids: what only tables and graphs then know.
     withheld_pages: float = 0.0
-    claims: str | None = None
+    claims: str | None = dataclasses.field(default=None, metadata=GIN_FILE)
     checked_claims: int | None = None  # of the reported split, and as many over tables; None: all
     claim_passages: int = 20  # whose units are ranked for a claim
-    seed: int = 0
-    warm_up: str | None = None  # the recipe of a run of LisT5 on a generated world, whose models `initial` can name
-    warm_up_pages: int = 12_000
 
     def __post_init__(self):
-        for field, known in (("train", MODELS), ("learned_from", INDEXES), ("indexes", INDEXES)):
-            if unknown := set(getattr(self, field)) - set(known):
+        super().__post_init__()
+        for field in ("learned_from", "indexes"):
+            if unknown := set(getattr(self, field)) - set(INDEXES):
                 raise LisaxError(
-                    f"QuestionRecipe.{field} names {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+                    f"QuestionRecipe.{field} names {', '.join(sorted(unknown))}; there are {', '.join(INDEXES)}"
                 )
         if "text" not in self.indexes or not set(self.learned_from) <= set(self.indexes):
             raise LisaxError("QuestionRecipe.indexes must hold 'text' and all of learned_from")
@@ -110,12 +105,3 @@ class QuestionRecipe:
         return tuple(
             (learned, index) for learned in self.learned_from for index in self.indexes if learned in ("text", index)
         )
-
-
-def read_recipe(
-    gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
-) -> QuestionRecipe:
-    """The recipe of gin files: `QuestionRecipe.passages = 5`."""
-    from lisax.papers.list5.recipe import configured_recipe
-
-    return configured_recipe("udt_qa", QuestionRecipe, gin_files, bindings, search_paths)

@@ -6,6 +6,7 @@ added after they were trained (the paper's hot-swap, section 7).
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import json
@@ -19,8 +20,10 @@ from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
 from lisax.models.architectures import SpanReaderConfig
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
+from lisax.papers.settings import fact
+from lisax.papers.stages import Stage
 from lisax.papers.udt_qa.claims import ClaimChecks
-from lisax.papers.udt_qa.recipe import read_recipe
+from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.predict.reader import Reader, answer_to_file
 from lisax.predict.retriever import Retriever, retrieve
 from lisax.progress import counting, say
@@ -30,20 +33,20 @@ from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passages import Source
-from lisax.runtime.gin_files import architecture_of
-from lisax.runtime.resumable import fingerprint
+from lisax.runtime.gin_files import model_class_of
 from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
 
 LEARNED = (TRAIN, VALIDATION)
+SETTINGS_OF_LEARNED = ("train_questions", "validation_share", "validation_claims")
 
 
 class UdtQa(Pipeline):
-    """One run in the folder `out`: each method is a stage that reads and writes files there."""
+    """One run in the folder `out`; `stages` says what it does."""
 
-    indexed = "index.text"
+    settings_of_texts = (*Pipeline.settings_of_texts, "indexes", "validation_share", "validation_claims")
     asked = "questions"
-    read_recipe = staticmethod(read_recipe)
+    recipe_class = QuestionRecipe
     # Claims of which more need two pages than in other worlds, one of them perhaps withheld; questions of facts mostly.
     world_settings = {
         "shares": {"one_hop": 0.5, "two_hop": 0.2, "joint": 0.05, "compare": 0.25},
@@ -61,22 +64,19 @@ class UdtQa(Pipeline):
             )
 
     @property
-    def stage_names(self) -> list[str]:
-        recipe = self.recipe
-        names = ["verbalize", *(f"index.{index}" for index in recipe.indexes)]
-        names += ["world", "vocabulary", "warm_up"] if recipe.warm_up else ["vocabulary"]
-        for learned in recipe.learned_from:
-            for model in (name for name in recipe.train if name.endswith(f"_{learned}")):
-                names += [f"examples.{model}", f"train.{model}"]
-        for learned, index in recipe.settings:
-            names += [f"swap.{learned}.{index}"] * (learned != index) + [f"answer.{learned}.{index}"]
-        return names + (self.claim_checks.stage_names if self.checks_claims else [])
-
-    @property
     def checks_claims(self) -> bool:
         """Whether the recipe has claims checked and the data has some to learn from and to check."""
         splits = self.data.splits
         return bool(self.recipe.claims) and "train" in splits and ("dev" in splits or "test" in splits)
+
+    @property
+    def indexed(self) -> list[str]:
+        return [f"index.{index}" for index in self.recipe.indexes]
+
+    @fact
+    def claims_settings(self) -> dict:
+        """All settings of the run of LisT5 whose models check claims."""
+        return dataclasses.asdict(self.claim_checks.recipe)
 
     @property
     def claim_splits(self) -> Sequence[str]:
@@ -107,6 +107,9 @@ class UdtQa(Pipeline):
     def examples_folder(self, model: str) -> Path:
         return self.out / "examples" / model
 
+    def _example_files(self, model: str, kind: str) -> list[Path]:
+        return [self.examples_folder(model) / sampling.file_name(kind, role) for role in LEARNED]
+
     def answers_file(self, learned: str, index: str) -> Path:
         return self.out / "answers" / f"{learned}.{index}.jsonl"
 
@@ -121,74 +124,68 @@ class UdtQa(Pipeline):
             )
         if self.checks_claims:
             _ = self.claim_checks.claims  # what is wrong with them is told before anything is made
-        self.train_models()
-        for learned, index in self.recipe.settings:
-            self.answer(learned, index)
-        if self.checks_claims:
-            self.claim_checks.run()
+        super().run()
+
+    def stages(self) -> list[Stage]:
+        """The paper, from text, tables and graphs to answers; and claims checked against the same indexes."""
+        recipe = self.recipe
+        verbalize = Stage(  # every row and sub-graph as sentences, in the corpus's order
+            name="verbalize",
+            reads=["data_files", "verbalizer"],
+            outputs=[self.verbalized_file],
+            work=self._verbalize,
+        )
+        return [
+            verbalize,
+            *(self._index_stage(f"index.{index}", index, index) for index in recipe.indexes),
+            *self.stages_before_training(),
+            *(stage for learned in recipe.learned_from for stage in self.stages_of_models(learned)),
+            *(stage for learned, index in recipe.settings for stage in self.stages_of_answers(learned, index)),
+            *(self.claim_checks.stages() if self.checks_claims else []),
+        ]
 
     @functools.cached_property
     def claim_checks(self) -> ClaimChecks:
         return ClaimChecks(self)
 
-    def train_models(self) -> None:
-        self.verbalize()
-        self.build_indexes()
-        self.write_world()
-        self.build_vocabulary()
-        self.warm_up()
-        for learned in self.recipe.learned_from:
-            self.learn(learned)
+    # --- Indexes ----------------------------------------------------------------------------
 
-    def verbalize(self) -> None:
-        """Every row and sub-graph as sentences, in the corpus's order."""
-        recipe = self.recipe
-
-        def work() -> None:
-            rows = (unit for table in self.data.tables() for unit in table_triples(table))
-            graphs = filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs()))
-            if recipe.verbalizer is None:
-                texts = itertools.chain(
-                    ((unit, {"text": faithfulness.render(unit)}) for unit in rows),
-                    ((unit, _edge_by_edge(unit)) for unit in graphs),
-                )
-                write_json_lines(
-                    self.verbalized_file,
-                    ({"id": unit.id, "title": unit.title, **text, "digest": unit.digest} for unit, text in texts),
-                )
-                return
-            units = itertools.chain(rows, graphs)
-            from lisax.predict.verbalizer import Verbalizer, verbalize_to_file
-
-            shares = verbalize_to_file(
-                Verbalizer.open(recipe.verbalizer), units, self.verbalized_file, json.dumps(self.data_print)
+    def _verbalize(self) -> None:
+        rows = (unit for table in self.data.tables() for unit in table_triples(table))
+        graphs = filter(lambda unit: unit.pairs, map(graph_triples, self.data.graphs()))
+        if self.recipe.verbalizer is None:
+            texts = itertools.chain(
+                ((unit, {"text": faithfulness.render(unit)}) for unit in rows),
+                ((unit, _edge_by_edge(unit)) for unit in graphs),
             )
-            say("  " + ", ".join(f"{name} {share:.4g}" for name, share in shares.items()))
+            write_json_lines(
+                self.verbalized_file,
+                ({"id": unit.id, "title": unit.title, **text, "digest": unit.digest} for unit, text in texts),
+            )
+            return
+        from lisax.predict.verbalizer import Verbalizer, verbalize_to_file
 
-        by = recipe.verbalizer and [recipe.verbalizer, fingerprint(Path(recipe.verbalizer))]
-        self.stages.run(
-            "verbalize", work, outputs=[self.verbalized_file], settings={"data": self.data_print, "verbalizer": by}
+        shares = verbalize_to_file(
+            Verbalizer.open(self.recipe.verbalizer),
+            itertools.chain(rows, graphs),
+            self.verbalized_file,
+            json.dumps(self.data_files),
+        )
+        say("  " + ", ".join(f"{name} {share:.4g}" for name, share in shares.items()))
+
+    def _index_stage(self, name: str, index: str, learned: str) -> Stage:
+        """The index of a kind for what has learned from an index: text, then what is added to it."""
+        return Stage(
+            name=name,
+            after=["verbalize"],
+            reads=["withheld_pages"],
+            outputs=[self.index_folder(index, learned)],
+            work=functools.partial(self._build_index, index, self.index_folder(index, learned)),
         )
 
-    def build_indexes(self) -> None:
-        """Each index as it is learned from: text, then what is added to it."""
-        for index in self.recipe.indexes:
-            self._build(index, index, f"index.{index}", ["verbalize"])
-
-    def _build(self, index: str, learned: str, stage: str, after: Sequence[str]) -> None:
-        folder = self.index_folder(index, learned)
-
-        def work() -> None:
-            mixed.build_index(passages_of(self.data, ["text"], keep=self.is_kept), folder)
-            self._add(index, folder)
-
-        self.stages.run(
-            stage,
-            work,
-            outputs=[folder],
-            after=after,
-            settings={"data": self.data_print, "withheld": self.recipe.withheld_pages},
-        )
+    def _build_index(self, index: str, folder: Path) -> None:
+        mixed.build_index(passages_of(self.data, ["text"], keep=self.is_kept), folder)
+        self._add(index, folder)
 
     def is_kept(self, page: Document | str) -> bool:
         """Whether the indexes have a page's text."""
@@ -219,106 +216,103 @@ class UdtQa(Pipeline):
             for source, store in opened.stores.items():
                 if index == "text" or source is not Source.TEXT:
                     yield from (f"{passage.title} . {passage.text}" for passage in store)
-        if self.recipe.warm_up:
+        if self.recipe.warms_up:
             made = open_folder(self.world_folder)
             yield from (claim.text for claim in made.claims("train"))
             yield from (f"{page.title} . {page.text}" for page in made.documents())
         yield "question: title: context:"
-        yield from (question.text for question in self.claims[TRAIN].values())
+        yield from (question.text for question in self.claims_of(TRAIN).values())
 
     def questions(self, role: str) -> dict[str, Question]:
         limit = self.recipe.train_questions if role == TRAIN else None
-        return dict(itertools.islice(self.claims[role].items(), limit))
+        return dict(itertools.islice(self.claims_of(role).items(), limit))
 
-    def learn(self, learned: str) -> None:
+    # --- Models -----------------------------------------------------------------------------
+
+    def stages_of_models(self, learned: str) -> list[Stage]:
         """The models of one index: the retriever, again from its own negatives, and readers of one and of more passages."""
+        stages = []
         for model in (name for name in self.recipe.train if name.endswith(f"_{learned}")):
             if model.startswith("retriever"):
-                self._learn_retriever(model, learned, f"retriever_{learned}" if "second" in model else None)
+                stages += self._retriever_stages(model, learned, f"retriever_{learned}" if "second" in model else None)
             else:
-                self._learn_reader(model, learned, 1 if "first" in model else self.recipe.passages)
+                stages += self._reader_stages(model, learned)
+        return stages
 
-    def _learn_retriever(self, model: str, learned: str, first: str | None) -> None:
-        recipe, folder = self.recipe, self.examples_folder(model)
-        outputs = [folder / sampling.file_name("retriever", role) for role in LEARNED]
-
-        def work() -> None:
-            index, skipped = MixedIndex.open(self.index_folder(learned, learned)), Counter()
-            for role, out in zip(LEARNED, outputs):
-                questions = self.questions(role)
-                ranked = self._ranked(questions, learned, learned, recipe.mined, first, "dense" if first else "bm25")
-                gold = sampling.gold_passages(index, questions.values())
-                write_examples(
-                    out,
-                    sampling.for_retriever(
-                        index, questions.values(), ranked, gold, negatives=recipe.negatives, skipped=skipped
-                    ),
-                )
-            tell(skipped)
-
-        after = [f"index.{learned}", *([f"train.{first}"] if first else [])]
-        self.stages.run(
-            f"examples.{model}",
-            work,
-            outputs=outputs,
-            after=after,
-            settings={"mined": recipe.mined, "negatives": recipe.negatives, **self._roles},
+    def _retriever_stages(self, model: str, learned: str, first: str | None) -> list[Stage]:
+        examples = Stage(
+            name=f"examples.{model}",
+            after=[f"index.{learned}", *([f"train.{first}"] if first else [])],
+            reads=["mined", "negatives", *SETTINGS_OF_LEARNED],
+            outputs=self._example_files(model, "retriever"),
+            work=functools.partial(self._write_retriever_examples, model, learned, first),
         )
-        count = 1 + recipe.negatives
-        self.train_model(
-            model,
-            "questions_retrieve",
-            [f"examples.{model}", "vocabulary"],
-            data=folder,
-            lengths={"inputs": (2 * count + 1) * recipe.question_tokens, "targets": count},
+        return [examples, self.training(model, after=[examples.name], reads=["seed", "negatives", "question_tokens"])]
+
+    def _write_retriever_examples(self, model: str, learned: str, first: str | None) -> None:
+        recipe, skipped = self.recipe, Counter()
+        index = MixedIndex.open(self.index_folder(learned, learned))
+        for role, out in zip(LEARNED, self._example_files(model, "retriever")):
+            questions = self.questions(role)
+            ranked = self._ranked(questions, learned, learned, recipe.mined, first, "dense" if first else "bm25")
+            gold = sampling.gold_passages(index, questions.values())
+            made = sampling.for_retriever(
+                index, questions.values(), ranked, gold, negatives=recipe.negatives, skipped=skipped
+            )
+            write_examples(out, made)
+        tell(skipped)
+
+    def _reader_stages(self, model: str, learned: str) -> list[Stage]:
+        retriever = self.recipe.retriever(learned)
+        passages = [] if "first" in model else ["passages"]
+        examples = Stage(
+            name=f"examples.{model}",
+            after=[f"index.{learned}", *([f"train.{retriever}"] if retriever else [])],
+            reads=["method", "retrieved", *passages, *SETTINGS_OF_LEARNED],
+            outputs=self._example_files(model, "reader"),
+            work=functools.partial(self._write_reader_examples, model, learned, retriever),
         )
+        reads = ["seed", *passages, "passage_tokens", "places", "answer_tokens"]
+        return [examples, self.training(model, after=[examples.name], reads=reads)]
 
-    def _learn_reader(self, model: str, learned: str, passages: int) -> None:
-        recipe, folder = self.recipe, self.examples_folder(model)
-        outputs = [folder / sampling.file_name("reader", role) for role in LEARNED]
-        retriever = recipe.retriever(learned)
+    def _write_reader_examples(self, model: str, learned: str, retriever: str | None) -> None:
+        recipe, skipped = self.recipe, Counter()
+        index = MixedIndex.open(self.index_folder(learned, learned))
+        for role, out in zip(LEARNED, self._example_files(model, "reader")):
+            questions = self.questions(role)
+            ranked = self._ranked(questions, learned, learned, recipe.retrieved, retriever, recipe.method)
+            gold = sampling.gold_passages(index, questions.values())
+            made = sampling.for_reader(
+                index, questions.values(), ranked, passages=self._passages(model), gold=gold, skipped=skipped
+            )
+            write_examples(out, made)
+        tell(skipped)
 
-        def work() -> None:
-            index, skipped = MixedIndex.open(self.index_folder(learned, learned)), Counter()
-            for role, out in zip(LEARNED, outputs):
-                questions = self.questions(role)
-                ranked = self._ranked(questions, learned, learned, recipe.retrieved, retriever, recipe.method)
-                gold = sampling.gold_passages(index, questions.values())
-                write_examples(
-                    out,
-                    sampling.for_reader(
-                        index, questions.values(), ranked, passages=passages, gold=gold, skipped=skipped
-                    ),
-                )
-            tell(skipped)
+    def _passages(self, reader: str) -> int:
+        """That a reader reads of a question."""
+        return 1 if "first" in reader else self.recipe.passages
 
-        after = [f"index.{learned}", *([f"train.{retriever}"] if retriever else [])]
-        self.stages.run(
-            f"examples.{model}",
-            work,
-            outputs=outputs,
-            after=after,
-            settings={"method": recipe.method, "passages": passages, "retrieved": recipe.retrieved, **self._roles},
-        )
-        points = architecture_of(recipe.train[model]) is SpanReaderConfig
-        self.train_model(
-            model,
-            f"questions_{'point' if points else 'read'}_top{passages}",
-            [f"examples.{model}", "vocabulary"],
-            data=folder,
-            lengths={
-                "inputs": passages * recipe.passage_tokens,
-                "targets": 2 * recipe.places if points else recipe.answer_tokens,
-            },
-            bindings={"PASSAGES": passages},
-        )
+    def _points(self, reader: str) -> bool:
+        """Whether a reader points to its answers; else it writes them."""
+        return model_class_of(self.recipe.train[reader]) is SpanReaderConfig
 
-    @property
-    def _roles(self) -> dict:
+    def task_of(self, model: str) -> str:
+        if model.startswith("retriever"):
+            return "questions_retrieve"
+        return f"questions_{'point' if self._points(model) else 'read'}_top{self._passages(model)}"
+
+    def lengths_of(self, model: str) -> dict[str, int]:
+        recipe = self.recipe
+        if model.startswith("retriever"):
+            count = 1 + recipe.negatives
+            return {"inputs": (2 * count + 1) * recipe.question_tokens, "targets": count}
         return {
-            "questions": self.recipe.train_questions,
-            "roles": [self.recipe.validation_share, self.recipe.validation_claims],
+            "inputs": self._passages(model) * recipe.passage_tokens,
+            "targets": 2 * recipe.places if self._points(model) else recipe.answer_tokens,
         }
+
+    def bindings_of(self, model: str) -> dict[str, int] | None:
+        return None if model.startswith("retriever") else {"PASSAGES": self._passages(model)}
 
     def _ranked(
         self, questions: dict[str, Question], learned: str, index: str, k: int, model: str | None, method: str
@@ -344,44 +338,39 @@ class UdtQa(Pipeline):
     def _retriever(self, model: str) -> Retriever:
         return Retriever.open(self.model_dir(model))
 
-    def answer(self, learned: str, index: str) -> None:
+    # --- Answers ----------------------------------------------------------------------------
+
+    def stages_of_answers(self, learned: str, index: str) -> list[Stage]:
         """Answers of the reported questions by models that learned from one index, from the same or another."""
-        recipe, out = self.recipe, self.answers_file(learned, index)
-        model, folder, built = recipe.retriever(learned), self.index_folder(index, learned), f"index.{index}"
+        retriever, built, stages = self.recipe.retriever(learned), f"index.{index}", []
         if index != learned:  # its vectors are another model's
             built = f"swap.{learned}.{index}"
-            self._build(index, learned, built, ["verbalize"])
-        after = [f"train.reader_{learned}", built, *([f"train.{model}"] if model else [])]
+            stages.append(self._index_stage(built, index, learned))
+        answer = Stage(
+            name=f"answer.{learned}.{index}",
+            after=[f"train.reader_{learned}", built, *([f"train.{retriever}"] if retriever else [])],
+            reads=["method", "retrieved", "passages", "report_claims"],
+            outputs=[self.answers_file(learned, index)],
+            work=functools.partial(self._answer, learned, index, retriever),
+        )
+        return [*stages, answer]
 
-        def work() -> None:
-            questions = self.questions(REPORT)
-            methods = ["bm25", *(["dense", "fused"] if model else [])]
-            runs = {
-                method: self._ranked(questions, learned, index, recipe.retrieved, model, method) for method in methods
-            }
-            opened, reader = MixedIndex.open(folder), Reader.open(self.model_dir(f"reader_{learned}"))
-            answer_to_file(
-                reader,
-                questions.values(),
-                lambda i: [opened.passage(hit) for hit in runs[recipe.method][i]],
-                out,
-                more=lambda question: {
-                    "gold": question.answers,
-                    "evidence": question.evidence,
-                    "retrieved": {name: runs[name][question.id] for name in methods},
-                },
-            )
-
-        self.stages.run(
-            f"answer.{learned}.{index}",
-            work,
-            outputs=[out],
-            after=after,
-            settings={
-                "method": recipe.method,
-                "retrieved": recipe.retrieved,
-                "passages": recipe.passages,
-                "questions": recipe.report_claims,
+    def _answer(self, learned: str, index: str, retriever: str | None) -> None:
+        recipe, questions = self.recipe, self.questions(REPORT)
+        methods = ["bm25", *(["dense", "fused"] if retriever else [])]
+        runs = {
+            method: self._ranked(questions, learned, index, recipe.retrieved, retriever, method) for method in methods
+        }
+        opened = MixedIndex.open(self.index_folder(index, learned))
+        answer_to_file(
+            Reader.open(self.model_dir(f"reader_{learned}")),
+            questions.values(),
+            lambda i: [opened.passage(hit) for hit in runs[recipe.method][i]],
+            self.answers_file(learned, index),
+            more=lambda question: {
+                "gold": question.answers,
+                "evidence": question.evidence,
+                "retrieved": {name: runs[name][question.id] for name in methods},
             },
         )
 

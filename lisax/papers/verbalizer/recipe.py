@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import ClassVar
 
-from lisax.papers.list5.recipe import configured_recipe
+from lisax.papers.recipe import BaseRecipe
 from lisax.records import LisaxError
 from lisax.sampling.verbal_examples import STEMS, T_F, T_F_ID_T
 
 
 @dataclasses.dataclass(frozen=True)
-class VerbalizerRecipe:
+class VerbalizerRecipe(BaseRecipe):
     """The defaults are the paper's where it says; `experiments/udt_qa/verbalizer_scratch.gin` is for small machines.
 
     `train` maps a set of examples (`verbalize_t`, `verbalize_t_f`, `verbalize_t_f_id_t`) to the gin file of the model
     that learns it; T may be left out. `initial` maps one to what it starts from: another of them, or a checkpoint's path.
     """
 
-    train: dict[str, str] = dataclasses.field(default_factory=dict)
-    initial: dict[str, str] = dataclasses.field(default_factory=dict)
-    preset: str = "paper"
+    gin_module: ClassVar[str] = "udt_qa"
+    model_names: ClassVar[Sequence[str]] = STEMS
+    names_of_models: ClassVar[str] = "sets of examples are"
+
     max_tokens: int = 384  # of an input, with EOS
     target_tokens: int = 384
-    vocabulary: str | None = None  # a SentencePiece model, or None: one of `vocabulary_size` pieces is trained
-    vocabulary_size: int = 32_000
     # The paper does not say its thresholds. At 0.45 WebNLG keeps 87 % of its pairs, as DART did there (88 %).
     threshold: float = 0.45  # ROUGE-1 that a pair of T needs to be in T-F
     target_threshold: float = 0.6  # ROUGE-1 that an output on the target data needs to be in ID-T
@@ -39,7 +39,6 @@ class VerbalizerRecipe:
     # is faithful more often, and teaches the second one to say as much of many.
     target_pairs: int | None = None
     plain_word_count: int = 3  # times a word must be said of inputs without it to be one that any text may use
-    validation_share: float = 0.05  # of train, held out where there is no dev
     report_records: int | None = None  # records and target units, each, that are reported; None: all, and 1,000 units
     long_cell_words: int = 6  # a row with a value of so many words is long-celled
     # Texts of these sources are not reported on a second dataset: DART's dev holds WebNLG's.
@@ -47,29 +46,13 @@ class VerbalizerRecipe:
     seed: int = 42
 
     def __post_init__(self):
-        for field in ("train", "initial"):
-            if unknown := set(getattr(self, field)) - set(STEMS):
-                raise LisaxError(
-                    f"VerbalizerRecipe.{field} names {', '.join(sorted(unknown))}; sets of examples are "
-                    f"{', '.join(STEMS)}"
-                )
+        super().__post_init__()
         if not {T_F, T_F_ID_T} <= self.train.keys():
             raise LisaxError(f"VerbalizerRecipe.train must name a gin file for {T_F} and for {T_F_ID_T}")
         for field in ("threshold", "target_threshold"):
             if not 0 <= getattr(self, field) <= 1:
                 raise LisaxError(f"VerbalizerRecipe.{field} must lie between 0 and 1, found {getattr(self, field)}")
-        if not 0 < self.validation_share < 1:
-            raise LisaxError(
-                f"VerbalizerRecipe.validation_share must lie between 0 and 1, found {self.validation_share}"
-            )
 
     @property
     def models(self) -> tuple[str, ...]:
         return tuple(stem for stem in STEMS if stem in self.train)
-
-
-def read_recipe(
-    gin_files: Sequence[str], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
-) -> VerbalizerRecipe:
-    """The recipe of gin files: `VerbalizerRecipe.threshold = 0.5`."""
-    return configured_recipe("udt_qa", VerbalizerRecipe, gin_files, bindings, search_paths)

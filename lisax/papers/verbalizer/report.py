@@ -51,7 +51,7 @@ def report(run: VerbalizerTraining) -> dict:
         for name, examples in data.items():
             say(f"  {model} on {len(examples):,} of {name}")
             figures["models"][model][name] = _of_model(
-                verbalizer, examples, recipe.long_cell_words, run.out / "predictions" / f"{model}.{name}.jsonl"
+                verbalizer, examples, recipe.long_cell_words, run.outputs_file(model, name)
             )
     return figures
 

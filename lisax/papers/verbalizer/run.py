@@ -19,8 +19,10 @@ from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
 from lisax.formats.vocabulary import Vocabulary
-from lisax.papers.base import gin_text, make_vocabulary, train_by_gin
-from lisax.papers.stages import Stages
+from lisax.papers.base import make_vocabulary, train_by_gin
+from lisax.papers.settings import fact
+from lisax.papers.staged import Staged
+from lisax.papers.stages import Stage
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.papers.verbalizer.report import report
 from lisax.predict.verbalizer import PLAIN_WORDS, Choices, Verbalizer, read_verbalized, verbalize_to_file
@@ -43,9 +45,10 @@ from lisax.text.folding import RUN, fold
 
 REPORTED_SHARE = 0.1  # of the target units: reported, and never in ID-T
 REPORTED_UNITS = 1000
+SETTINGS_OF_UNITS = ("target_files", "target_units")  # what the target units that models learn from depend on
 
 
-class VerbalizerTraining:
+class VerbalizerTraining(Staged):
     """One run in the folder `out`. `data` has texts for a train split, and for dev or a share of train; `target` gives
     the target units, which `target_print` (JSON) stands for. `other` is data that is only reported (its dev)."""
 
@@ -58,7 +61,6 @@ class VerbalizerTraining:
         recipe: VerbalizerRecipe,
         *,
         other: Dataset | None = None,
-        stages: Stages | None = None,
         until: str | None = None,
     ):
         if "train" not in data.data_text_splits:
@@ -71,47 +73,80 @@ class VerbalizerTraining:
                 f"{other.folder}: data that is reported needs texts for dev, found "
                 f"{', '.join(other.data_text_splits) or 'none'}"
             )
-        if until is not None and until not in self.stage_names(recipe):
-            raise LisaxError(f"there is no stage '{until}'; the stages are {', '.join(self.stage_names(recipe))}")
-        self.data, self.target, self.target_print, self.other = data, target, target_print, other
-        self.out, self.recipe, self.stages = Path(out), recipe, stages or Stages(out, until)
-
-    @staticmethod
-    def stage_names(recipe: VerbalizerRecipe) -> list[str]:
-        first = [f"train.{model}" for model in recipe.models if model != T_F_ID_T]
-        return [
-            "pairs",
-            "verbal_vocabulary",
-            *first,
-            "verbalize.target",
-            "select",
-            f"train.{T_F_ID_T}",
-            "verbal_report",
-        ]
+        super().__init__(data, out, recipe, until=until)
+        self._target, self._target_print, self._other = target, target_print, other
+        self.check_until()
 
     def run(self) -> dict:
         """Runs all stages; returns the figures, which are in `verbalizer.json` too."""
-        self.write_pairs()
-        self.build_vocabulary()
-        for model in self.recipe.models:
-            if model == T_F_ID_T:
-                self.verbalize_target()
-                self.select()
-            self.train(model)
-        self.stages.run(
-            "verbal_report",
-            lambda: write_json(self.figures_file, report(self)),
-            outputs=[self.figures_file],
-            after=[f"train.{model}" for model in self.recipe.models],
-            settings={
-                "other": fingerprint(self.other.folder, besides=self.out) if self.other else None,
-                "records": self.recipe.report_records,
-                "without": self.recipe.report_without,
-                "long": self.recipe.long_cell_words,
-                "beams": self.recipe.beam_size,
-            },
-        )
+        super().run()
         return json.loads(self.figures_file.read_text(encoding="utf-8"))
+
+    def stages(self) -> list[Stage]:
+        """T and T-F, a first model, its outputs on the target data, those of them that are kept, a second model."""
+        recipe = self.recipe
+        vocabulary = ["vocabulary"] if recipe.vocabulary else ["vocabulary", "vocabulary_size", *SETTINGS_OF_UNITS]
+        pairs = Stage(
+            name="pairs",
+            reads=[
+                "data_files",
+                "threshold",
+                "validation_share",
+                "plain_word_count",
+                "swapped_copies",
+                *(["seed", *SETTINGS_OF_UNITS] if recipe.swapped_copies else []),
+            ],
+            outputs=[
+                *(self.examples_file(stem, role) for stem in (T, T_F) for role in ("train", "dev")),
+                self.examples_file(T_F_ID_T, "dev"),
+                self.filter_file,
+                self._words_file,
+            ],
+            work=self._write_pairs,
+        )
+        verbal_vocabulary = Stage(
+            name="verbal_vocabulary",
+            after=["pairs"],
+            reads=vocabulary,
+            outputs=[self.vocabulary_file],
+            work=self._write_vocabulary,
+        )
+        verbalize = Stage(
+            name="verbalize.target",
+            after=[f"train.{T_F}"],
+            reads=[*SETTINGS_OF_UNITS, "beam_size", "max_pairs", "target_pairs"],
+            outputs=[self._outputs_file],
+            work=self._verbalize_target,
+        )
+        select = Stage(
+            name="select",
+            after=["verbalize.target"],
+            reads=["target_threshold", "faithful_only", "seed", "swapped_copies"],
+            outputs=[self.examples_file(T_F_ID_T, "train")],
+            work=self._select,
+        )
+        reported = ["dev", *(["other"] if self._other else []), "target"]
+        report_ = Stage(
+            name="verbal_report",
+            after=[f"train.{model}" for model in recipe.models],
+            reads=[
+                "target_files",
+                "other_files",
+                "report_records",
+                "report_without",
+                "long_cell_words",
+                "beam_size",
+                "max_pairs",
+                "models",
+            ],
+            outputs=[
+                self.figures_file,
+                *(self.outputs_file(model, name) for model in recipe.models for name in reported),
+            ],
+            work=lambda: write_json(self.figures_file, report(self)),
+        )
+        first = [self._training(model) for model in recipe.models if model != T_F_ID_T]
+        return [pairs, verbal_vocabulary, *first, verbalize, select, self._training(T_F_ID_T), report_]
 
     # --- Files ------------------------------------------------------------------------------
 
@@ -137,6 +172,10 @@ class VerbalizerTraining:
     def _words_file(self) -> Path:
         return self.out / "examples" / PLAIN_WORDS
 
+    def outputs_file(self, model: str, data: str) -> Path:
+        """What a model says of the units that are reported of some data."""
+        return self.out / "predictions" / f"{model}.{data}.jsonl"
+
     @property
     def _outputs_file(self) -> Path:
         return self.out / "predictions" / "target.jsonl"
@@ -147,6 +186,24 @@ class VerbalizerTraining:
         )
 
     # --- What stages read -------------------------------------------------------------------
+
+    @fact
+    def target_files(self) -> Any:
+        """What stands for the target data."""
+        return self._target_print
+
+    def target(self) -> Iterable[Triples]:
+        self.see("target_files")
+        return self._target()
+
+    @fact
+    def other_files(self) -> list | None:
+        return fingerprint(self._other.folder, besides=self.out) if self._other else None
+
+    @property
+    def other(self) -> Dataset | None:
+        self.see("other_files")
+        return self._other
 
     def records(self, role: str) -> Iterator[DataText]:
         """The texts of `train`, or of `dev`: its own split, else a share of train by a hash of the id."""
@@ -174,61 +231,40 @@ class VerbalizerTraining:
 
     # --- Stages -----------------------------------------------------------------------------
 
-    def write_pairs(self) -> None:
+    def _write_pairs(self) -> None:
         """T and T-F with the curve of what other thresholds would keep, and the words that any text may use."""
         recipe = self.recipe
-
-        def work() -> None:
-            examples = list(training_examples(self.records("train")))
-            held = [example.to_row() for example in dev_examples(self.records("dev"))]
-            if not examples or not held:
-                raise LisaxError(f"{self.data.folder}: there are no texts for {'dev' if examples else 'train'}")
-            scores = [rouge_of(example) for example in examples]
-            kept = [example for example, score in zip(examples, scores) if score >= recipe.threshold]
-            if not kept:
-                raise LisaxError(
-                    f"VerbalizerRecipe.threshold = {recipe.threshold} leaves none of {len(examples):,} "
-                    f"pairs in T-F, whose best ROUGE-1 is {max(scores):.3f}: lower it"
-                )
-            for stem, members in ((T, examples), (T_F, kept)):
-                copies = self._copies(members, examples)
-                write_json_lines(
-                    self.examples_file(stem, "train"),
-                    (example.to_row() for example in itertools.chain(members, copies)),
-                )
-            for stem in (T, T_F, T_F_ID_T):
-                write_json_lines(self.examples_file(stem, "dev"), held)
-            write_json(
-                self.filter_file,
-                {
-                    "threshold": recipe.threshold,
-                    "examples": len(examples),
-                    "kept": len(kept),
-                    "curve": kept_curve(scores),
-                },
+        examples = list(training_examples(self.records("train")))
+        held = [example.to_row() for example in dev_examples(self.records("dev"))]
+        if not examples or not held:
+            raise LisaxError(f"{self.data.folder}: there are no texts for {'dev' if examples else 'train'}")
+        scores = [rouge_of(example) for example in examples]
+        kept = [example for example, score in zip(examples, scores) if score >= recipe.threshold]
+        if not kept:
+            raise LisaxError(
+                f"VerbalizerRecipe.threshold = {recipe.threshold} leaves none of {len(examples):,} "
+                f"pairs in T-F, whose best ROUGE-1 is {max(scores):.3f}: lower it"
             )
-            with atomic_write(self._words_file) as file:
-                file.writelines(f"{word}\n" for word in plain_words(kept, recipe.plain_word_count))
-            say(f"  T {len(examples):,}, T-F {len(kept):,} at ROUGE-1 of {recipe.threshold}")
-
-        outputs = [self.examples_file(stem, role) for stem in (T, T_F) for role in ("train", "dev")]
-        outputs += [self.examples_file(T_F_ID_T, "dev"), self.filter_file, self._words_file]
-        self.stages.run(
-            "pairs",
-            work,
-            outputs=outputs,
-            settings={
-                "data": fingerprint(self.data.folder, besides=self.out),
+        for stem, members in ((T, examples), (T_F, kept)):
+            copies = self._copies(members, examples)
+            write_json_lines(
+                self.examples_file(stem, "train"),
+                (example.to_row() for example in itertools.chain(members, copies)),
+            )
+        for stem in (T, T_F, T_F_ID_T):
+            write_json_lines(self.examples_file(stem, "dev"), held)
+        write_json(
+            self.filter_file,
+            {
                 "threshold": recipe.threshold,
-                "share": recipe.validation_share,
-                "words": recipe.plain_word_count,
-                **(
-                    {"copies": [recipe.swapped_copies, recipe.seed, recipe.target_units, self.target_print]}
-                    if recipe.swapped_copies
-                    else {}
-                ),
+                "examples": len(examples),
+                "kept": len(kept),
+                "curve": kept_curve(scores),
             },
         )
+        with atomic_write(self._words_file) as file:
+            file.writelines(f"{word}\n" for word in plain_words(kept, recipe.plain_word_count))
+        say(f"  T {len(examples):,}, T-F {len(kept):,} at ROUGE-1 of {recipe.threshold}")
 
     def _copies(self, members: Sequence[VerbalExample], others: Sequence[VerbalExample]) -> Iterator[VerbalExample]:
         """Copies of `members` with what `others` and the target units say."""
@@ -239,9 +275,8 @@ class VerbalizerTraining:
             for example in members:
                 yield from swapper.copies(example, recipe.swapped_copies * len(example.triples.pairs), recipe.seed)
 
-    def build_vocabulary(self) -> None:
+    def _write_vocabulary(self) -> None:
         """The given vocabulary, or one trained on the folded pairs and target units."""
-        recipe = self.recipe
 
         def texts() -> Iterator[str]:
             for example in read_examples(self.examples_file(T, "train")):
@@ -250,115 +285,78 @@ class VerbalizerTraining:
             for unit in self.target_units(reported=False):
                 yield from map(fold, unit_texts(unit))
 
-        def work() -> None:
-            make_vocabulary(recipe, self.vocabulary_file, texts())
+        make_vocabulary(self.recipe, self.vocabulary_file, texts())
 
-        given = (
-            Vocabulary(recipe.vocabulary).digest if recipe.vocabulary else [recipe.vocabulary_size, self.target_print]
-        )
-        self.stages.run(
-            "verbal_vocabulary",
-            work,
-            outputs=[self.vocabulary_file],
-            after=["pairs"],
-            settings={"vocabulary": given, "units": recipe.target_units},
-        )
-
-    def train(self, model: str) -> None:
-        """Trains the model of one set of examples."""
-        recipe, folder, initial = self.recipe, self.model_dir(model), self.recipe.initial.get(model)
+    def _training(self, model: str) -> Stage:
+        """The model of one set of examples."""
+        initial: str | Path | None = self.recipe.initial.get(model)
         after = ["pairs", "verbal_vocabulary", *(["select"] if model == T_F_ID_T else [])]
-        if initial in recipe.train:
+        if initial in self.recipe.train:
             after.append(f"train.{initial}")
-            initial = str(self.model_dir(initial))
-        lengths = {"inputs": recipe.max_tokens, "targets": recipe.target_tokens}
-
-        def work() -> None:
-            train_by_gin(
-                recipe.train[model],
-                folder,
-                model,
-                seed=recipe.seed,
-                lengths=lengths,
-                initial=initial,
-                data=self.out,
-                vocabulary=self.vocabulary,
-                preset=recipe.preset,
-                files={PLAIN_WORDS: self._words_file.read_bytes()},
-            )
-
-        self.stages.run(
-            f"train.{model}",
-            work,
-            outputs=[folder],
+            initial = self.model_dir(initial)
+        return Stage(
+            name=f"train.{model}",
             after=after,
-            settings={
-                "gin": gin_text(recipe.train[model]),
-                "lengths": lengths,
-                "seed": recipe.seed,
-                "preset": recipe.preset,
-                "initial": initial,
-            },
+            reads=[f"train.{model}", f"initial.{model}", "max_tokens", "target_tokens", "seed", "preset"],
+            outputs=[self.model_dir(model)],
+            work=functools.partial(self._train, model, initial),
         )
 
-    def verbalize_target(self) -> None:
+    def _train(self, model: str, initial: str | Path | None) -> None:
+        recipe = self.recipe
+        train_by_gin(
+            recipe.train[model],
+            self.model_dir(model),
+            model,
+            seed=recipe.seed,
+            lengths={"inputs": recipe.max_tokens, "targets": recipe.target_tokens},
+            initial=initial,
+            data=self.out,
+            vocabulary=self.vocabulary,
+            preset=recipe.preset,
+            files={PLAIN_WORDS: self._words_file.read_bytes()},
+        )
+
+    def _verbalize_target(self) -> None:
         """The first model's outputs on the target data, each checked against its input."""
         recipe = self.recipe
-        settings = {
-            "target": self.target_print,
+        made_from = {
+            "target": self.target_files,
             "units": recipe.target_units,
             "beams": recipe.beam_size,
             "pairs": recipe.target_pairs or recipe.max_pairs,
         }
-
-        def work() -> None:
-            with counting(sum(1 for _ in self.target_units(reported=False)), "target units") as advance:
-                found = verbalize_to_file(
-                    self.verbalizer(T_F, recipe.target_pairs),
-                    self.target_units(reported=False),
-                    self._outputs_file,
-                    json.dumps(settings, default=str),
-                    advance,
-                )
-            say("  " + ", ".join(f"{name} {value:.3f}" for name, value in found.items()))
-
-        self.stages.run(
-            "verbalize.target", work, outputs=[self._outputs_file], after=[f"train.{T_F}"], settings=settings
-        )
-
-    def select(self) -> None:
-        """ID-T, sampled to the size of T-F, behind T-F."""
-        recipe, out = self.recipe, self.examples_file(T_F_ID_T, "train")
-
-        def work() -> None:
-            filtered = list(read_examples(self.examples_file(T_F, "train")))
-            kept = json.loads(self.filter_file.read_text(encoding="utf-8"))["kept"]  # without their swapped copies
-            texts = read_verbalized(self._outputs_file)
-            good = [
-                VerbalExample(unit, found.text, (found.text,))
-                for unit, found in zip(self.target_units(reported=False), texts, strict=True)
-                if not (recipe.faithful_only and found.fallback)
-                and Overlap.with_cells(unit).rouge1(found.text) >= recipe.target_threshold
-            ]
-            drawn = sample(good, kept, recipe.seed)
-            say(
-                f"  T-F {kept:,}, ID-T {len(drawn):,} of {len(good):,} outputs above ROUGE-1 of "
-                f"{recipe.target_threshold}"
+        with counting(sum(1 for _ in self.target_units(reported=False)), "target units") as advance:
+            found = verbalize_to_file(
+                self.verbalizer(T_F, recipe.target_pairs),
+                self.target_units(reported=False),
+                self._outputs_file,
+                json.dumps(made_from, default=str),
+                advance,
             )
-            copies = self._copies(drawn, filtered)
-            write_json_lines(out, (example.to_row() for example in itertools.chain(filtered, drawn, copies)))
+        say("  " + ", ".join(f"{name} {value:.3f}" for name, value in found.items()))
 
-        self.stages.run(
-            "select",
-            work,
-            outputs=[out],
-            after=["verbalize.target"],
-            settings={
-                "threshold": recipe.target_threshold,
-                "faithful": recipe.faithful_only,
-                "seed": recipe.seed,
-                "copies": recipe.swapped_copies,
-            },
+    def _select(self) -> None:
+        """ID-T, sampled to the size of T-F, behind T-F."""
+        recipe = self.recipe
+        filtered = list(read_examples(self.examples_file(T_F, "train")))
+        kept_pairs = json.loads(self.filter_file.read_text(encoding="utf-8"))["kept"]  # without their swapped copies
+        texts = read_verbalized(self._outputs_file)
+        good = [
+            VerbalExample(unit, found.text, (found.text,))
+            for unit, found in zip(self.target_units(reported=False), texts, strict=True)
+            if not (recipe.faithful_only and found.fallback)
+            and Overlap.with_cells(unit).rouge1(found.text) >= recipe.target_threshold
+        ]
+        drawn = sample(good, kept_pairs, recipe.seed)
+        say(
+            f"  T-F {kept_pairs:,}, ID-T {len(drawn):,} of {len(good):,} outputs above ROUGE-1 of "
+            f"{recipe.target_threshold}"
+        )
+        copies = self._copies(drawn, filtered)
+        write_json_lines(
+            self.examples_file(T_F_ID_T, "train"),
+            (example.to_row() for example in itertools.chain(filtered, drawn, copies)),
         )
 
 

@@ -37,13 +37,12 @@ def import_checkpoint(
     out: str | os.PathLike,
     *,
     vocabulary: str | os.PathLike | None = None,
-    gin_files: Sequence[str] = (),
-    bindings: Sequence[str] = (),
+    architecture: Model | None = None,
 ) -> Path:
     """Writes `out/checkpoint_{step}` in our Orbax layout with `model.json`; returns it.
 
-    `gin_files` give the architecture where the source does not, or is not to be believed."""
-    checkpoint, architecture = opened(source, gin_files, bindings)
+    `architecture` is given where the source does not say it, or is not to be believed."""
+    checkpoint, architecture = opened(source, architecture)
     if vocabulary is not None:
         checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
     card = card_of(checkpoint, architecture)
@@ -81,20 +80,12 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
     return _write_steps(out, checkpoint, card, write_orbax if kind is Kind.ORBAX else write_native)
 
 
-def opened(
-    source: str | os.PathLike, gin_files: Sequence[str] = (), bindings: Sequence[str] = ()
-) -> tuple[Checkpoint, Model]:
-    """The checkpoint with the architecture that gin files, the source itself, or its shapes give.
+def opened(source: str | os.PathLike, architecture: Model | None = None) -> tuple[Checkpoint, Model]:
+    """The checkpoint with `architecture`, or else the one that the source itself or its shapes give.
 
     Parameters that are not, name for name and shape for shape, those of that architecture are an error."""
     checkpoint = open_checkpoint(source)
-    if gin_files:
-        from lisax.runtime.gin_files import parsed
-
-        with parsed(gin_files, ["DROPOUT_RATE = 0.0", *bindings]) as gin:
-            architecture = gin.get_configurable("T5Config")()
-    else:
-        architecture = checkpoint.architecture or infer(shapes_of(checkpoint.parameters), checkpoint.folder)
+    architecture = architecture or checkpoint.architecture or infer(shapes_of(checkpoint.parameters), checkpoint.folder)
     # Pieces have a name for each layer, whatever the file has.
     separate = architecture.replaced(scan_layers=False)
     check_parameters(parameter_shapes(separate), shape_tree(checkpoint.parameters), checkpoint.folder)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lisax.extras import not_installed
 from lisax.places import absolute
 from lisax.runtime.checkpoints import nested, save_error
 from lisax.runtime.interop.kinds import STATE_NAME, Kind
@@ -35,6 +36,8 @@ def open_orbax(folder: Path) -> Checkpoint:
     try:
         tree = index_of(folder)
         about = json.loads((folder / STATE_NAME / "_METADATA").read_text(encoding="utf-8"))
+    except ModuleNotFoundError as error:
+        raise not_installed(error) or error from None
     except Exception as error:  # whatever a damaged file makes Orbax, tensorstore or JSON raise
         raise unreadable(folder, error) from error
     driver = "zarr3" if about.get("use_zarr3") else "zarr"

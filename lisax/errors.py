@@ -1,0 +1,35 @@
+"""Errors that are told to the user: a sentence, and of bad input the place."""
+
+from __future__ import annotations
+
+import os
+
+LONGEST_MESSAGE = 2_000  # characters
+
+
+def printable(text: str) -> str:
+    """`text` as it can be written: a file's name need not be UTF-8, and what names it is told all the same."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class LisaxError(Exception):
+    """A sentence for the user: what was expected, what was found, where, and what to do."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
+
+class DataError(LisaxError):
+    """Bad input, located: `path:line: field: message`."""
+
+    def __init__(
+        self, message: str, *, path: str | os.PathLike | None = None, line: int | None = None, field: str | None = None
+    ):
+        self.path, self.line, self.field, self.message = path, line, _cut(field or "", 200), _cut(message)
+        where = "" if path is None else str(path) + (f":{line}" if line is not None else "") + ": "
+        super().__init__(where + (f"field '{self.field}': " if field else "") + self.message)
+
+
+def _cut(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """A text without its middle where it is longer: a value that it quotes may be a whole file."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"

@@ -1,0 +1,20 @@
+"""Packages that only some verbs need, and the extra of LisaX that installs them."""
+
+from __future__ import annotations
+
+from lisax.errors import LisaxError
+
+# Module that is imported -> extra in pyproject.toml. What has a sentence of its own where it is imported (clients of
+# clusters, buckets, the TPU compiler) is not here.
+EXTRAS = dict.fromkeys(
+    ("clu", "gin", "optax", "orbax", "seqio", "tensorboard", "tensorflow", "tensorflow_datasets", "tensorstore"),
+    "train",
+)
+
+
+def not_installed(error: ImportError) -> LisaxError | None:
+    """What to install where a package of an extra is missing; None where the error is another one."""
+    module = (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or module not in EXTRAS:
+        return None
+    return LisaxError(f"this needs {module}, which is not installed: pip install 'lisax[{EXTRAS[module]}]'")

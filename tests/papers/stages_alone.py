@@ -1,0 +1,46 @@
+"""Each stage of a finished run by itself: it reads the settings that it declares, and writes its outputs alone."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from lisax.papers import base
+from lisax.papers.staged import Staged
+
+
+def check(make_run: Callable[[], Staged], monkeypatch: pytest.MonkeyPatch, names: Iterable[str] | None = None) -> None:
+    """Does the work of each stage again in a new run, which has nothing in memory of the stages before, and compares.
+
+    Models are not trained again; what their training reads of the recipe is read."""
+    trained = []
+    monkeypatch.setattr(base, "train_by_gin", lambda gin_file, *_, **__: trained.append(gin_file))
+    for name in names or make_run().graph:
+        run = make_run()
+        stage, before = run.graph[name], _files(run.out)
+        if not ("train" in name.split(".") or name == "warm_up"):
+            for path in stage.outputs:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        with run.working_on(stage):
+            stage.work()
+        after = _files(run.out)
+        written = {path for path in after if after[path] != before.get(path)}
+        strange = [path for path in written if not any(path == own or own in path.parents for own in stage.outputs)]
+        assert not strange, f"{name} writes {', '.join(map(str, sorted(strange)))}"
+        assert before.keys() == after.keys(), name
+        changed = [path for path in written if after[path][0] != before[path][0]]
+        assert not changed, f"{name} writes other things than before: {', '.join(map(str, changed))}"
+    assert trained or names is not None
+
+
+def _files(folder: Path) -> dict[Path, tuple[str, int]]:
+    """SHA-256 and time of change of every file, but for notes of stages and locks."""
+    return {
+        path: (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file() and "stages" not in path.parts and not path.name.startswith(".")
+    }

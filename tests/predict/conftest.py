@@ -1,0 +1,36 @@
+"""Bundles of every kind, made once, and an empty cache for the indexes of each test session."""
+
+from __future__ import annotations
+
+import pytest
+from small_bundles import MODELS, bundle
+
+from lisax.examples import example_pages
+from lisax.predict.index import Index
+
+
+@pytest.fixture(scope="session")
+def bundles(tmp_path_factory):
+    """`bundles[kind]` is a folder; each is made when it is first asked for."""
+    root = tmp_path_factory.mktemp("bundles")
+
+    class Bundles(dict):
+        def __missing__(self, kind):
+            self[kind] = bundle(root / kind.replace(" ", "_"), kind)
+            return self[kind]
+
+    assert set(MODELS) >= {"ranker", "pointwise", "fusion", "pointer"}
+    return Bundles()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LISAX_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory):
+    """The example pages as an index of documents."""
+    return Index.build(example_pages(), tmp_path_factory.mktemp("pages") / "index")

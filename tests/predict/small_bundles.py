@@ -1,0 +1,71 @@
+"""Bundles of every kind of model with parameters as they begin, in no time: what they say is arbitrary, not how it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lisax.examples import example_pages
+from lisax.formats.presets import PAPER
+from lisax.formats.vocabulary import train_vocabulary
+from lisax.models.architectures import FusionConfig, PointerConfig, SpanReaderConfig, T5Config, describe
+from lisax.models.t5 import initialize
+from lisax.records import Table, write_json
+from lisax.runtime.checkpoints import MODEL_JSON, flatten
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.interop.safetensors_files import write_arrays
+
+T5 = T5Config(
+    vocab_size=512, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=16
+)
+POINTER = PointerConfig(T5, steps=2, hidden=8, hops=1, beam_size=2)
+MAX_TOKENS = 96
+TABLES = [
+    Table(
+        "towns", "Towns on the Orm", ("town", "mayor", "people"), (("Tarn", "Minell", "18,400"), ("Ostra", "Rask", "9"))
+    ),
+    Table("songs", "Albums", ("album", "year"), (("The Glass Harbour", "1958"), ("The Red Mill", "1961"))),
+]
+
+
+def _words(family: str, words: tuple[str, ...], **more: Any) -> dict[str, Any]:
+    return {"family": family, "preset": "paper", "max_tokens": MAX_TOKENS, "words": list(words)} | more
+
+
+MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "ranker": (T5, _words("rank", PAPER.ranking_words)),
+    "entity ranker": (T5, _words("rank_entities", PAPER.ranking_words)),
+    "pointwise": (T5, _words("label_pointwise", PAPER.label_words)),
+    "listwise": (T5, _words("label_listwise", PAPER.label_words)),
+    "text to text": (T5, _words("tables", PAPER.label_words, tables=2)),
+    "parts": (T5, _words("table_parts", PAPER.ranking_words)),
+    "fusion": (
+        FusionConfig(T5),
+        {"family": "table_fusion", "preset": "paper", "max_tokens": MAX_TOKENS, "tables": 2},
+    ),
+    "pointer": (
+        POINTER,
+        {"family": "point_sentences", "preset": "paper", "max_tokens": MAX_TOKENS, "candidates": 8},
+    ),
+    "page pointer": (
+        PointerConfig(T5, relation="none", steps=2, hidden=8, hops=1, beam_size=2),
+        {"family": "point_documents", "preset": "paper", "max_tokens": MAX_TOKENS, "candidates": 4},
+    ),
+    "reader": (SpanReaderConfig(T5, 3), {"family": "point", "max_tokens": 128, "passages": 3}),
+}
+
+
+def bundle(folder: Path, kind: str, **more: Any) -> Path:
+    """A bundle of `MODELS`; `more` goes into its `model.json`."""
+    model, text = MODELS[kind]
+    folder.mkdir(parents=True)
+    texts = [path.read_text() for path in sorted(example_pages().iterdir())]
+    texts += [" | ".join((*table.header, *(cell for row in table.rows for cell in row))) for table in TABLES]
+    texts += [
+        "query: document: entity: relevant: true false weak question: title: context: row: column: table: caption"
+    ]
+    train_vocabulary(texts, folder / VOCABULARY_NAME, 300)
+    arrays = flatten(initialize(model))
+    write_arrays(folder, {name: array.shape for name, array in arrays.items()}, arrays.items(), shard_bytes=None)
+    write_json(folder / MODEL_JSON, {"architecture": describe(model), "text": text} | more)
+    return folder

@@ -1,0 +1,175 @@
+"""From a corpus to an index, and the cache of indexes."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from lisax import DataError, Document, Graph, Index, LisaxError, Sentence, Table, example_pages
+from lisax.predict import building
+from lisax.predict.building import build_index
+from lisax.records import write_json_lines
+
+TABLE = {"id": "t", "title": "Towns", "header": ["town", "people"], "rows": [["Tarn", "18"]]}
+PAGE = {"id": "Tarn", "title": "Tarn", "sentences": ["Tarn is a town.", "It has an inn."]}
+GRAPH = {"id": "g", "subject": "Tarn", "edges": [["mayor", "Mara"]]}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LISAX_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def write_pages(folder, text="Tarn is a town."):
+    folder.mkdir(exist_ok=True)
+    (folder / "Tarn.txt").write_text(text)
+    return folder
+
+
+def test_the_cache_is_keyed_by_content(tmp_path, cache):
+    pages = write_pages(tmp_path / "pages")
+    first = build_index(pages)
+    assert not first.reused and first.kind == "documents" and first.folder.parent == cache / "indexes"
+    assert build_index(pages) == first._replace(reused=True)
+    os.utime(pages / "Tarn.txt", (1, 1))
+    pages.rename(tmp_path / "elsewhere")
+    assert build_index(tmp_path / "elsewhere").folder == first.folder
+    other = build_index(write_pages(tmp_path / "pages", "Tarn is a city."))
+    assert other.folder != first.folder and not other.reused
+    assert build_index(tmp_path / "pages", kind="mixed").folder not in (first.folder, other.folder)
+    assert Index.open(first.folder).search("town")[0].text == "Tarn is a town."
+    assert [path.name for path in (cache / "indexes").iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_damaged_index_in_the_cache_is_built_again(tmp_path):
+    pages = write_pages(tmp_path / "pages")
+    first = build_index(pages)
+    next(
+        path for path in first.folder.rglob("*") if path.is_file() and path.name != "meta.json" and path.stat().st_size
+    ).unlink()
+    assert not build_index(pages).reused and build_index(pages).reused
+
+
+def test_an_interrupted_build_leaves_nothing(tmp_path, cache, monkeypatch):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    pages = write_pages(tmp_path / "pages")
+    monkeypatch.setattr(building.documents, "build_index", stop)
+    with pytest.raises(KeyboardInterrupt):
+        build_index(pages)
+    assert list((cache / "indexes").iterdir()) == []
+    monkeypatch.undo()
+    monkeypatch.setenv("LISAX_CACHE", str(cache))
+    assert not build_index(pages).reused
+
+
+def test_another_process_may_be_faster(tmp_path, monkeypatch):
+    pages = write_pages(tmp_path / "pages")
+    build = building._build
+
+    def both(corpus, kind, out):
+        if not getattr(both, "inside", False):
+            both.inside = True
+            assert not build_index(pages).reused  # finishes in between
+        build(corpus, kind, out)
+
+    monkeypatch.setattr(building, "_build", both)
+    assert Index.open(build_index(pages).folder).search("town")
+
+
+@pytest.mark.parametrize(
+    ("records", "kind", "units"),
+    [
+        ([PAGE], "documents", {"Tarn_0", "Tarn_1"}),
+        ([TABLE], "mixed", {"t#r0"}),
+        ([GRAPH], "mixed", {"g#e0"}),
+        ([PAGE, TABLE, GRAPH], "mixed", {"Tarn_0", "Tarn_1", "t#r0", "g#e0"}),
+        ([{"title": "Tarn town", "text": "Tarn is a town. It has an inn."}], "documents", {"Tarn_town_0", "Tarn_town_1"}),
+        ([Document("P", "Tarn", (Sentence("P", 0, "Tarn is."),)), Table("t", "", ("a",), (("Tarn",),))], "mixed", {"P_0", "t#r0"}),
+        ([Graph("g", "Tarn", (("is", "a town"),))], "mixed", {"g#e0"}),
+        (iter([PAGE]), "documents", {"Tarn_0", "Tarn_1"}),
+    ],
+)  # fmt: skip
+def test_records_of_any_kind(records, kind, units):
+    built = build_index(records)
+    assert built.kind == kind
+    assert {one.unit for one in Index.open(built.folder).search("Tarn town", 100)} == units
+
+
+def test_the_owners_ids_survive():
+    index = Index.build([{"id": "Tarn (town)".replace(" ", "_"), "title": "Tarn", "text": "Tarn is a town."}])
+    assert index.search("Tarn")[0].page == "Tarn_(town)"
+
+
+@pytest.mark.parametrize("kind", ["cells", "tables"])
+def test_whole_tables(kind):
+    index = Index.build([TABLE, {**TABLE, "id": "u", "rows": [["Ostra", "9"]]}], kind=kind)
+    (best, *_) = index.search("Ostra has 9 people.", 2)
+    assert index.reads == "tables" and best.unit == "u" and best.table.rows == (("Ostra", "9"),)
+    with pytest.raises(LisaxError, match="the model reads sentences, and this index holds tables"):
+        index.reading("sentences")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "unit"),
+    [
+        ("a.txt", "Tarn is a town.", "a_0"),
+        ("a.md", "# Tarn\nTarn is a town.", "a_0"),
+        ("a.html", "<p>Tarn is a town.</p><table><tr><th>a<tr><td>Tarn</table>", "a_0"),
+        ("a.csv", "town,people\nTarn,18\n", "a.csv#r0"),
+        ("pages.jsonl", None, "Tarn_0"),
+    ],
+)
+def test_single_files(tmp_path, name, content, unit):
+    path = tmp_path / name
+    if content is None:
+        write_json_lines(path, [PAGE])
+    else:
+        path.write_text(content)
+    assert unit in {one.unit for one in Index.build(path).search("Tarn", 100)}
+
+
+def test_html_pages_give_text_and_tables(tmp_path):
+    (tmp_path / "a.html").write_text("<p>Tarn is a town.</p><table><tr><th>mayor<tr><td>Mara of Tarn</table>")
+    assert {one.unit for one in Index.build(tmp_path).search("Tarn", 9)} == {"a_0", "a.html:0#r0"}
+
+
+def test_a_folder_of_ones_own_choice(tmp_path):
+    index = Index.build(example_pages(), tmp_path / "index")
+    assert index.folder == tmp_path / "index" and not (tmp_path / "cache").exists()
+    assert Index.open(tmp_path / "index").search("Tarn", 3) == index.search("Tarn", 3)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "complaint"),
+    [
+        ("nowhere", None, "no such file or folder"),
+        ("empty", None, "the folder is empty"),
+        ("odd.bin", None, "expected a .txt, .md"),
+        ("odd.jsonl", None, "odd.jsonl:1: expected a page"),
+        ([], None, "nothing to index: the list of records has no page"),
+        ([PAGE], "cells", "has no table"),
+        ([PAGE], "other", "expected an index kind of documents, mixed"),
+        ([{"title": "x"}], None, "records:1: field 'text'"),
+        ([PAGE, {"id": "b", "sentences": [1]}], None, r"records:2: field 'sentences\[0\]'"),
+        ([{**TABLE, "rows": [["a"]]}], None, r"records:1: field 'rows\[0\]': expected 2 cells"),
+        ([PAGE, PAGE], None, "two records of the kind Document have the id 'Tarn'"),
+        ([PAGE, 7], None, "record 2: expected a Document, Table, Graph or dict, found int"),
+        (PAGE, None, "expected a folder, a file or a list of records"),
+        (7, None, "expected a folder, a file or a list of records"),
+    ],
+)
+def test_corpora_that_cannot_be_indexed(tmp_path, source, kind, complaint):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "odd.bin").write_bytes(b"x")
+    (tmp_path / "odd.jsonl").write_text('{"x": 1}\n')
+    with pytest.raises(LisaxError, match=complaint):
+        Index.build(tmp_path / source if isinstance(source, str) else source, kind=kind)
+
+
+def test_what_is_no_index(tmp_path):
+    with pytest.raises(DataError, match="no index here"):
+        Index.open(tmp_path)

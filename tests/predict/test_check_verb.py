@@ -1,0 +1,202 @@
+"""`lisax check` and `lisax ask` as a user gives them."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from lisax import Checker, example_pages
+from lisax.cli import main
+from lisax.corpora.fever import read_predictions
+from lisax.predict import checking
+from lisax.records import Claim, write_json_lines
+from lisax.runtime.resumable import partial
+
+CLAIM = "Mara Velin was born in Tarn."
+CLAIMS = [
+    {"id": i, "claim": f"{name} was born in Tarn."} for i, name in enumerate(("Mara Velin", "Olin Doker", "Zzz") * 3)
+]
+
+
+def run(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+def rows(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def claims(tmp_path):
+    write_json_lines(tmp_path / "claims.jsonl", CLAIMS)
+    return tmp_path / "claims.jsonl"
+
+
+def test_one_claim_against_a_folder_of_pages(capsys, bundles, pages):
+    given = ["check", CLAIM, "--corpus", example_pages(), "--model", bundles["pointwise"]]
+    wanted = Checker(pages, model=bundles["pointwise"]).check(CLAIM)
+    code, out, err = run(capsys, *given)
+    assert code == 0 and out == f"{wanted}\n" and "the index of" in err
+    code, out, err = run(capsys, *given, "--json")
+    assert code == 0 and rows(out) == [wanted.to_dict()] and err.startswith("reused the index of")
+
+
+def test_what_the_options_say_is_what_the_checker_does(capsys, bundles, pages):
+    code, out, _ = run(
+        capsys, "check", "Mara Velin was born in 1950.", "--index", pages.folder, "--model", bundles["pointwise"],
+        "--ranker", bundles["ranker"], "--aggregate", "sum", "--temporal", "--hops", "2", "--documents", 4,
+        "--candidates", 9, "--evidence", 3, "--json",
+    )  # fmt: skip
+    checker = Checker(
+        pages, bundles["ranker"], bundles["pointwise"],
+        aggregate="sum", temporal=True, hops=2, documents=4, candidates=9, evidence=3,
+    )  # fmt: skip
+    assert code == 0 and rows(out) == [json.loads(checker.check("Mara Velin was born in 1950.").to_json())]
+    given = ["--index", pages.folder, "--model", bundles["pointwise"], "--ranker", "bm25", "--temporal", "--json"]
+    _, out, _ = run(capsys, "check", "Mara Velin was born in 1950.", *given)
+    assert rows(out)[0]["temporal"]["label"] == rows(out)[0]["predicted_label"] == "REFUTES"
+
+
+def test_a_file_of_claims(capsys, bundles, pages, claims, tmp_path):
+    given = ["check", "--claims", claims, "--index", pages.folder, "--model", bundles["listwise"]]
+    code, out, err = run(capsys, *given, "--out", tmp_path / "out" / "verdicts.jsonl")
+    assert code == 0 and out == "" and "verdicts.jsonl: " in err
+    written = (tmp_path / "out" / "verdicts.jsonl").read_text()
+    assert [(row["id"], row["claim"]) for row in rows(written)] == [(row["id"], row["claim"]) for row in CLAIMS]
+    wanted = Checker(pages, model=bundles["listwise"]).check_many(
+        Claim(str(row["id"]), row["claim"], original_id=row["id"]) for row in CLAIMS
+    )
+    assert rows(written) == [json.loads(verdict.to_json()) for verdict in wanted]
+    for more in ([], ["--out", "-"]):
+        assert run(capsys, *given, *more)[1] == written
+    assert [verdict.claim_id for verdict in read_predictions(tmp_path / "out" / "verdicts.jsonl")] == list("012345678")
+
+
+def test_an_interrupted_file_goes_on(capsys, bundles, pages, claims, tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "CLAIMS_AT_A_TIME", 2)
+    given = ["check", "--claims", claims, "--index", pages.folder, "--model", bundles["listwise"], "--out"]
+    assert run(capsys, *given, tmp_path / "whole.jsonl")[0] == 0
+    read, check_many = [], Checker.check_many
+
+    def stops(self, group):
+        if len(read) == 3:
+            raise KeyboardInterrupt
+        read.append(group)
+        return check_many(self, group)
+
+    monkeypatch.setattr(Checker, "check_many", stops)
+    code, _, err = run(capsys, *given, tmp_path / "cut.jsonl")
+    assert code == 130 and "goes on from here" in err and not (tmp_path / "cut.jsonl").exists()
+    assert partial(tmp_path / "cut.jsonl").is_file()
+
+    def counts(self, group):
+        read.append(group)
+        return check_many(self, group)
+
+    monkeypatch.setattr(Checker, "check_many", counts)
+    assert run(capsys, *given, tmp_path / "cut.jsonl")[0] == 0 and len(read) == 5  # three groups before, two after
+    assert (tmp_path / "cut.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    monkeypatch.setattr(Checker, "check_many", stops)
+    read.clear()
+    assert run(capsys, *given, tmp_path / "cut.jsonl")[0] == 130
+    monkeypatch.setattr(Checker, "check_many", counts)
+    assert run(capsys, *given, tmp_path / "cut.jsonl", "--candidates", 7)[0] == 0
+    assert len(read) == 3 + 5  # with other settings it begins anew
+
+
+def test_standard_input_and_output(capsys, bundles, pages, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"claim": "Tarn is  a town."}\n\n{"id": "x", "claim": "zzz"}\n'))
+    code, out, _ = run(capsys, "check", "--claims", "-", "--index", pages.folder, "--model", bundles["listwise"])
+    assert code == 0 and [(row["id"], row["claim"]) for row in rows(out)] == [(1, "Tarn is a town."), ("x", "zzz")]
+    assert rows(out)[1]["reason"] == "no evidence was found for it"
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("not json", "standard input:2: not valid JSON"),
+        ("[1]", "standard input:2: expected a JSON object"),
+        ('{"text": "x"}', "standard input:2: field 'claim': the field is missing"),
+        ('{"claim": 7}', "standard input:2: field 'claim': expected str"),
+        ('{"claim": " "}', "standard input:2: field 'claim': the text is empty"),
+        ('{"claim": "x", "id": []}', "standard input:2: field 'id'"),
+        ('{"claim": "\\ud800"}', "standard input:2: a string holds half"),
+    ],
+)
+def test_lines_that_are_no_claims(capsys, bundles, pages, monkeypatch, line, complaint):
+    monkeypatch.setattr("sys.stdin", io.StringIO(f'{{"claim": "x"}}\n{line}\n'))
+    code, _, err = run(capsys, "check", "--claims", "-", "--index", pages.folder, "--model", bundles["listwise"])
+    assert code == 1 and complaint in err
+
+
+def test_tables_are_indexed_as_the_model_reads_them(capsys, bundles, tmp_path):
+    (tmp_path / "towns.csv").write_text("town,people\nTarn,18\nOstra,9\n")
+    given = ["check", "Tarn has 18 people.", "--corpus", tmp_path, "--json", "--model"]
+    code, out, err = run(capsys, *given, bundles["fusion"])
+    assert code == 0 and "(cells)" in err and rows(out)[0]["predicted_evidence"] == ["towns.csv"]
+    code, out, err = run(capsys, *given, bundles["listwise"])
+    assert code == 0 and "(mixed)" in err and rows(out)[0]["evidence"][0]["place"] == "row 0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        ([], 2, "give one claim in quotation marks, or --claims"),
+        ([CLAIM, "--claims", "x"], 2, "give one claim"),
+        ([CLAIM], 2, "--corpus DIR or --index INDEX"),
+        ([CLAIM, "--index", "i", "--corpus", "c"], 2, "--corpus DIR or --index INDEX"),
+        ([CLAIM, "--index", "i", "--out", "o"], 2, "--out is for --claims FILE"),
+        (["--claims", "-", "--index", "i", "--out", "o"], 2, "--out is for --claims FILE"),
+        ([" ", "--index", "i"], 1, "the claim is empty"),
+        ([CLAIM, "--corpus", "nowhere"], 1, "nowhere: no such file or folder"),
+        ([CLAIM, "--index", "nowhere"], 1, "no index here"),
+    ],
+)
+def test_arguments_that_do_not_fit(capsys, bundles, arguments, code, complaint):
+    found, _, err = run(capsys, "check", *arguments, "--model", bundles["listwise"])
+    assert found == code and complaint in err
+
+
+# --- Questions ---------------------------------------------------------------------------------
+
+
+def test_a_question_about_pages(capsys, bundles):
+    given = ["ask", "Where was Mara Velin born?", "--corpus", example_pages(), "--model", bundles["reader"]]
+    code, out, err = run(capsys, *given, "--json", "--answers", 3)
+    assert code == 0 and "(mixed)" in err and len(rows(out)) == 3
+    for row in rows(out):
+        assert row["evidence"]["unit"] == row["unit"] and row["evidence"]["place"].startswith("sentence ")
+        assert row["evidence"]["text"] in (example_pages() / f"{row['unit'][:-2]}.txt").read_text()
+    assert len(run(capsys, *given)[1].splitlines()) == 5
+    assert run(capsys, "ask", "zzz?", *given[2:])[1] == "no answer was found\n"
+
+
+def test_a_question_about_tables(capsys, bundles, tmp_path):
+    (tmp_path / "towns.csv").write_text("town,people\nTarn,18\nOstra,9\n")
+    given = ["ask", "How many people has Ostra?", "--corpus", tmp_path, "--json", "--model", bundles["parts"]]
+    code, out, err = run(capsys, *given)
+    (row,) = rows(out)
+    assert code == 0 and "(tables)" in err and row["evidence"]["unit"].startswith("towns.csv#r")
+    assert row["answer"] in row["evidence"]["text"] and row["evidence"]["place"].startswith("row ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "model", "code", "complaint"),
+    [
+        (["q"], "reader", 2, "--corpus DIR or --index INDEX"),
+        ([" ", "--corpus", "pages"], "reader", 1, "the question is empty"),
+        (["q", "--index", "pages"], "reader", 1, "index of `lisax index mixed`"),
+        (["q", "--index", "pages"], "parts", 1, "index of `lisax index tables`"),
+        (["q", "--index", "pages"], "listwise", 1, "answers no questions"),
+        (["q", "--index", "pages", "--columns", "x"], "reader", 1, "leave the models of columns"),
+        (["q", "--index", "pages", "--retriever", "x"], "parts", 1, "leave the retriever out"),
+    ],
+)
+def test_questions_that_do_not_fit(capsys, bundles, pages, arguments, model, code, complaint):
+    arguments = [pages.folder if argument == "pages" else argument for argument in arguments]
+    found, _, err = run(capsys, "ask", *arguments, "--model", bundles[model])
+    assert found == code and complaint in err

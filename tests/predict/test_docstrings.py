@@ -1,0 +1,39 @@
+"""The examples in the docstrings of everything that `lisax` exports."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+
+import pytest
+
+import lisax
+from lisax.corpora import page_files
+
+CLASSES = ("Answer", "Answerer", "Checker", "Evidence", "Index", "Ranker", "Verdict", "Verifier", "example_pages")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_examples_run(name, bundles):
+    public = getattr(lisax, name)
+    module = importlib.import_module(public.__module__)
+    names = dict(vars(module)) | {"VERIFIER": bundles["pointwise"], "READER": bundles["reader"]}
+    runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF)
+    tests = doctest.DocTestFinder(recurse=False).find(public, name, module, names)
+    assert sum(len(test.examples) for test in tests) > 0
+    for test in tests:
+        runner.run(test)
+    assert not runner.summarize(verbose=False).failed
+
+
+def test_sentences_of_pages():
+    assert not doctest.testmod(page_files).failed
+
+
+def test_public_names_are_those_that_are_listed():
+    assert set(lisax.__all__) == {*lisax._PUBLIC, "load"} <= set(dir(lisax))
+    for name in lisax.__all__:
+        assert inspect.getdoc(getattr(lisax, name)), name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        lisax.nothing  # noqa: B018

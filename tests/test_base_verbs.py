@@ -1,0 +1,14 @@
+"""What uses trained models does without TensorFlow, seqio, Orbax and all else of the extra `train`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_every_verb_of_use_works_without_what_training_needs(tmp_path):
+    script = Path(__file__).with_name("base_verbs.py")
+    done = subprocess.run([sys.executable, script, "--block"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "lisax serve: answered" in done.stdout
