@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 from lisax.formats.examples import Example, Passage
-from lisax.formats.format import POINTERS
+from lisax.formats.format import Format
 from lisax.formats.parts import TABLE_PARTS
-from lisax.formats.pointing import POINT_DOCUMENTS, PointerExample
+from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.ranking import RANK, RANK_ENTITIES
-from lisax.predict.fusion_model import FusionModel
 from lisax.predict.opening import open_model
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.text_model import TextModel
@@ -75,12 +74,10 @@ class Ranker(Protocol):
         return Bm25Ranker() if os.fspath(path) == "bm25" else ranker_of(open_model(path), path)
 
 
-def ranker_of(model: TextModel | PointerModel | FusionModel, source: str | os.PathLike = "this model") -> Ranker:
+def ranker_of(model: TextModel | PointerModel, source: str | os.PathLike = "this model") -> Ranker:
     """An open model as the ranker that its format makes it; LisaxError where it ranks nothing."""
-    if model.format.answer is POINTERS:
-        return PagePointerRanker(model) if model.format is POINT_DOCUMENTS else PointerRanker(model)
-    if model.format in (RANK, RANK_ENTITIES):
-        return SentenceRanker(model)
+    if model.format in KINDS:
+        return KINDS[model.format](model)
     if model.format is TABLE_PARTS:
         raise LisaxError(f"{source} scores rows and columns for questions: use it with `lisax ask` (Answerer.open)")
     raise LisaxError(f"{source} labels claims (its format is '{model.format}'): a ranker is wanted here")
@@ -154,6 +151,17 @@ def _by_page(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     for one in evidence:
         pages.setdefault(one.page or one.source, []).append(one)
     return pages
+
+
+KINDS: dict[Format, Callable[[TextModel | PointerModel], Ranker]] = {
+    RANK: SentenceRanker,
+    RANK_ENTITIES: SentenceRanker,
+    POINT_SENTENCES: PointerRanker,
+    POINT_DOCUMENTS: PagePointerRanker,
+}
+
+
+# --- Without a model ------------------------------------------------------------------------
 
 
 def _in_turn(pages: Iterable[Sequence[Evidence]]) -> list[Evidence]:
