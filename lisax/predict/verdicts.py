@@ -16,7 +16,7 @@ from lisax.corpora.table_predictions import TablePrediction
 from lisax.records import LABELS, Label, Prediction, is_row, split_sentence_id, write_json_lines
 
 if TYPE_CHECKING:
-    from lisax.sampling.table_examples import TableView
+    from lisax.formats.tables import TableView
 
 SHOWN = 5  # units of evidence that are printed
 WIDTH = 100
