@@ -61,8 +61,8 @@ def test_texts_are_those_of_the_pairs_that_come_first():
     )
     for name, of_pair in (("pointer_titles", "pointer_documents"), ("pointer_labels", "pointer_sentences")):
         (pair,), (example, *_) = read(name, {"inputs": 64, "targets": 2}), EXAMPLES[of_pair]
-        family = lisax.tasks.pointer.POINTER_TASKS[of_pair]
-        assert pair["inputs_pretokenized"].decode() == family.encode_each(example, **count)[0]
+        text_format = lisax.tasks.pointer.POINTER_TASKS[of_pair]
+        assert pair["inputs_pretokenized"].decode() == text_format.encode_each(example, **count)[0].inputs
     with pytest.raises(LisaxError, match="an input for each candidate"):
         POINT_DOCUMENTS.encode(document, **count)
 
