@@ -72,12 +72,10 @@ class Ranker(Protocol):
         return Bm25Ranker() if os.fspath(path) == "bm25" else ranker_of(open_model(path), path)
 
 
-def ranker_of(model: object, source: str | os.PathLike = "this model") -> Ranker:
+def ranker_of(model: TextModel | PointerModel, source: str | os.PathLike = "this model") -> Ranker:
     """An open model as the ranker that its family makes it; LisaxError where it ranks nothing."""
-    if isinstance(model, PointerModel):
-        return PagePointerRanker(model) if model.family is Family.POINT_DOCUMENTS else PointerRanker(model)
-    if isinstance(model, TextModel) and model.family in (Family.RANK, Family.RANK_ENTITIES):
-        return SentenceRanker(model)
+    if model.family in KINDS:
+        return KINDS[model.family](model)
     if model.family is Family.TABLE_PARTS:
         raise LisaxError(f"{source} scores rows and columns for questions: use it with `lisax ask` (Answerer.open)")
     raise LisaxError(f"{source} labels claims (its format is '{model.family}'): a ranker is wanted here")
@@ -151,6 +149,17 @@ def _by_page(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     for one in evidence:
         pages.setdefault(one.page or one.source, []).append(one)
     return pages
+
+
+KINDS: dict[Family, Callable[[TextModel | PointerModel], Ranker]] = {
+    Family.RANK: SentenceRanker,
+    Family.RANK_ENTITIES: SentenceRanker,
+    Family.POINT_SENTENCES: PointerRanker,
+    Family.POINT_DOCUMENTS: PagePointerRanker,
+}
+
+
+# --- Without a model ------------------------------------------------------------------------
 
 
 def _in_turn(pages: Iterable[Sequence[Evidence]]) -> list[Evidence]:

@@ -24,6 +24,7 @@ from lisax.records import LABELS, Claim, Hit, Label, LisaxError
 from lisax.sampling.examples import LIST_LENGTH, Example, Lookup, Passage
 from lisax.sampling.table_examples import TableExample
 
+LABELLERS = (Family.LABEL_POINTWISE, Family.LABEL_LISTWISE, Family.CLAIM_ONLY)
 CLAIMS_AT_A_TIME = 256  # claims that a pointer reads at a time
 
 Progress = Callable[[int], None]
@@ -82,7 +83,7 @@ class Verifier(Protocol):
 
 
 def verifier_of(
-    model: object,
+    model: TextModel | PointerModel | FusionModel,
     source: str | os.PathLike = "this model",
     *,
     aggregate: str = "any",
@@ -92,19 +93,19 @@ def verifier_of(
     """An open model as the verifier that its family makes it; LisaxError where it labels nothing."""
     if evidence is not None and evidence < 1:
         raise LisaxError(f"expected at least one unit of evidence, found {evidence}")
-    if isinstance(model, PointerModel):
+    if model.family.points:
         if evidence is not None:
             raise LisaxError(f"{source} points to its evidence itself: leave the number of units out")
         return PointerVerifier(model)
     if model.family.reads_tables:
-        decision = model.decision if isinstance(model, FusionModel) else None
+        decision = model.decision if model.family is Family.TABLE_FUSION else None
         if threshold is not None:
             decision = Decision(threshold, True)
         return TableVerifier(model, decision, evidence)
-    if model.family.ranks or not isinstance(model, TextModel) or model.family is Family.TABLE_OPERATION:
-        does = "ranks" if model.family.ranks else "chooses operations"
-        raise LisaxError(f"{source} {does} ('{model.family}'); a labeller is wanted here")
-    return Labeller(model, aggregate, LIST_LENGTH if evidence is None else evidence)
+    if model.family in LABELLERS:
+        return Labeller(model, aggregate, LIST_LENGTH if evidence is None else evidence)
+    does = "ranks" if model.family.ranks else "chooses operations"
+    raise LisaxError(f"{source} {does} ('{model.family}'); a labeller is wanted here")
 
 
 # --- Labellers of sentences -----------------------------------------------------------------
@@ -212,7 +213,7 @@ class TableVerifier(Verifier):
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
         examples = [_table_example(claim, read) for claim, read in zip(claims, evidence, strict=True)]
-        if isinstance(self.model, FusionModel):
+        if self.model.family is Family.TABLE_FUSION:
             probabilities = self.model.scores(examples, progress).probabilities
             shares, sufficiency, relevance = judged(
                 probabilities, self.model.sufficiency(examples, probabilities), self.decision
@@ -281,7 +282,7 @@ def tell_dropped_rows(model: FusionModel | TextModel, of: str) -> None:
 
 def tell_open(model: FusionModel | TextModel, decision: Decision | None) -> None:
     """Says that table fusion will not write NOT ENOUGH INFO of a claim that has tables, and how it does."""
-    if isinstance(model, FusionModel) and decision is None:
+    if model.family is Family.TABLE_FUSION and decision is None:
         chosen = (
             "none was chosen on dev for this model"
             if model.decision is None

@@ -12,9 +12,9 @@ import pytest
 from lisax import world
 from lisax.corpora import open_folder
 from lisax.formats.triples import Triples
-from lisax.papers.cltr.recipe import read_recipe as read_cltr_recipe
+from lisax.papers.cltr.recipe import CltrRecipe
 from lisax.papers.cltr.run import Cltr
-from lisax.papers.list5.recipe import read_recipe
+from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.run import List5
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.papers.verbalizer.run import VerbalizerTraining
@@ -45,7 +45,7 @@ def roles_of(pipeline):
 
 
 def list5(folder, out, **settings):
-    recipe = read_recipe(["experiments/list5/scratch.gin"], [f"Recipe.{k} = {v!r}" for k, v in settings.items()])
+    recipe = Recipe.read(["experiments/list5/scratch.gin"], [f"Recipe.{k} = {v!r}" for k, v in settings.items()])
     return List5(open_folder(folder), out, recipe)
 
 
@@ -71,7 +71,7 @@ def test_claims_that_choose_checkpoints_are_held_out_of_train(folder, tmp_path):
 
 
 def test_questions_that_choose_checkpoints_are_held_out_of_train(folder, tmp_path):
-    recipe = read_cltr_recipe(
+    recipe = CltrRecipe.read(
         ["experiments/cltr/world_micro.gin"],
         [
             "CltrRecipe.validation_share = 0.3",
@@ -80,7 +80,7 @@ def test_questions_that_choose_checkpoints_are_held_out_of_train(folder, tmp_pat
         ],
     )
     run = Cltr(open_folder(folder), tmp_path, recipe)
-    run.build_index()
+    run.make("index")
     roles = roles_of(run)
     assert roles["train"] | roles["dev"] <= ids(folder, "questions", "train")
     assert roles["test"] <= ids(folder, "questions", "test")
@@ -92,8 +92,8 @@ def test_a_question_that_is_reported_is_left_out_of_train(folder, tmp_path):
     shutil.copytree(folder, data)
     with (data / "questions.train.jsonl").open("a") as train:
         train.write((data / "questions.test.jsonl").read_text())
-    run = Cltr(open_folder(data), tmp_path / "out", read_cltr_recipe(["experiments/cltr/world_micro.gin"]))
-    run.build_index()
+    run = Cltr(open_folder(data), tmp_path / "out", CltrRecipe.read(["experiments/cltr/world_micro.gin"]))
+    run.make("index")
     assert roles_of(run)["test"] <= ids(folder, "questions", "test")
 
 

@@ -57,3 +57,13 @@ def test_every_free_index_is_taken_sometimes():
         tuple(infuse(["a", "g", "b"], ["g", "h"], Label.REFUTES, generator(i, "7", "infusion"))) for i in range(40)
     }
     assert results == {("h", "g", "b"), ("a", "g", "h")}
+
+
+def test_other_evidence_makes_room_last():
+    def results(gold):
+        rngs = (generator(i, "7", "infusion") for i in range(40))
+        return {tuple(infuse(["a", "s", "b"], gold, Label.SUPPORTS, rng, spare=["s"])) for rng in rngs}
+
+    assert results(["g"]) == {("g", "s", "b"), ("a", "s", "g")}
+    assert results(["g", "h"]) == {("g", "s", "h"), ("h", "s", "g")}
+    assert results(["g", "h", "i"]) == {("g", "i", "h"), ("h", "i", "g")}

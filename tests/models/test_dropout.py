@@ -1,0 +1,63 @@
+"""Where dropout's masks differ and where they are shared, and that they leave the mean as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lisax.models.attention import Attention
+from lisax.models.t5 import T5Config, _run_layers
+
+CONFIG = T5Config(emb_dim=4, num_heads=2, head_dim=2, dropout_rate=0.5, num_encoder_layers=3)
+
+
+def test_attention_drops_keys_of_each_row_and_head_alike_for_all_queries():
+    rows, keys = 400, 8
+    weights = {name: {"kernel": jnp.eye(4) * (name in ("value", "out"))} for name in ("query", "key", "value", "out")}
+    ones = jnp.ones((rows, keys, 4))
+    mixed = Attention(CONFIG).apply(
+        {"params": weights},
+        ones,
+        ones,
+        jnp.ones((1, 1, 1, keys), bool),
+        None,
+        dropout=True,
+        rngs={"dropout": jax.random.key(0)},
+    )
+    heads = np.asarray(mixed).reshape(rows, keys, 2, 2)  # each query attends to all keys alike, whose values are 1
+    assert (heads == heads[:, :1, :, :1]).all()
+    found = heads[:, 0, :, 0]
+    assert set((found * keys / 2).ravel().tolist()) <= set(range(keys + 1)) and len(set(found.ravel().tolist())) > 5
+    assert abs(found.mean() - 1) < 0.07
+    assert (found[:, 0] != found[:, 1]).mean() > 0.5 and (found[1:] != found[:-1]).mean() > 0.5
+
+
+class AddsOne(nn.Module):
+    """A layer that adds dropout's mask to what it is given."""
+
+    @nn.compact
+    def __call__(self, x, *, dropout):
+        return x + nn.Dropout(0.5)(jnp.ones_like(x), deterministic=not dropout)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"scan_layers": True}, {"remat": "full"}, {"scan_layers": True, "remat": "full"}], ids=str
+)
+def test_each_layer_has_masks_of_its_own(options):
+    config = dataclasses.replace(CONFIG, **options)
+
+    class Stack(nn.Module):
+        @nn.compact
+        def __call__(self, x, dropout):
+            layers = AddsOne() if config.scan_layers else [AddsOne() for _ in range(3)]
+            return _run_layers(config, layers, 3, x, dropout=dropout)
+
+    x = jnp.zeros((2, 50, 4))
+    found = np.asarray(Stack().apply({}, x, True, rngs={"dropout": jax.random.key(0)}))
+    assert set(found.ravel().tolist()) == {0.0, 2.0, 4.0, 6.0} and abs(found.mean() - 3) < 0.5
+    np.testing.assert_array_equal(Stack().apply({}, x, False), np.full(x.shape, 3.0))
