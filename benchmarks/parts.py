@@ -27,8 +27,7 @@ import jax
 import numpy as np
 
 from lisax.corpora import open_folder
-from lisax.formats.card import text_card
-from lisax.formats.families import Family, encode
+from lisax.formats.parts import TABLE_PARTS, PartExample
 from lisax.formats.presets import PAPER
 from lisax.formats.vocabulary import EOS_ID, train_vocabulary
 from lisax.models.t5 import Transformer
@@ -38,19 +37,16 @@ from lisax.predict.text_model import TextModel
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import build_index, open_index
 from lisax.runtime.gin_files import configured
+from lisax.runtime.model_card import ModelCard
 from lisax.runtime.program import first_step_logits
 from lisax.runtime.scoring import LabelScorer
-from lisax.sampling.part_examples import PartExample, parts_of
+from lisax.sampling.part_examples import parts_of
 from lisax.world import write
 
 
 def micro_model(tables: TableStore, folder: Path, max_tokens: int) -> tuple[TextModel, Callable[[PartExample], float]]:
     """Random weights, with a vocabulary of the tables; and the plain loop over them."""
-    texts = (
-        encode(part, Family.TABLE_PARTS, count_tokens=len).inputs
-        for table in tables
-        for part in parts_of("", "", table)
-    )
+    texts = (TABLE_PARTS.encode(part, count_tokens=len).inputs for table in tables for part in parts_of("", "", table))
     vocabulary = train_vocabulary(texts, folder / "spiece.model", 8000)
     given = [
         "MODEL_DIR = 'out'",
@@ -64,9 +60,11 @@ def micro_model(tables: TableStore, folder: Path, max_tokens: int) -> tuple[Text
     shapes = jax.eval_shape(Transformer(model).init, jax.random.key(0), tokens, tokens, tokens)["params"]
     rng = np.random.default_rng(0)
     weights = jax.tree.map(lambda leaf: rng.normal(0, 0.5, leaf.shape).astype(np.float32), shapes)
-    card = text_card(Family.TABLE_PARTS, PAPER, max_tokens) | {"architecture": {"vocab_size": model.vocab_size}}
+    card = TABLE_PARTS.card(PAPER, max_tokens) | {"architecture": {"vocab_size": model.vocab_size}}
     made = TextModel(
-        lambda pieces, longest: LabelScorer(model, weights, pieces, max_tokens=longest), vocabulary, card, folder
+        lambda pieces, longest: LabelScorer(model, weights, pieces, max_tokens=longest),
+        vocabulary,
+        ModelCard(folder, card),
     )
     return made, plain_loop(made, model, weights)
 
@@ -78,7 +76,7 @@ def plain_loop(model: TextModel, config, weights):
     placed = jax.device_put(weights)
 
     def one(example: PartExample) -> float:
-        text = encode(example, Family.TABLE_PARTS, max_tokens=model.max_tokens, count_tokens=model.vocabulary.count)
+        text = TABLE_PARTS.encode(example, max_tokens=model.max_tokens, count_tokens=model.vocabulary.count)
         ids = [*model.vocabulary.encode(text.inputs), EOS_ID]
         batch = np.zeros((1, model.max_tokens), np.int32)
         batch[0, : len(ids)] = ids

@@ -25,12 +25,14 @@ import jax
 import numpy as np
 
 from lisax.corpora import open_folder
-from lisax.formats.families import Family, encode
+from lisax.formats.examples import Example, Passage
+from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.architectures import T5Config
+from lisax.models.t5 import initialize
 from lisax.runtime.gin_files import parsed
-from lisax.runtime.scoring import TOKENS_PER_BATCH, LabelScorer
-from lisax.sampling.examples import Example, Passage
+from lisax.runtime.loop import TOKENS_PER_BATCH
+from lisax.runtime.scoring import LabelScorer
 from lisax.world import write
 from tests.models.reference import torch_t5
 
@@ -48,9 +50,7 @@ def pairs(folder: Path, claims: int, sentences: int) -> tuple[list[str], Vocabul
     chosen = [found[i] for i in np.random.default_rng(0).permutation(len(found))[:sentences]]
     vocabulary = train_vocabulary((text for _, text in found), folder / "spiece.model", 4000)
     texts = [
-        encode(
-            Example(claim.id, claim.text, (Passage("", title, text),)), Family.RANK, count_tokens=vocabulary.count
-        ).inputs
+        RANK.encode(Example(claim.id, claim.text, (Passage("", title, text),)), count_tokens=vocabulary.count).inputs
         for claim in list(data.claims("train"))[:claims]
         for title, text in chosen
     ]
@@ -137,9 +137,10 @@ def shares_of_time(scorer: LabelScorer, vocabulary: Vocabulary, texts: list[str]
     batches = list(scorer._batches(tokens))
     built = time.perf_counter()
     for _, batch in batches:
-        jax.block_until_ready(scorer._score(scorer._parameters, scorer._place(batch), scorer._pieces))
+        placed = scorer._loop.partitioner.place_batch(batch)["tokens"]
+        jax.block_until_ready(scorer._score(scorer._loop.parameters, placed, scorer._pieces))
     computed = time.perf_counter()
-    size = sum(batch.size for _, batch in batches)
+    size = sum(batch["tokens"].size for _, batch in batches)
     return {
         "tokenising ms": (tokenised - started) * 1e3,
         "padding ms": (built - tokenised) * 1e3,

@@ -23,6 +23,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from lisax.formats.examples import write_examples
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 FIRST_STEP, ANSWERED = "first step after", "answered"
 # What the two import on their way, all of it before they begin to compute.
@@ -44,9 +46,8 @@ def prepare(folder: Path) -> None:
     """`data/` with examples of the ranking task and a vocabulary, and the bundle `bundle/`."""
     import numpy as np
 
+    from lisax.formats.examples import Example, Passage
     from lisax.formats.vocabulary import train_vocabulary
-    from lisax.sampling import examples
-    from lisax.sampling.examples import Example, Passage
 
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abcdefghijklmnoprstuvw"), rng.integers(3, 9))) for _ in range(2000)]
@@ -56,7 +57,7 @@ def prepare(folder: Path) -> None:
 
     train_vocabulary((text(20) for _ in range(2000)), folder / "data" / "spiece.model", 4000)
     for split, count in (("train", 1000), ("dev", 8)):
-        examples.write(
+        write_examples(
             folder / "data" / "examples" / f"rank.{split}.jsonl",
             (Example(str(i), text(8), (Passage(f"P_{i}", text(2), text(60)),), (), i % 2 == 0) for i in range(count)),
         )
@@ -69,15 +70,15 @@ def write_bundle(folder: Path) -> None:
     import jax.numpy as jnp
 
     from lisax.formats import presets
-    from lisax.formats.card import text_card
-    from lisax.formats.families import Family
-    from lisax.models.t5 import T5Config, initialize
+    from lisax.formats.labelling import LABEL_POINTWISE
+    from lisax.models.architectures import T5Config
+    from lisax.models.t5 import initialize
     from lisax.runtime import bundle
     from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig
     from lisax.runtime.step import TrainState
 
     card = {"architecture": dataclasses.asdict(T5Config())}
-    card |= text_card(Family.LABEL_POINTWISE, presets.PAPER, 512)
+    card |= LABEL_POINTWISE.card(presets.PAPER, 512)
     files = {"spiece.model": (folder / "data" / "spiece.model").read_bytes()}
     with CheckpointWriter(folder / "model", SaveCheckpointConfig(), card, files) as writer:
         writer.save(TrainState(jnp.int32(0), initialize(T5Config()), {}), {})

@@ -22,7 +22,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.architectures import T5Config
+from lisax.models.t5 import initialize
 from lisax.runtime.gin_files import parsed
 from lisax.runtime.optimizers import Adafactor
 from lisax.runtime.partitioning import Partitioner

@@ -28,8 +28,9 @@ from lisax.corpora import open_folder
 from lisax.formats.triples import Triples, table_triples
 from lisax.formats.verbalizing import Encoder, marker_ids
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
+from lisax.models.architectures import T5Config
 from lisax.models.decoding import Decoding
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.t5 import initialize
 from lisax.papers.verbalizer.run import unit_texts
 from lisax.predict.verbalizer import Choices, Verbalizer
 from lisax.runtime.generating import ROWS, Generator

@@ -5,16 +5,16 @@ Plain and infused listwise have one format and differ in their records.
 
 from __future__ import annotations
 
-from lisax.formats.families import Family
+from lisax.formats.labelling import CLAIM_ONLY, LABEL_LISTWISE, LABEL_POINTWISE
 
-from . import families
+from . import example_tasks
 from .locations import in_data_folder
 
 VARIANTS = {
-    "label_pointwise": Family.LABEL_POINTWISE,
-    "label_listwise": Family.LABEL_LISTWISE,
-    "label_listwise_infused": Family.LABEL_LISTWISE,
-    "claim_only": Family.CLAIM_ONLY,
+    "label_pointwise": LABEL_POINTWISE,
+    "label_listwise": LABEL_LISTWISE,
+    "label_listwise_infused": LABEL_LISTWISE,
+    "claim_only": CLAIM_ONLY,
 }
 
 # Single sentences that BM25 found, gold or not: what a model learns labels from before there is a ranker.
@@ -22,8 +22,8 @@ CANDIDATES = "label_candidates"
 
 
 def add_all() -> None:
-    families.add(
-        f"list5_{CANDIDATES}", Family.LABEL_POINTWISE, in_data_folder("examples/" + CANDIDATES + ".{split}.jsonl")
+    example_tasks.add(
+        f"list5_{CANDIDATES}", LABEL_POINTWISE, in_data_folder("examples/" + CANDIDATES + ".{split}.jsonl")
     )
-    for variant, family in VARIANTS.items():
-        families.add(f"list5_{variant}", family, in_data_folder("examples/" + variant + ".{split}.jsonl"))
+    for variant, text_format in VARIANTS.items():
+        example_tasks.add(f"list5_{variant}", text_format, in_data_folder("examples/" + variant + ".{split}.jsonl"))

@@ -11,11 +11,11 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from lisax.formats.families import Family
+from lisax.formats.ranking import RANK
 from lisax.records import LisaxError
 from lisax.sampling import examples
 
-from . import families
+from . import example_tasks
 from .locations import in_data_folder
 
 NAME = "msmarco_rank"
@@ -42,4 +42,4 @@ def triples(dataset: tf.data.Dataset) -> tf.data.Dataset:
 
 
 def add_all() -> None:
-    families.add(NAME, Family.RANK, in_data_folder("msmarco/triples.{split}.tsv"), before=[triples])
+    example_tasks.add(NAME, RANK, in_data_folder("msmarco/triples.{split}.tsv"), before=[triples])

@@ -11,12 +11,11 @@ from collections.abc import Callable
 
 import seqio
 
-from lisax.formats.families import Family
-from lisax.formats.parts import PartKind
+from lisax.formats.parts import TABLE_OPERATION, TABLE_PARTS, PartKind
 from lisax.sampling import operation_examples
-from lisax.sampling.part_examples import PARTS, PartExample, file_name
+from lisax.sampling.part_examples import PARTS, file_name
 
-from . import families
+from . import example_tasks
 from .locations import FileOf, in_data_folder
 
 KINDS = {f"{kind}s": kind for kind in PartKind}
@@ -26,14 +25,14 @@ VARIANTS = (*KINDS, PARTS)
 def add_all() -> None:
     add_both("cltr", lambda kind: in_data_folder("examples/" + file_name(kind, "{split}")))
     headers = in_data_folder("examples/" + operation_examples.file_name("{split}"))
-    families.add("cltr_aggregation", Family.TABLE_OPERATION, headers, read=operation_examples.OperationExample.from_row)
+    example_tasks.add("cltr_aggregation", TABLE_OPERATION, headers)
 
 
 def add_both(name: str, file_of: Callable[[PartKind], FileOf], **options) -> dict[str, str]:
     """Registers `{name}_rows`, `{name}_columns` and the mixture `{name}_parts` of as many examples of each; options as
-    in `families.add`. Returns {variant: name}."""
+    in `example_tasks.add`. Returns {variant: name}."""
     names = {variant: f"{name}_{variant}" for variant in VARIANTS}
     for variant, kind in KINDS.items():
-        families.add(names[variant], Family.TABLE_PARTS, file_of(kind), read=PartExample.from_row, **options)
+        example_tasks.add(names[variant], TABLE_PARTS, file_of(kind), **options)
     seqio.MixtureRegistry.add(names[PARTS], [names[variant] for variant in KINDS], default_rate=1.0)
     return names

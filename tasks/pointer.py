@@ -14,44 +14,45 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
-from lisax.formats.families import Family, encode_each_candidate
-from lisax.formats.pointing import COLUMNS, pointer_targets
+from lisax.formats.format import Format
+from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.pointing import COLUMNS, POINT_DOCUMENTS, POINT_SENTENCES, PointerExample, pointer_targets
 from lisax.formats.presets import Preset
+from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
-from lisax.sampling.pointer_examples import PointerExample
 
-from . import families, metrics
+from . import example_tasks, metrics
 from .locations import FileOf, in_data_folder
 from .vocabularies import default_vocabulary
 
-PAIR_TASKS = {"pointer_titles": Family.RANK, "pointer_labels": Family.LABEL_POINTWISE}
-POINTER_TASKS = {"pointer_documents": Family.POINT_DOCUMENTS, "pointer_sentences": Family.POINT_SENTENCES}
+PAIR_TASKS = {"pointer_titles": RANK, "pointer_labels": LABEL_POINTWISE}
+POINTER_TASKS = {"pointer_documents": POINT_DOCUMENTS, "pointer_sentences": POINT_SENTENCES}
 
 
 def add_all() -> None:
-    for name, family in PAIR_TASKS.items():
-        families.add(name, family, in_data_folder("examples/" + name + ".{split}.jsonl"))
-    for name, family in POINTER_TASKS.items():
-        add(name, family, in_data_folder("examples/" + name + ".{split}.jsonl"))
+    for name, text_format in PAIR_TASKS.items():
+        example_tasks.add(name, text_format, in_data_folder("examples/" + name + ".{split}.jsonl"))
+    for name, text_format in POINTER_TASKS.items():
+        add(name, text_format, in_data_folder("examples/" + name + ".{split}.jsonl"))
 
 
 def add(
     name: str,
-    family: Family,
+    text_format: Format,
     file_of: FileOf,
     *,
     splits: Sequence[str] = ("train", "dev"),
     vocabulary: seqio.Vocabulary | None = None,
     preset: Preset | None = None,
 ) -> seqio.Task:
-    """Registers a pointing task over a file of pointer examples; a vocabulary or preset as in `families.add`."""
+    """Registers a pointing task over a file of pointer examples; a vocabulary or preset as in `example_tasks.add`."""
     task = seqio.TaskRegistry.add(
         name,
-        source=families.LineSource(name, file_of, splits),
+        source=example_tasks.LineSource(name, file_of, splits),
         preprocessors=[
             seqio.CacheDatasetPlaceholder(),
-            functools.partial(encode_candidates, task=name, family=family, preset=preset),
+            functools.partial(encode_candidates, task=name, text_format=text_format, preset=preset),
         ],
         output_features={
             "inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
@@ -60,9 +61,9 @@ def add(
         postprocess_fn=with_sets,
         metric_fns=[metrics.pointed_recall],
     )
-    return families.described(
+    return example_tasks.described(
         task,
-        family,
+        text_format,
         preset,
         lambda lengths: lengths["inputs"] // (lengths["targets"] // COLUMNS),
         lambda lengths: lengths["targets"] // COLUMNS,
@@ -75,7 +76,7 @@ def encode_candidates(
     sequence_length: Mapping[str, int] | None,
     *,
     task: str,
-    family: Family,
+    text_format: Format,
     preset: Preset | None,
 ) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs int32 [k * L] and targets int32 [k * COLUMNS], with ids and texts beside.
@@ -94,11 +95,11 @@ def encode_candidates(
             f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k * {COLUMNS}}} "
             f"for k candidates of L tokens, found {dict(lengths) or None}"
         )
-    wording, to_ids = families.wording_of(output_features, preset, family)
-    ids_of = families.remembering(to_ids)
+    wording, to_ids = example_tasks.wording_of(output_features, preset, text_format)
+    ids_of = example_tasks.remembering(to_ids)
 
     def one(line: bytes) -> tuple:
-        example = families.parsed(line, PointerExample.from_row, task)
+        example = example_tasks.parsed(line, PointerExample, task)
         count = len(example.candidates)
         if count > k:
             raise LisaxError(
@@ -106,18 +107,18 @@ def encode_candidates(
                 f"has room for {k}"
             )
         inputs, targets = np.zeros((k, tokens // k), np.int32), np.zeros((k, COLUMNS), np.int32)
-        texts = encode_each_candidate(
-            example, family, preset=wording, max_tokens=tokens // k, count_tokens=lambda text: len(ids_of(text))
+        texts = text_format.encode_each(
+            example, preset=wording, max_tokens=tokens // k, count_tokens=lambda text: len(ids_of(text))
         )
         for i, text in enumerate(texts):
-            ids = [*ids_of(text), EOS_ID]
+            ids = [*ids_of(text.inputs), EOS_ID]
             inputs[i, : len(ids)] = ids
         if count:
             targets[:count] = pointer_targets(count, example.label, example.pointers, example.sets)
         return (
             inputs.reshape(-1),
             targets.reshape(-1),
-            "\n".join(texts),
+            "\n".join(text.inputs for text in texts),
             " ".join(map(str, example.pointers)),
             example.claim_id,
             " ".join(example.unit_ids),
@@ -126,7 +127,7 @@ def encode_candidates(
 
     def many(lines: np.ndarray) -> tuple:
         inputs, targets, *texts = zip(*map(one, lines))
-        return (np.stack(inputs), np.stack(targets), *map(families.encoded, texts))
+        return (np.stack(inputs), np.stack(targets), *map(example_tasks.encoded, texts))
 
     names = ("inputs", "targets", "inputs_pretokenized", "targets_pretokenized", "claim_id", "candidate_ids", "sets")
     shapes = [[None, tokens], [None, k * COLUMNS], *[[None]] * 5]
@@ -137,7 +138,7 @@ def encode_candidates(
             column.set_shape(shape)
         return dict(zip(names, columns, strict=True))
 
-    return dataset.batch(families.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+    return dataset.batch(example_tasks.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
 
 
 def with_sets(output, example: Mapping | None = None, is_target: bool = False):

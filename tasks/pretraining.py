@@ -18,7 +18,7 @@ import tensorflow as tf
 from lisax.formats.vocabulary import EOS_ID, EXTRA_IDS
 from lisax.records import LisaxError
 
-from . import families, locations
+from . import example_tasks, locations
 from .vocabularies import default_vocabulary, encoder_of
 
 NOISE_DENSITY = 0.15
@@ -109,11 +109,11 @@ def span_corruption(
         rows = [tokens[start : start + length] for start in range(0, len(tokens), length)]
         # A rest of one token cannot be divided into text and noise.
         rows = [row for row in rows if len(row) > 1]
-        return families.flat(rows)
+        return example_tasks.flat(rows)
 
     def join(batch):
         tokens, lengths = tf.numpy_function(stretches, [batch["line"]], [tf.int32, tf.int64])
-        return {"tokens": families.ragged(tokens, lengths)}
+        return {"tokens": example_tasks.ragged(tokens, lengths)}
 
     @seqio.map_over_dataset(num_seeds=1)
     def add_noise(row, seed):
@@ -137,9 +137,9 @@ def add(
     """Registers span corruption over files of {"text"} lines."""
     return seqio.TaskRegistry.add(
         name,
-        source=families.LineSource(name, file_of, splits),
+        source=example_tasks.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(span_corruption, task=name)],
-        output_features=families.features(vocabulary or default_vocabulary()),
+        output_features=example_tasks.features(vocabulary or default_vocabulary()),
         metric_fns=[],
     )
 

@@ -15,27 +15,26 @@ import seqio
 import tensorflow as tf
 
 from lisax.formats import reading
-from lisax.formats.reading import Reads
+from lisax.formats.format import Format
+from lisax.formats.reading import POINT, READ, RETRIEVE, QuestionExample
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.models.dual_encoder import NEGATIVE, POSITIVE, question_room
 from lisax.records import LisaxError
-from lisax.sampling.question_examples import DEPTHS, QuestionExample
+from lisax.sampling.question_examples import DEPTHS
 
-from . import families
+from . import example_tasks
 from .locations import FileOf, in_data_folder
 from .vocabularies import default_vocabulary
 
-RETRIEVE = "questions_retrieve"
+RETRIEVE_TASK = "questions_retrieve"
 READ_TASKS = {
-    f"questions_{verb}_top{k}": (kind, k)
-    for verb, kind in (("read", Reads.READ), ("point", Reads.POINT))
-    for k in DEPTHS
+    f"questions_{verb}_top{k}": (kind, k) for verb, kind in (("read", READ), ("point", POINT)) for k in DEPTHS
 }
 Encode = Callable[[QuestionExample, Vocabulary, Mapping[str, int]], tuple[np.ndarray, np.ndarray]]
 
 
 def add_all() -> None:
-    add(RETRIEVE, Reads.RETRIEVE, in_data_folder("examples/retriever.{split}.jsonl"), retriever_batch)
+    add(RETRIEVE_TASK, RETRIEVE, in_data_folder("examples/retriever.{split}.jsonl"), retriever_batch)
     for name, (kind, k) in READ_TASKS.items():
         encode = functools.partial(reader_row, kind=kind, k=k)
         add(name, kind, in_data_folder("examples/reader.{split}.jsonl"), encode, k)
@@ -43,7 +42,7 @@ def add_all() -> None:
 
 def add(
     name: str,
-    kind: Reads,
+    kind: Format,
     file_of: FileOf,
     encode: Encode,
     passages: int = 0,
@@ -54,10 +53,10 @@ def add(
     """Registers the task `name` over a file of question examples; `passages`: of a reader's question."""
     vocabulary = vocabulary or default_vocabulary()
     # Classes and places are no pieces; of places the size says nothing, they are bounded by the inputs' length.
-    targets = vocabulary if kind is Reads.READ else seqio.PassThroughVocabulary(POSITIVE + 1)
+    targets = vocabulary if kind is READ else seqio.PassThroughVocabulary(POSITIVE + 1)
     task = seqio.TaskRegistry.add(
         name,
-        source=families.LineSource(name, file_of, splits),
+        source=example_tasks.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(_encode_lines, task=name, encode=encode)],
         output_features={
             "inputs": seqio.Feature(vocabulary, add_eos=False),
@@ -67,11 +66,11 @@ def add(
     )
 
     def model_card(lengths: Mapping[str, int]) -> dict:
-        if kind is Reads.RETRIEVE:
+        if kind is RETRIEVE:
             room = question_room(lengths["inputs"], lengths["targets"])
             return {"text": {"family": str(kind), "max_tokens": 2 * room, "question_tokens": room}}
         text = {"family": str(kind), "max_tokens": lengths["inputs"] // passages, "passages": passages}
-        return {"text": text | ({"answer_tokens": lengths["targets"]} if kind is Reads.READ else {})}
+        return {"text": text | ({"answer_tokens": lengths["targets"]} if kind is READ else {})}
 
     task.model_card = model_card
     return task
@@ -94,7 +93,7 @@ def retriever_batch(
 
 
 def reader_row(
-    example: QuestionExample, vocabulary: Vocabulary, lengths: Mapping[str, int], *, kind: Reads, k: int
+    example: QuestionExample, vocabulary: Vocabulary, lengths: Mapping[str, int], *, kind: Format, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The texts of the first k passages, each filled to the same length; the first answer, or answers' places."""
     room = lengths["inputs"] // k
@@ -103,7 +102,7 @@ def reader_row(
         text = reading.encode_reading(
             example.question, view.title, view.text, max_tokens=room, count_tokens=vocabulary.count
         )
-        if kind is Reads.POINT:
+        if kind is POINT:
             ids, places = vocabulary.encode_with_places(text.inputs)
             found = (places.tokens_of(text.context + begin, text.context + end) for begin, end in view.spans)
             spans += [i * room + place for span in found if span is not None for place in span]
@@ -111,7 +110,7 @@ def reader_row(
             ids = vocabulary.encode(text.inputs)
         _put(inputs, i * room, ids)
     targets = np.zeros(lengths["targets"], np.int32)
-    if kind is Reads.POINT:
+    if kind is POINT:
         kept = spans[: lengths["targets"]]
         targets[: len(kept)] = kept
     elif example.answers:
@@ -142,13 +141,13 @@ def _encode_lines(
     vocabulary = Vocabulary(path, output_features["inputs"].vocabulary.extra_ids)
 
     def many(lines: np.ndarray) -> tuple:
-        examples = [families.parsed(line, QuestionExample.from_row, task) for line in lines]
+        examples = [example_tasks.parsed(line, QuestionExample, task) for line in lines]
         inputs, targets = zip(*(encode(example, vocabulary, lengths) for example in examples))
         return (
             np.stack(inputs),
             np.stack(targets),
-            families.encoded([example.question_id for example in examples]),
-            families.encoded([example.question for example in examples]),
+            example_tasks.encoded([example.question_id for example in examples]),
+            example_tasks.encoded([example.question for example in examples]),
         )
 
     shapes = {
@@ -164,4 +163,4 @@ def _encode_lines(
             column.set_shape(shape)
         return dict(zip(shapes, columns, strict=True))
 
-    return dataset.batch(families.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+    return dataset.batch(example_tasks.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from lisax.formats.families import Family
+from lisax.formats.ranking import RANK, RANK_ENTITIES
 
-from . import families
+from . import example_tasks
 from .locations import in_data_folder
 
 
 def add_all() -> None:
-    families.add("list5_rank", Family.RANK, in_data_folder("examples/rank.{split}.jsonl"))
-    families.add("list5_rank_entities", Family.RANK_ENTITIES, in_data_folder("examples/rank.{split}.jsonl"))
+    example_tasks.add("list5_rank", RANK, in_data_folder("examples/rank.{split}.jsonl"))
+    example_tasks.add("list5_rank_entities", RANK_ENTITIES, in_data_folder("examples/rank.{split}.jsonl"))

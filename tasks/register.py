@@ -47,11 +47,12 @@ from pathlib import Path
 import seqio
 
 from lisax.formats import presets
-from lisax.formats.families import Family
+from lisax.formats.format import RELEVANCE
+from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.records import Claim, DataError, LisaxError, atomic_write, write_json
 from lisax.sampling import examples, files
 
-from . import families, part_data, parts, pretraining, table_data, tables
+from . import example_tasks, part_data, parts, pretraining, table_data, tables
 from .claim_dataset import BY_SPLIT, PATHS, ClaimDataset, check_evidence, checked_claims
 from .labelling import VARIANTS
 from .vocabularies import ByteVocabulary, SentencePieces, encoder_of, train_vocabulary
@@ -61,7 +62,7 @@ log = logging.getLogger(__name__)
 CANDIDATES = 200  # sentences a claim, where BM25 has to find them
 TRAINED_PIECES = 8000
 DEV_PAGES = 0.02  # of the corpus, held out of span corruption
-TASKS = {"rank": Family.RANK, "rank_entities": Family.RANK_ENTITIES, **VARIANTS}
+TASKS = {"rank": RANK, "rank_entities": RANK_ENTITIES, **VARIANTS}
 TABLE_TASKS = tables.TEXT_TASKS | tables.FUSION_TASKS
 MANIFEST = "dataset.json"
 _registered: dict[str, Registered] = {}
@@ -177,9 +178,9 @@ def _register(dataset: ClaimDataset) -> Registered:
             add = tables.add_fusion if variant in tables.FUSION_TASKS else tables.add_text
             add(tasks[variant], _file_in(dataset.out_folder, stem), **options)
         return _registered[name]
-    for variant, family in TASKS.items():
-        stem = "rank" if family.ranks else variant
-        families.add(tasks[variant], family, _file_in(dataset.out_folder, stem), **options)
+    for variant, text_format in TASKS.items():
+        stem = "rank" if text_format.answer is RELEVANCE else variant
+        example_tasks.add(tasks[variant], text_format, _file_in(dataset.out_folder, stem), **options)
     pretraining.add(f"{name}_span_corruption", _file_in(dataset.out_folder, "text"), vocabulary)
     return _registered[name]
 

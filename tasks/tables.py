@@ -16,21 +16,21 @@ import numpy as np
 import seqio
 import tensorflow as tf
 
-from lisax.formats.families import Family, encode_each_table
+from lisax.formats.labelling import CLAIM_ONLY
 from lisax.formats.presets import Preset
-from lisax.formats.tables import TableClass, table_classes
+from lisax.formats.tables import TABLE_FUSION, TABLES, TableClass, TableExample, table_classes
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LisaxError
-from lisax.sampling.table_examples import CLOSED, DEPTHS, TableExample, file_name
+from lisax.sampling.table_examples import CLOSED, DEPTHS, file_name
 
-from . import families, metrics
+from . import example_tasks, metrics
 from .locations import FileOf, in_data_folder
 from .vocabularies import default_vocabulary
 
-CLAIM_ONLY = "tables_claim_only"
+CLAIM_ONLY_TASK = "tables_claim_only"
 # The text-to-text tasks, with the stem of the file that each reads.
-TEXT_TASKS = {CLAIM_ONLY: CLOSED} | {file_name(k): file_name(k) for k in (None, *DEPTHS)}
-TABLES_READ = {CLAIM_ONLY: 0} | {file_name(k): k or 1 for k in (None, *DEPTHS)}
+TEXT_TASKS = {CLAIM_ONLY_TASK: CLOSED} | {file_name(k): file_name(k) for k in (None, *DEPTHS)}
+TABLES_READ = {CLAIM_ONLY_TASK: 0} | {file_name(k): k or 1 for k in (None, *DEPTHS)}
 FUSION_TASKS = {f"tables_fusion_top{k}": file_name(k) for k in DEPTHS}
 
 
@@ -43,14 +43,14 @@ def add_all() -> None:
 
 def add_text(name: str, file_of: FileOf, **options) -> seqio.Task:
     """Registers the text-to-text task `name`, which ends in a key of `TEXT_TASKS`, over a file of table examples;
-    options as in `families.add`."""
+    options as in `example_tasks.add`."""
     tables = next(number for variant, number in TABLES_READ.items() if name.endswith(variant))
-    return families.add(
+    return example_tasks.add(
         name,
-        Family.TABLES if tables else Family.CLAIM_ONLY,
+        TABLES if tables else CLAIM_ONLY,
         file_of,
         tables=tables,
-        read=TableExample.from_row,
+        record=TableExample,
         **options,
     )
 
@@ -63,11 +63,11 @@ def add_fusion(
     vocabulary: seqio.Vocabulary | None = None,
     preset: Preset | None = None,
 ) -> seqio.Task:
-    """Registers a fusion task over a file of table examples; a vocabulary or preset as in `families.add`."""
+    """Registers a fusion task over a file of table examples; a vocabulary or preset as in `example_tasks.add`."""
     classes = seqio.PassThroughVocabulary(len(TableClass))
     task = seqio.TaskRegistry.add(
         name,
-        source=families.LineSource(name, file_of, splits),
+        source=example_tasks.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(encode_fusion, task=name, preset=preset)],
         output_features={
             "inputs": seqio.Feature(vocabulary or default_vocabulary(), add_eos=False),
@@ -76,9 +76,9 @@ def add_fusion(
         postprocess_fn=with_tables,
         metric_fns=[metrics.fusion_accuracy, metrics.dropped_rows],
     )
-    return families.described(
+    return example_tasks.described(
         task,
-        Family.TABLE_FUSION,
+        TABLE_FUSION,
         preset,
         lambda lengths: lengths["inputs"] // lengths["targets"],
         lambda lengths: lengths["targets"],
@@ -109,18 +109,18 @@ def encode_fusion(
             f"task '{task}': TASK_FEATURE_LENGTHS must be {{'inputs': k * L, 'targets': k}} for k tables "
             f"of L tokens, found {dict(lengths) or None}"
         )
-    wording, to_ids = families.wording_of(output_features, preset, Family.TABLE_FUSION)
-    ids_of = families.remembering(to_ids)
+    wording, to_ids = example_tasks.wording_of(output_features, preset, TABLE_FUSION)
+    ids_of = example_tasks.remembering(to_ids)
 
     def one(line: bytes) -> tuple:
-        example = families.parsed(line, TableExample.from_row, task)
+        example = example_tasks.parsed(line, TableExample, task)
         if len(example.tables) > k:
             raise LisaxError(
                 f"task '{task}': claim '{example.claim_id}' has {len(example.tables)} tables, "
                 f"TASK_FEATURE_LENGTHS has room for {k}: give `targets` as many"
             )
         inputs, targets, gold = np.zeros((k, tokens // k), np.int32), np.zeros(k, np.int32), np.zeros(k, bool)
-        texts = encode_each_table(
+        texts = TABLE_FUSION.encode_each(
             example, preset=wording, max_tokens=tokens // k, count_tokens=lambda text: len(ids_of(text))
         )
         for i, text in enumerate(texts):
@@ -147,7 +147,7 @@ def encode_fusion(
             np.stack(targets),
             np.stack(gold),
             np.array(dropped, np.int32),
-            *map(families.encoded, texts),
+            *map(example_tasks.encoded, texts),
         )
 
     names = (
@@ -170,7 +170,7 @@ def encode_fusion(
             column.set_shape(shape)
         return dict(zip(names, columns, strict=True))
 
-    return dataset.batch(families.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+    return dataset.batch(example_tasks.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
 
 
 def with_tables(output, example: Mapping | None = None, is_target: bool = False):

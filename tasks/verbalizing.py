@@ -18,12 +18,12 @@ import seqio
 import tensorflow as tf
 
 from lisax.formats.presets import Preset
-from lisax.formats.verbalizing import Encoder, marker_ids, verbalizing_card
+from lisax.formats.verbalizing import Encoder, VerbalExample, marker_ids, verbalizing_card
 from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics.text import bleu
-from lisax.sampling.verbal_examples import STEMS, VerbalExample
+from lisax.sampling.verbal_examples import STEMS
 
-from . import families, locations
+from . import example_tasks, locations
 from .vocabularies import default_vocabulary, encoder_of, is_bytes
 
 
@@ -40,12 +40,12 @@ def add(
     vocabulary: seqio.Vocabulary | None = None,
     preset: Preset | None = None,
 ) -> seqio.Task:
-    """Registers the task `name` over `file_of(split)`; a vocabulary or preset as in `families.add`."""
+    """Registers the task `name` over `file_of(split)`; a vocabulary or preset as in `example_tasks.add`."""
     task = seqio.TaskRegistry.add(
         name,
-        source=families.LineSource(name, file_of, splits),
+        source=example_tasks.LineSource(name, file_of, splits),
         preprocessors=[seqio.CacheDatasetPlaceholder(), functools.partial(encode_records, task=name, preset=preset)],
-        output_features=families.features(vocabulary or default_vocabulary()),
+        output_features=example_tasks.features(vocabulary or default_vocabulary()),
         postprocess_fn=with_references,
         metric_fns=[bleu_of_outputs],
     )
@@ -55,7 +55,7 @@ def add(
         if is_bytes(pieces):
             return {}  # inference reads with SentencePiece
         return verbalizing_card(
-            (preset or families.chosen_preset()).name, lengths["inputs"], lengths["targets"], pieces.vocab_size
+            (preset or example_tasks.chosen_preset()).name, lengths["inputs"], lengths["targets"], pieces.vocab_size
         )
 
     task.model_card = model_card
@@ -73,11 +73,11 @@ def encode_records(
     """{"line": JSON record} -> inputs, targets (int32 with EOS) and their texts, `id`, and `references`, a line each."""
     vocabulary, lengths = output_features["inputs"].vocabulary, sequence_length or {}
     encoder = Encoder(
-        encoder_of(vocabulary), marker_ids(vocabulary.vocab_size), (preset or families.chosen_preset()).name
+        encoder_of(vocabulary), marker_ids(vocabulary.vocab_size), (preset or example_tasks.chosen_preset()).name
     )
 
     def one(line: bytes) -> tuple | None:
-        example = families.parsed(line, VerbalExample.from_row, task)
+        example = example_tasks.parsed(line, VerbalExample, task)
         inputs, targets = encoder.inputs(example.triples), encoder.targets(example.text)
         if any(len(ids) >= lengths.get(name, len(ids) + 1) for name, ids in (("inputs", inputs), ("targets", targets))):
             return None
@@ -93,7 +93,7 @@ def encode_records(
     def many(lines: np.ndarray) -> tuple:
         rows = list(filter(None, map(one, lines)))
         inputs, targets, *texts = zip(*rows) if rows else [()] * 6
-        return (*families.flat(inputs), *families.flat(targets), *map(families.encoded, texts))
+        return (*example_tasks.flat(inputs), *example_tasks.flat(targets), *map(example_tasks.encoded, texts))
 
     def encode_call(batch: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         kinds = [tf.int32, tf.int64, tf.int32, tf.int64, *[tf.string] * 4]
@@ -101,12 +101,12 @@ def encode_records(
         for column in texts:
             column.set_shape([None])
         return {
-            "inputs": families.ragged(inputs, input_lengths),
-            "targets": families.ragged(targets, target_lengths),
+            "inputs": example_tasks.ragged(inputs, input_lengths),
+            "targets": example_tasks.ragged(targets, target_lengths),
             **dict(zip(("inputs_pretokenized", "targets_pretokenized", "id", "references"), texts, strict=True)),
         }
 
-    return dataset.batch(families.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
+    return dataset.batch(example_tasks.CALL_SIZE).map(encode_call, num_parallel_calls=2).unbatch()
 
 
 def with_references(text: str, example: Mapping | None = None, is_target: bool = False):

@@ -54,16 +54,15 @@ def lines(path: str) -> list[dict]:
 def write_models() -> None:
     """Bundles `ranker`, `labeller`, `reader` and `retriever`, the first two with their programs."""
     from lisax.formats import presets
-    from lisax.formats.card import text_card
-    from lisax.formats.families import Family
+    from lisax.formats.labelling import LABEL_LISTWISE
+    from lisax.formats.ranking import RANK
     from lisax.formats.vocabulary import train_vocabulary
-    from lisax.models.architectures import describe
-    from lisax.models.dual_encoder import DualEncoderConfig
-    from lisax.models.reader import SpanReaderConfig
-    from lisax.models.t5 import T5Config, initialize
+    from lisax.models.architectures import DualEncoderConfig, SpanReaderConfig, T5Config, describe
+    from lisax.models.t5 import initialize
     from lisax.records import write_json
     from lisax.runtime import bundle
-    from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten
+    from lisax.runtime.checkpoints import MODEL_JSON, flatten
+    from lisax.runtime.interop.kinds import VOCABULARY_NAME
     from lisax.runtime.interop.safetensors_files import write_arrays
 
     texts = [row["claim"] for row in lines("world/claims.train.jsonl")]
@@ -81,8 +80,8 @@ def write_models() -> None:
         write_json(folder / MODEL_JSON, {"architecture": describe(model)} | card)
         return folder
 
-    bundle.export(write("untraced_ranker", t5, text_card(Family.RANK, presets.PAPER, 96)), "ranker")
-    bundle.export(write("untraced_labeller", t5, text_card(Family.LABEL_LISTWISE, presets.PAPER, 160)), "labeller")
+    bundle.export(write("untraced_ranker", t5, RANK.card(presets.PAPER, 96)), "ranker")
+    bundle.export(write("untraced_labeller", t5, LABEL_LISTWISE.card(presets.PAPER, 160)), "labeller")
     write("reader", SpanReaderConfig(t5, 3), {"text": {"family": "point", "max_tokens": 96, "passages": 3}})
     write("retriever", DualEncoderConfig(t5), {"text": {"family": "retrieve", "max_tokens": 96, "question_tokens": 48}})
 

@@ -173,14 +173,16 @@ def evidence_model(checkpoint, corpus: Corpus) -> Model:
     """A trained labeller as the model under attack: each claim with its own first evidence set, as the authors did."""
     import numpy as np
 
-    from lisax.formats.families import Family
+    from lisax.formats.examples import Example, Passage
+    from lisax.formats.format import VERDICT
+    from lisax.formats.labelling import LABEL_POINTWISE
+    from lisax.formats.tables import TABLES
     from lisax.predict.text_model import TextModel
     from lisax.records import LisaxError
-    from lisax.sampling.examples import Example, Passage
 
     model = TextModel.open(checkpoint)
-    if model.family.ranks or model.family.reads_tables or model.family is Family.TABLE_OPERATION:
-        raise LisaxError(f"{checkpoint} is of '{model.family}'; an attack on words needs a model that labels sentences")
+    if model.format.answer is not VERDICT or model.format is TABLES:
+        raise LisaxError(f"{checkpoint} is of '{model.format}'; an attack on words needs a model that labels sentences")
 
     def passages(claim: Claim) -> tuple[Passage, ...]:
         return tuple(
@@ -192,7 +194,7 @@ def evidence_model(checkpoint, corpus: Corpus) -> Model:
     def probabilities(claims: Sequence[Claim]) -> Sequence[Sequence[float]]:
         rows = np.tile(np.array([0.0, 0.0, 1.0]), (len(claims), 1))
         with_evidence = [(i, read) for i, claim in enumerate(claims) if (read := passages(claim))]
-        pointwise = model.family is Family.LABEL_POINTWISE
+        pointwise = model.format is LABEL_POINTWISE
         examples, owner = [], []
         for i, read in with_evidence:
             for part in [(one,) for one in read] if pointwise else [read]:

@@ -1,4 +1,5 @@
-"""Text-to-text formats: a record becomes (inputs, targets), the same for training and inference.
+"""Text formats: an example record becomes what a model reads, the same in training and in inference.
 
-`families.encode` is the one function that tasks and pipelines call; the functions under it are pure.
+`catalogue.FORMATS` has an entry for each (`format.Format`), whose `encode` tasks and inference call; the functions under
+it are pure.
 """

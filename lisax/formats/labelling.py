@@ -11,10 +11,14 @@ their titles as in ranking. Claim-only inputs are ours: the baseline that sees n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from lisax.formats.budget import EOS_TOKENS, CountTokens, fits, join, longest_start, shorten, squeeze
+from lisax.formats.examples import Example
+from lisax.formats.format import VERDICT, Format, Text
 from lisax.formats.presets import PAPER, Preset
-from lisax.formats.ranking import titled
+from lisax.formats.ranking import only_sentence, titled
+from lisax.formats.tables import TableExample
 
 
 def encode_pointwise(
@@ -103,3 +107,23 @@ def sentence_budget(query: str, sentences: int, *, preset: Preset, max_tokens: i
     markers = (f"sentence{i}:" for i in range(1, sentences + 1))
     template = join(preset.claim_slot, query, *markers, preset.label_closing)
     return (max_tokens - EOS_TOKENS - count_tokens(template)) // sentences
+
+
+def _pointwise(example: Example, *, preset: Preset, **budget: Any) -> list[Text]:
+    sentence = only_sentence(example, LABEL_POINTWISE)
+    inputs = encode_pointwise(example.claim, sentence.text, sentence.title, preset=preset, **budget)
+    return [Text(inputs, preset.target(example.label))]
+
+
+def _listwise(example: Example, *, preset: Preset, **budget: Any) -> list[Text]:
+    pairs = [(sentence.title, sentence.text) for sentence in example.sentences]
+    return [Text(encode_listwise(example.claim, pairs, preset=preset, **budget), preset.target(example.label))]
+
+
+def _claim_only(example: Example | TableExample, *, preset: Preset, **budget: Any) -> list[Text]:
+    return [Text(encode_claim_only(example.claim, preset=preset, **budget), preset.target(example.label))]
+
+
+LABEL_POINTWISE = Format("label_pointwise", Example, _pointwise, VERDICT)
+LABEL_LISTWISE = Format("label_listwise", Example, _listwise, VERDICT)
+CLAIM_ONLY = Format("claim_only", Example, _claim_only, VERDICT, also=(TableExample,))

@@ -13,12 +13,16 @@ Cells without text are left out, and so are a header's names without text, in tr
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import enum
+import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from lisax.formats.budget import CountTokens, fits, join, shorten, squeeze
+from lisax.formats.format import OPERATION, RELEVANCE, Format, Text
 from lisax.formats.presets import PAPER, Preset
-from lisax.records import LisaxError
+from lisax.records import DataError, LisaxError, Operation, get_field, get_strings
 
 
 class PartKind(enum.StrEnum):
@@ -26,6 +30,90 @@ class PartKind(enum.StrEnum):
 
     ROW = "row"
     COLUMN = "column"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PartExample:
+    """A question (`claim`, as in every example) and a row or column; `label`: is the answer in it? None: unknown.
+
+    `header` holds the name of every cell of a row, or the one name of a column.
+    """
+
+    claim_id: str
+    claim: str
+    unit_id: str
+    kind: PartKind
+    header: tuple[str, ...]
+    cells: tuple[str, ...]
+    label: bool | None = None
+
+    @property
+    def unit_ids(self) -> list[str]:
+        return [self.unit_id]
+
+    def row(self) -> dict:
+        """The JSON object of the example."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @classmethod
+    def from_row(cls, row: dict, *, path=None, line: int | None = None) -> PartExample:
+        """The example of a JSON object; DataError names the field at fault."""
+        where = {"path": path, "line": line}
+        kind = get_field(row, "kind", str, **where)
+        if kind not in list(PartKind):
+            raise DataError(
+                f"expected one of {', '.join(PartKind)}, found {json.dumps(kind)[:80]}", field="kind", **where
+            )
+        label = row.get("label")
+        if label is not None and not isinstance(label, bool):
+            raise DataError(f"expected true, false or null, found {json.dumps(label)[:80]}", field="label", **where)
+        header, cells = (get_strings(row, field, **where) for field in ("header", "cells"))
+        names = len(cells) if kind == PartKind.ROW else 1
+        if len(header) != names:
+            raise DataError(f"expected {names} names, found {len(header)}", field="header", **where)
+        return cls(
+            *(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")),
+            PartKind(kind),
+            header,
+            cells,
+            label,
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OperationExample:
+    """A question (`claim`, as in every example) and the names of a table's columns; `label` None: unknown."""
+
+    claim_id: str
+    claim: str
+    unit_id: str  # of the table
+    header: tuple[str, ...]
+    label: Operation | None = None
+
+    @property
+    def unit_ids(self) -> list[str]:
+        return [self.unit_id]
+
+    def row(self) -> dict:
+        """The JSON object of the example."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @classmethod
+    def from_row(cls, row: dict, *, path=None, line: int | None = None) -> OperationExample:
+        """The example of a JSON object; DataError names the field at fault."""
+        where = {"path": path, "line": line}
+        header, label = get_strings(row, "header", **where), row.get("label")
+        if label is not None and label not in tuple(Operation):
+            raise DataError(
+                f"expected null or one of {', '.join(Operation)}, found {json.dumps(label)[:80]}",
+                field="label",
+                **where,
+            )
+        return cls(
+            *(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")),
+            header,
+            None if label is None else Operation(label),
+        )
 
 
 HEADER = "header"
@@ -120,3 +208,16 @@ def _fitting(
     if count > 0:
         return render(body(count, 1), question)
     return shorten(render, body(1, 1), question, 0, max_tokens=max_tokens, count_tokens=count_tokens)
+
+
+def _part(example: PartExample, *, preset: Preset, **budget: Any) -> list[Text]:
+    inputs = encode_part(example.claim, example.kind, example.header, example.cells, preset=preset, **budget)
+    return [Text(inputs, preset.target(example.label))]
+
+
+def _operation(example: OperationExample, *, preset: Preset, **budget: Any) -> list[Text]:
+    return [Text(encode_header(example.claim, example.header, preset=preset, **budget), preset.target(example.label))]
+
+
+TABLE_PARTS = Format("table_parts", PartExample, _part, RELEVANCE)
+TABLE_OPERATION = Format("table_operation", OperationExample, _operation, OPERATION)

@@ -1,4 +1,7 @@
-"""What the evidence pointer learns of each candidate, as numbers: its targets.
+"""The evidence pointer's formats: a claim with its candidates, and what it learns of each, as numbers: its targets.
+
+The texts are those of the pairs that the encoder learns from before: a ranker's of a page's title, a pointwise
+labeller's of a sentence.
 
 A candidate has `COLUMNS` numbers: what the claim is (1 unlabelled, or 2 and more in the order of `LABELS`; 0 is a place
 without a candidate), its place among the gold pointers (from 1, or 0), and 1 for each evidence set that it belongs to,
@@ -7,13 +10,91 @@ of the first `SETS`.
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Sequence
+from typing import Any
 
-from lisax.records import LABELS, Label
+from lisax.formats.examples import Passage
+from lisax.formats.format import POINTERS, Format, Text
+from lisax.formats.labelling import encode_pointwise
+from lisax.formats.ranking import encode_ranking
+from lisax.records import LABELS, DataError, Label, get_field
 
 SETS = 6
 COLUMNS = 2 + SETS
 NO_CANDIDATE, UNLABELLED, FIRST_LABEL = 0, 1, 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PointerExample:
+    """`sets`: places of candidates, each set complete, in the order in which they are to be pointed to; sets of which a
+    part is no candidate are not here."""
+
+    claim_id: str
+    claim: str
+    candidates: tuple[Passage, ...] = ()
+    label: Label | None = None
+    sets: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def unit_ids(self) -> list[str]:
+        return [candidate.id for candidate in self.candidates]
+
+    @property
+    def pointers(self) -> tuple[int, ...]:
+        """Places of the gold candidates in the order in which they are to be pointed to."""
+        return tuple(dict.fromkeys(place for places in self.sets for place in places))
+
+    def row(self) -> dict:
+        """The JSON object of the example."""
+        return {
+            "claim_id": self.claim_id,
+            "claim": self.claim,
+            "label": self.label,
+            "sets": self.sets,
+            "candidates": [dataclasses.asdict(candidate) for candidate in self.candidates],
+        }
+
+    @classmethod
+    def from_row(cls, row: dict, *, path=None, line: int | None = None) -> PointerExample:
+        """The example of a JSON object; DataError names the field at fault."""
+        where = {"path": path, "line": line}
+        candidates = []
+        for i, candidate in enumerate(get_field(row, "candidates", list, **where)):
+            if not isinstance(candidate, dict) or not all(
+                isinstance(candidate.get(name), str) for name in ("id", "title", "text")
+            ):
+                raise DataError(
+                    f"expected an object with id, title and text, found {json.dumps(candidate)[:80]}",
+                    field=f"candidates[{i}]",
+                    **where,
+                )
+            candidates.append(Passage(candidate["id"], candidate["title"], candidate["text"]))
+        label = row.get("label")
+        if label is not None and label not in list(LABELS):
+            raise DataError(
+                f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
+            )
+        sets = get_field(row, "sets", list, **where)
+        for i, places in enumerate(sets):
+            if (
+                not isinstance(places, list)
+                or not places
+                or not all(isinstance(place, int) and 0 <= place < len(candidates) for place in places)
+            ):
+                raise DataError(
+                    f"expected places from 0 to {len(candidates) - 1}, found {json.dumps(places)[:80]}",
+                    field=f"sets[{i}]",
+                    **where,
+                )
+        return cls(
+            get_field(row, "claim_id", str, **where),
+            get_field(row, "claim", str, **where),
+            tuple(candidates),
+            None if label is None else Label(label),
+            tuple(map(tuple, sets)),
+        )
 
 
 def pointer_targets(
@@ -28,3 +109,18 @@ def pointer_targets(
         for place in places:
             rows[place][column] = 1
     return rows
+
+
+def _titles(example: PointerExample, **budget: Any) -> list[Text]:
+    return [Text(encode_ranking(example.claim, page.title, **budget)) for page in example.candidates]
+
+
+def _sentences(example: PointerExample, **budget: Any) -> list[Text]:
+    return [
+        Text(encode_pointwise(example.claim, sentence.text, sentence.title, **budget))
+        for sentence in example.candidates
+    ]
+
+
+POINT_DOCUMENTS = Format("point_documents", PointerExample, _titles, POINTERS, each="candidate", depth="candidates")
+POINT_SENTENCES = Format("point_sentences", PointerExample, _sentences, POINTERS, each="candidate", depth="candidates")

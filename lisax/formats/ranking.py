@@ -6,9 +6,13 @@ Query: {q} Document: {title} . {sentence} Entity1: {e1} … EntityJ: {eJ} Releva
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from lisax.formats.budget import CountTokens, join, shorten, squeeze
+from lisax.formats.examples import Example, Passage
+from lisax.formats.format import RELEVANCE, Format, Text
 from lisax.formats.presets import PAPER, Preset
+from lisax.records import LisaxError
 
 CLOSING = "Relevant:"
 
@@ -48,3 +52,28 @@ def encode_ranking(
         max_tokens=max_tokens,
         count_tokens=count_tokens,
     )
+
+
+def only_sentence(example: Example, of: Format) -> Passage:
+    """The sentence of an example; LisaxError where it has none or several."""
+    if len(example.sentences) != 1:
+        raise LisaxError(
+            f"claim {example.claim_id}: the format '{of}' takes one sentence, found {len(example.sentences)}"
+        )
+    return example.sentences[0]
+
+
+def _rank(example: Example, *, preset: Preset, **budget: Any) -> list[Text]:
+    sentence = only_sentence(example, RANK)
+    inputs = encode_ranking(example.claim, sentence.text, sentence.title, preset=preset, **budget)
+    return [Text(inputs, preset.target(example.label))]
+
+
+def _rank_entities(example: Example, *, preset: Preset, **budget: Any) -> list[Text]:
+    sentence = only_sentence(example, RANK_ENTITIES)
+    inputs = encode_ranking(example.claim, sentence.text, sentence.title, example.entities, preset=preset, **budget)
+    return [Text(inputs, preset.target(example.label))]
+
+
+RANK = Format("rank", Example, _rank, RELEVANCE)
+RANK_ENTITIES = Format("rank_entities", Example, _rank_entities, RELEVANCE)

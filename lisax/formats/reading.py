@@ -6,19 +6,59 @@ A dual encoder reads questions as they are and passages as `{title} . {text}`; a
 
 from __future__ import annotations
 
-import enum
-from typing import NamedTuple
+import dataclasses
+from typing import Any, NamedTuple
 
 from lisax.formats.budget import CountTokens, fits, longest_start, squeeze
-from lisax.records import LisaxError
+from lisax.formats.format import SPANS, VECTORS, WRITTEN, Format
+from lisax.formats.presets import Preset
+from lisax.records import DataError, LisaxError, get_field
 
 
-class Reads(enum.StrEnum):
-    """The families of these models, as `model.json` names them."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class PassageView:
+    """A passage of a question; `spans`: characters of its text where an answer stands that may be learned."""
 
-    RETRIEVE = "retrieve"
-    READ = "read"
-    POINT = "point"
+    id: str
+    title: str
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QuestionExample:
+    """A question with its passages. In training of a retriever the first one is gold and the others are not."""
+
+    question_id: str
+    question: str
+    answers: tuple[str, ...]
+    passages: tuple[PassageView, ...]
+
+    def row(self) -> dict:
+        return {
+            "question_id": self.question_id,
+            "question": self.question,
+            "answers": list(self.answers),
+            "passages": [
+                [view.id, view.title, view.text, [list(span) for span in view.spans]] for view in self.passages
+            ],
+        }
+
+    @staticmethod
+    def from_row(row: dict, *, path=None, line=None) -> QuestionExample:
+        def get(field: str, kind: type):
+            return get_field(row, field, kind, path=path, line=line or 0)
+
+        try:
+            views = tuple(
+                PassageView(i, title, text, tuple((int(first), int(last)) for first, last in spans))
+                for i, title, text, spans in get("passages", list)
+            )
+        except (TypeError, ValueError):
+            raise DataError(
+                "expected [id, title, text, [[begin, end], …]]", path=path, line=line, field="passages"
+            ) from None
+        return QuestionExample(get("question_id", str), get("question", str), tuple(get("answers", list)), views)
 
 
 class ReadingText(NamedTuple):
@@ -73,3 +113,26 @@ class Places(NamedTuple):
         if not inside or self.ends[inside[-1]] < end or self.begins[inside[0]] > begin:
             return None
         return inside[0], inside[-1]
+
+
+def _question_and_passages(
+    example: QuestionExample, *, preset: Preset, max_tokens: int | None, count_tokens: CountTokens
+) -> list[str]:
+    """A passage has `max_tokens` tokens, the question half as many."""
+    room = None if max_tokens is None else max_tokens // 2
+    return [
+        encode_question(example.question, max_tokens=room, count_tokens=count_tokens),
+        *(
+            encode_passage(view.title, view.text, max_tokens=max_tokens, count_tokens=count_tokens)
+            for view in example.passages
+        ),
+    ]
+
+
+def _question_with_each_passage(example: QuestionExample, *, preset: Preset, **budget: Any) -> list[ReadingText]:
+    return [encode_reading(example.question, view.title, view.text, **budget) for view in example.passages]
+
+
+RETRIEVE = Format("retrieve", QuestionExample, _question_and_passages, VECTORS, each="passage")
+READ = Format("read", QuestionExample, _question_with_each_passage, WRITTEN, each="passage")
+POINT = Format("point", QuestionExample, _question_with_each_passage, SPANS, each="passage")

@@ -13,23 +13,117 @@ the end. A table of which no row is there keeps its header (`header is : {h1} ; 
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import enum
 import heapq
+import json
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from lisax.formats.budget import EOS_TOKENS, CountTokens, fits, join, shorten, squeeze
+from lisax.formats.format import TABLE_CLASSES, VERDICT, Format, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import titled
-from lisax.records import Label
+from lisax.records import LABELS, DataError, Label, Table, get_field
 
 
-class TableLike(Protocol):
-    """A table cut to its chosen columns; `lisax.sampling.table_examples.TableView` is one."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class TableView:
+    """A table cut to some of its columns; `caption` is the table's, or else its title."""
 
+    id: str
     caption: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def row(self) -> dict:
+        return {"id": self.id, "caption": self.caption, "header": self.header, "rows": self.rows}
+
+    @classmethod
+    def from_row(cls, row: dict, *, path=None, line: int | None = None, field: str = "tables") -> TableView:
+        """The view of a JSON object; DataError names the field at fault below `field`."""
+        where = {"path": path, "line": line}
+        if not isinstance(row, dict):
+            raise DataError(f"expected an object, found {json.dumps(row)[:80]}", field=field, **where)
+        for name, kind in (("id", str), ("caption", str), ("header", list), ("rows", list)):
+            if not isinstance(row.get(name), kind):
+                raise DataError(
+                    f"expected {kind.__name__}, found {json.dumps(row.get(name))[:80]}",
+                    field=f"{field}.{name}",
+                    **where,
+                )
+        for i, cells in enumerate((row["header"], *row["rows"])):
+            name = f"{field}.rows[{i - 1}]" if i else f"{field}.header"
+            if not isinstance(cells, list) or not all(isinstance(cell, str) for cell in cells):
+                raise DataError(f"expected a list of strings, found {json.dumps(cells)[:80]}", field=name, **where)
+            if len(cells) != len(row["header"]):
+                raise DataError(
+                    f"expected {len(row['header'])} cells as in the header, found {len(cells)}", field=name, **where
+                )
+        return cls(row["id"], row["caption"], tuple(row["header"]), tuple(map(tuple, row["rows"])))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TableExample:
+    """A claim with its tables, best first; `gold` says of each whether it is a gold table of the claim."""
+
+    claim_id: str
+    claim: str
+    tables: tuple[TableView, ...] = ()
+    label: Label | None = None
+    gold: tuple[bool, ...] = ()
+
+    @property
+    def unit_ids(self) -> list[str]:
+        return [table.id for table in self.tables]
+
+    def row(self) -> dict:
+        """The JSON object of the example."""
+        return {
+            "claim_id": self.claim_id,
+            "claim": self.claim,
+            "tables": [table.row() for table in self.tables],
+            "label": self.label,
+            "gold": self.gold,
+        }
+
+    @classmethod
+    def from_row(cls, row: dict, *, path=None, line: int | None = None) -> TableExample:
+        """The example of a JSON object; DataError names the field at fault."""
+        where = {"path": path, "line": line}
+        tables = tuple(
+            TableView.from_row(table, field=f"tables[{i}]", **where)
+            for i, table in enumerate(get_field(row, "tables", list, **where))
+        )
+        label = row.get("label")
+        if label is not None and label not in list(LABELS):
+            raise DataError(
+                f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
+            )
+        gold = get_field(row, "gold", list, **where)
+        if not all(isinstance(value, bool) for value in gold) or len(gold) != len(tables):
+            raise DataError(
+                f"expected {len(tables)} times true or false, one a table, found {json.dumps(gold)[:80]}",
+                field="gold",
+                **where,
+            )
+        return cls(
+            get_field(row, "claim_id", str, **where),
+            get_field(row, "claim", str, **where),
+            tables,
+            None if label is None else Label(label),
+            tuple(gold),
+        )
+
+
+def view(table: Table, columns: Sequence[int]) -> TableView:
+    """The table cut to `columns`, in their order."""
+    return TableView(
+        table.id,
+        table.caption or table.title,
+        tuple(table.header[j] for j in columns),
+        tuple(tuple(row[j] for j in columns) for row in table.rows),
+    )
 
 
 class TableText(NamedTuple):
@@ -70,7 +164,7 @@ def header_text(header: Sequence[str]) -> str:
 
 
 def encode_table(
-    claim: str, table: TableLike, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
+    claim: str, table: TableView, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
 ) -> TableText:
     """The input for a claim and one table, at most `max_tokens` tokens with its EOS."""
     return _encode(claim, [table], ["table:"], preset, max_tokens, count_tokens)
@@ -78,7 +172,7 @@ def encode_table(
 
 def encode_tables(
     claim: str,
-    tables: Sequence[TableLike],
+    tables: Sequence[TableView],
     *,
     preset: Preset = PAPER,
     max_tokens: int | None = None,
@@ -96,7 +190,7 @@ def encode_tables(
 
 def _encode(
     claim: str,
-    tables: Sequence[TableLike],
+    tables: Sequence[TableView],
     markers: Sequence[str],
     preset: Preset,
     max_tokens: int | None,
@@ -130,7 +224,7 @@ def _encode(
 
 
 def _rows_that_fit(
-    tables: Sequence[TableLike], headers: Sequence[str], room: int, count_tokens: CountTokens
+    tables: Sequence[TableView], headers: Sequence[str], room: int, count_tokens: CountTokens
 ) -> list[list[str]]:
     """The first rows of each table that `room` tokens hold, beside the headers; only those and the next are read."""
     rows: list[list[str]] = [[] for _ in tables]
@@ -184,3 +278,16 @@ def _without_rows(
 
 def _first_words(texts: Sequence[str], words: int) -> list[str]:
     return [" ".join(text.split(" ", words)[:words]) for text in texts]
+
+
+def _tables(example: TableExample, *, preset: Preset, **budget: Any) -> list[Text]:
+    text = encode_tables(example.claim, example.tables, preset=preset, **budget)
+    return [Text(text.inputs, preset.target(example.label), sum(text.dropped))]
+
+
+def _each_table(example: TableExample, **budget: Any) -> list[TableText]:
+    return [encode_table(example.claim, table, **budget) for table in example.tables]
+
+
+TABLES = Format("tables", TableExample, _tables, VERDICT, depth="tables")
+TABLE_FUSION = Format("table_fusion", TableExample, _each_table, TABLE_CLASSES, each="table", depth="tables")

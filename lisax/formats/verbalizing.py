@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lisax.formats.budget import EOS_TOKENS, longest_start, squeeze
+from lisax.formats.format import SENTENCES, Format
 from lisax.formats.triples import Triples
-from lisax.records import LisaxError
+from lisax.records import DataError, LisaxError, get_field
 from lisax.text.folding import fold
 
 MARKERS = ("<H>", "<T>", "[title]")  # sentinel n stands for MARKERS[n]
@@ -26,6 +27,27 @@ PREFIXES = {"paper": "", "released": "translate Graph to English:"}
 def marker_ids(vocabulary_size: int) -> dict[str, int]:
     """The ids of the markers in a vocabulary with sentinels, the first of which is the last entry."""
     return {marker: vocabulary_size - 1 - n for n, marker in enumerate(MARKERS)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VerbalExample:
+    """`text` is learned; `texts` are all references, `text` among them."""
+
+    triples: Triples
+    text: str
+    texts: tuple[str, ...]
+
+    def to_row(self) -> dict:
+        row = self.triples.to_row() | {"text": self.text}
+        return row if self.texts == (self.text,) else row | {"texts": list(self.texts)}
+
+    @staticmethod
+    def from_row(row: dict) -> VerbalExample:
+        text = get_field(row, "text", str, path=None, line=None)
+        texts = get_field(row, "texts", list, path=None, line=None, default=[text])
+        if not texts or not all(isinstance(other, str) for other in texts):
+            raise DataError(f"expected a list of texts, found {texts!r:.80}", field="texts")
+        return VerbalExample(Triples.from_row(row), text, tuple(texts))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,10 +127,17 @@ def verbalizing_card(preset: str, max_tokens: int, target_tokens: int, vocabular
     """`text` of a verbalizer's `model.json`: lengths with EOS, and the ids that stand for the markers."""
     return {
         "text": {
-            "family": "verbalize",
+            "family": VERBALIZE.name,
             "preset": preset,
             "max_tokens": max_tokens,
             "target_tokens": target_tokens,
             "markers": marker_ids(vocabulary_size),
         }
     }
+
+
+def _in_ids(example: VerbalExample, **budget: Any) -> list[str]:
+    raise LisaxError("the format 'verbalize' is written in ids, because its markers are no text: see `Encoder`")
+
+
+VERBALIZE = Format("verbalize", VerbalExample, _in_ids, SENTENCES)

@@ -1,60 +1,315 @@
-"""What every model is to the engine, and how `model.json` names it."""
+"""What every model is to the engine: a frozen dataclass of its architecture, each field with the values that it may have.
+
+`model.json` holds one as JSON (`describe`), which anyone may have written: `from_description` checks it. A class with a
+`kind` of its own is known here as soon as it is defined. Neither flax nor jax is imported before a network is built, so
+that a bundle is read without them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, Protocol, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import flax.linen as nn
-import jax
+from lisax.models.fields import (
+    ACTIVATIONS,
+    DTYPES,
+    LAYERS,
+    OBJECTIVES,
+    RELATIONS,
+    REMATS,
+    FieldError,
+    Items,
+    Kinds,
+    Maybe,
+    Number,
+    OneOf,
+    Truth,
+    Whole,
+    check,
+    shown,
+)
 
-from lisax.models import fields
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import FusionConfig
+if TYPE_CHECKING:
+    import flax.linen as nn
+    import jax
+
+# By the `kind` of a description; a T5's, that of most checkpoints, says none.
+ARCHITECTURES: dict[str | None, type[Model]] = {}
+POOLING = OneOf(("attention", "mean"))
 
 
-class Model(Protocol):
-    """A frozen dataclass that holds a network's architecture. What the network learns by is in `runtime.objectives`."""
+def field(kind: Any, default: Any) -> Any:
+    """A field of an architecture with its default and what it may be: one of the kinds in `fields`."""
+    return dataclasses.field(default=default, metadata={"kind": kind})
+
+
+class Model:
+    """The architecture of a network: a frozen dataclass. What it learns by and how it is used is in
+    `runtime.model_kinds`."""
+
+    kind: ClassVar[str | None]  # in `model.json`
+    title: ClassVar[str]  # in messages
+    passages: int | None = None  # texts that a row of its batches has end to end; None: it does not say
+    t5: T5Config  # that it is, or is built on: vocabulary, types, dropout, layers
+
+    def __init_subclass__(cls, kind: str | None = None, title: str = "", **options: Any):
+        super().__init_subclass__(**options)
+        if title:
+            cls.kind, cls.title = kind, title
+            ARCHITECTURES[kind] = cls
+
+    def __post_init__(self) -> None:
+        """Checks the fields as the model is made; what it is built on was checked when that was."""
+        kinds = kinds_of(type(self))
+        check({name: value for name, value in vars(self).items() if not isinstance(kinds[name], Mapping)}, kinds)
 
     @property
-    def t5(self) -> T5Config:
-        """The T5 that it is, or is built on: vocabulary, types, dropout, layers."""
+    def copies(self) -> Mapping[str, tuple[str, str]]:
+        """Part of the parameters -> (its name there, the part of a plain T5 that it begins as)."""
+        return {}
 
     def replaced(self, **fields: Any) -> Self:
         """The same model with other fields of its T5."""
+        raise NotImplementedError
 
     def for_inference(self) -> Self:
-        """The same model without what only training needs."""
+        """The same model without what only training needs, for parameters with a name for each layer."""
+        raise NotImplementedError
 
-    def network(self) -> nn.Module: ...
+    def network(self) -> nn.Module:
+        raise NotImplementedError
 
     def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
         """Inputs that its parameters can be drawn with."""
+        raise NotImplementedError
 
 
-# A T5's description, that of most checkpoints, says no kind.
-_KINDS = {
-    None: T5Config,
-    "table_fusion": FusionConfig,
-    "evidence_pointer": PointerConfig,
-    "dual_encoder": DualEncoderConfig,
-    "reader": ReaderConfig,
-    "span_reader": SpanReaderConfig,
-}
+@dataclasses.dataclass(frozen=True)
+class T5Config(Model, title="T5"):
+    """Architecture. `dtype` is that of activations; parameters are always float32."""
+
+    vocab_size: int = field(Whole(1, 1 << 22), 32128)
+    dtype: str = field(OneOf(DTYPES), "float32")
+    emb_dim: int = field(Whole(1, 1 << 16), 512)
+    num_heads: int = field(Whole(1, 1 << 12), 6)
+    num_encoder_layers: int = field(LAYERS, 8)
+    num_decoder_layers: int = field(LAYERS, 8)
+    head_dim: int = field(Whole(1, 1 << 12), 64)
+    mlp_dim: int = field(Whole(1, 1 << 20), 1024)
+    mlp_activations: Sequence[str] = field(Items(OneOf(ACTIVATIONS), 1, 4), ("gelu", "linear"))
+    dropout_rate: float = field(Number(0, 1), 0.0)
+    # T5 1.0 reads logits from the scaled embedding; 1.1 has its own matrix.
+    logits_via_embedding: bool = field(Truth(), False)
+    # Each layer has a relative position bias of its own (umT5, and all that T5X's scalable_t5 trains); T5's layers share
+    # one a stack.
+    relative_bias_per_layer: bool = field(Truth(), False)
+    # Softmax logits in float32 whatever `dtype` is.
+    float32_attention_logits: bool = field(Truth(), False)
+    # Fresh models only: "t5" is T5's own initialisation; with "matching" half of the encoder's heads begin
+    # by finding other occurrences of their token: keys start as queries do, and a position does not see
+    # itself. Small models trained from scratch to compare a claim with its evidence learn much faster so.
+    attention_init: str = field(OneOf(("t5", "matching")), "t5")
+    # One compiled body for all layers of a stack, whose parameters are one array with the layers as its second
+    # dimension (T5X's scanned tree): large models compile in a fraction of the time.
+    scan_layers: bool = field(Truth(), False)
+    # What a layer's backward pass computes again instead of keeping: "none"; "minimal": all but its matrix
+    # products; "full": all but its input.
+    remat: str = field(OneOf(REMATS), "none")
+    # Queries that attend at a time; None: all. Attention's memory is then that of so many, at a little time.
+    attention_chunk: int | None = field(Maybe(Whole(1, 1 << 20)), None)
+
+    def __post_init__(self):
+        if isinstance(self.mlp_activations, list):  # as JSON and gin have it
+            object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
+        super().__post_init__()
+
+    def for_inference(self) -> T5Config:
+        return dataclasses.replace(self, scan_layers=False, remat="none", attention_chunk=None)
+
+    @property
+    def t5(self) -> T5Config:
+        return self
+
+    def replaced(self, **fields: Any) -> T5Config:
+        return dataclasses.replace(self, **fields)
+
+    def network(self) -> nn.Module:
+        from lisax.models.t5 import Transformer
+
+        return Transformer(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return (_tokens(1, 2),) * 3
+
+
+@dataclasses.dataclass(frozen=True)
+class OnT5(Model):
+    """A model that is built on a T5."""
+
+    t5: T5Config
+
+    def replaced(self, **fields: Any) -> Self:
+        return dataclasses.replace(self, t5=self.t5.replaced(**fields))
+
+    def for_inference(self) -> Self:
+        return dataclasses.replace(self, t5=self.t5.for_inference())
+
+
+@dataclasses.dataclass(frozen=True)
+class FusionConfig(OnT5, kind="table_fusion", title="table fusion"):
+    """Architecture: a T5, whose decoder is not used, and what is put on its encoder.
+
+    `objective` is what training maximises. "joint": the probability of the right pair of table and truth, of all
+    pairs; "uniform": that of the right truth where every table has the same weight; "ternary": that of each table's
+    own class of true, false and irrelevant."""
+
+    objective: str = field(OneOf(OBJECTIVES), "joint")
+    # Heads of the attention across tables, each emb_dim / heads wide; with 0 no table sees another.
+    heads: int = field(Whole(0, 1 << 12), 2)
+    # One vector of a text: "mean" of its tokens, or their "attention" by a learned query, which learns a little faster
+    # from scratch (to find a claim's word among a table's: loss 0.003 and 0.002 after 200 steps, 0.004 and 0.021).
+    pooling: str = field(POOLING, "attention")
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.heads and self.t5.emb_dim % self.heads:
+            raise FieldError("heads", f"is {self.heads}, which must divide emb_dim {self.t5.emb_dim}, or be 0")
+
+    @property
+    def classes(self) -> int:
+        return 3 if self.objective == "ternary" else 2
+
+    def network(self) -> nn.Module:
+        from lisax.models.table_fusion import TableFusion
+
+        return TableFusion(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return (_tokens(1, 2, 2),)
+
+
+@dataclasses.dataclass(frozen=True)
+class PointerConfig(OnT5, kind="evidence_pointer", title="evidence pointer"):
+    """Architecture: a T5, whose decoder is not used, and the pointer network on its encoder.
+
+    `relation` is how a claim is labelled. "sequence": at every step, by the state that points (the joint model); "set":
+    once, by an MLP of its own on the vectors of all that was pointed to, side by side with their maximum and minimum
+    (the paper's baseline without a joint loss); "none": not at all (documents)."""
+
+    relation: str = field(OneOf(RELATIONS), "sequence")
+    steps: int = field(Whole(1, 64), 5)  # N sentences, or D documents
+    hidden: int = field(Whole(1, 1 << 16), 200)  # of the LSTM and of the MLPs
+    hops: int = field(Whole(1, 64), 3)  # q
+    beam_size: int = field(Whole(1, 1 << 10), 5)  # in inference
+    pointer_weight: float = field(Number(0, 1e6), 1.0)  # lambda of L = lambda * L(ptr) + L(rel seq)
+    # Labels are also learned along the model's own pointers, most of which are not yet evidence.
+    own_steps: bool = field(Truth(), True)
+    # False: the encoder, fine-tuned on single pairs before, stays as it is, as in the paper.
+    train_encoder: bool = field(Truth(), True)
+    pooling: str = field(POOLING, "attention")
+
+    def network(self) -> nn.Module:
+        from lisax.models.evidence_pointer import EvidencePointer
+
+        return EvidencePointer(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return (_tokens(1, 2, 2),)
+
+
+@dataclasses.dataclass(frozen=True)
+class DualEncoderConfig(OnT5, kind="dual_encoder", title="dual encoder"):
+    """Architecture: a T5, whose decoder is not used. `pooling`: one vector of a text is the mean of its tokens' or
+    that of the first token. `tied`: questions and passages share their encoder; the embedding they always do."""
+
+    pooling: str = field(OneOf(("mean", "first")), "mean")
+    tied: bool = field(Truth(), True)
+
+    @property
+    def copies(self) -> Mapping[str, tuple[str, str]]:
+        return {} if self.tied else {"question": ("encoder", "encoder")}
+
+    def network(self) -> nn.Module:
+        from lisax.models.dual_encoder import DualEncoder
+
+        return DualEncoder(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return _tokens(1, 2), _tokens(1, 2)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReaderConfig(OnT5, kind="reader", title="generating reader"):
+    """A T5 whose inputs are `passages` texts end to end, each filled to the same length."""
+
+    passages: int = field(Whole(1, 10_000), 100)
+
+    def network(self) -> nn.Module:
+        from lisax.models.reader import FusionInDecoder
+
+        return FusionInDecoder(self.t5, self.passages)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return _tokens(1, self.passages), _tokens(1, 2), _tokens(1, 2)
+
+
+@dataclasses.dataclass(frozen=True)
+class SpanReaderConfig(ReaderConfig, kind="span_reader", title="pointing reader"):
+    """The same inputs; only the T5's encoder is used."""
+
+    def network(self) -> nn.Module:
+        from lisax.models.reader import SpanReader
+
+        return SpanReader(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return (_tokens(1, self.passages),)
+
+
+def _tokens(*shape: int) -> jax.ShapeDtypeStruct:
+    import jax
+    import jax.numpy as jnp
+
+    return jax.ShapeDtypeStruct(shape, jnp.int32)
+
+
+# --- As JSON --------------------------------------------------------------------------------
+
+
+def kinds_of(architecture: type[Model]) -> Kinds:
+    """What each of its fields may be; of one that is a T5, what each of that one's may be."""
+    return {
+        entry.name: entry.metadata["kind"] if entry.metadata else kinds_of(T5Config)
+        for entry in dataclasses.fields(architecture)
+    }
 
 
 def describe(model: Model) -> dict[str, Any]:
     """`architecture` of `model.json`."""
-    kind = next(kind for kind, of_kind in _KINDS.items() if of_kind is type(model))
-    return ({} if kind is None else {"kind": kind}) | dataclasses.asdict(model)
+    return ({} if model.kind is None else {"kind": model.kind}) | dataclasses.asdict(model)
+
+
+def check_architecture(described: Any) -> None:
+    """FieldError unless `described` is `architecture` of a `model.json`: no field but those of its kind of model, each
+    with a value that it may have."""
+    if not isinstance(described, Mapping):
+        raise FieldError("architecture", f"must be an object, found {shown(described)}")
+    kind = described.get("kind")
+    if not (kind is None or isinstance(kind, str)) or kind not in ARCHITECTURES:
+        known = ", ".join(repr(name) for name in ARCHITECTURES if name)
+        raise FieldError("kind", f"must be one of {known}, or left out of a T5's, found {shown(kind)}")
+    kinds = kinds_of(ARCHITECTURES[kind])
+    if kind is not None and "t5" not in described:
+        raise FieldError("t5", "is missing")
+    check({name: value for name, value in described.items() if name != "kind"}, kinds)
 
 
 def from_description(described: Mapping[str, Any]) -> Model:
     """The model that `describe` described; `fields.FieldError` where it is none."""
-    fields.check_architecture(described)
+    check_architecture(described)
     values = dict(described)
-    return _KINDS[values.pop("kind", None)](**values)
+    architecture = ARCHITECTURES[values.pop("kind", None)]
+    if "t5" in values:
+        values["t5"] = T5Config(**values["t5"])
+    return architecture(**values)

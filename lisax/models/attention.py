@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 if TYPE_CHECKING:
-    from lisax.models.t5 import T5Config
+    from lisax.models.architectures import T5Config
 
 RELATIVE_BUCKETS = 32
 RELATIVE_MAX_DISTANCE = 128

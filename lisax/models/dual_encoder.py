@@ -7,54 +7,20 @@ tied, questions have an encoder of their own (`question`), which begins as the o
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from lisax.models import fields
+from lisax.models.architectures import DualEncoderConfig, T5Config
 from lisax.models.attention import constrain
 from lisax.models.pooling import pooled
-from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
+from lisax.models.t5 import Encoder, TokenEmbedder, pair_mask
 
 # Classes of a passage in `targets`; NO_PASSAGE is that of a place without one.
 NO_PASSAGE, NEGATIVE, POSITIVE = range(3)
-
-
-@dataclasses.dataclass(frozen=True)
-class DualEncoderConfig:
-    """Architecture: a T5, whose decoder is not used. `pooling`: one vector of a text is the mean of its tokens' or
-    that of the first token. `tied`: questions and passages share their encoder; the embedding they always do."""
-
-    t5: T5Config
-    pooling: str = "mean"
-    tied: bool = True
-
-    def __post_init__(self):
-        if isinstance(self.t5, dict):  # as it stands in `model.json`
-            object.__setattr__(self, "t5", T5Config(**self.t5))
-        fields.check_made(self, fields.DUAL_ENCODER)
-
-    @property
-    def copies(self) -> dict[str, tuple[str, str]]:
-        """Part of the parameters -> (its name there, the part of a plain T5 that it begins as)."""
-        return {} if self.tied else {"question": ("encoder", "encoder")}
-
-    def replaced(self, **fields: Any) -> DualEncoderConfig:
-        """The same model with other fields of its T5."""
-        return dataclasses.replace(self, t5=self.t5.replaced(**fields))
-
-    def for_inference(self) -> DualEncoderConfig:
-        return dataclasses.replace(self, t5=self.t5.for_inference())
-
-    def network(self) -> DualEncoder:
-        return DualEncoder(self)
-
-    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
-        return jax.ShapeDtypeStruct((1, 2), jnp.int32), jax.ShapeDtypeStruct((1, 2), jnp.int32)
 
 
 class DualEncoder(nn.Module):

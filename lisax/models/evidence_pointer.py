@@ -9,7 +9,6 @@ the embedding, so that a T5 checkpoint starts them, and a `pointer` head that is
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import flax.linen as nn
@@ -17,52 +16,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from lisax.models import fields
+from lisax.models.architectures import PointerConfig
 from lisax.models.attention import MASKED, Dense, constrain, fan_in
 from lisax.models.pooling import pooled
-from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
+from lisax.models.t5 import Encoder, TokenEmbedder, pair_mask
 
 LABEL_COUNT = 3  # in the order of `records.LABELS`
-
-
-@dataclasses.dataclass(frozen=True)
-class PointerConfig:
-    """Architecture: a T5, whose decoder is not used, and the pointer network on its encoder.
-
-    `relation` is how a claim is labelled. "sequence": at every step, by the state that points (the joint model); "set":
-    once, by an MLP of its own on the vectors of all that was pointed to, side by side with their maximum and minimum
-    (the paper's baseline without a joint loss); "none": not at all (documents)."""
-
-    t5: T5Config
-    relation: str = "sequence"
-    steps: int = 5  # N sentences, or D documents
-    hidden: int = 200  # of the LSTM and of the MLPs
-    hops: int = 3  # q
-    beam_size: int = 5  # in inference
-    pointer_weight: float = 1.0  # lambda of L = lambda * L(ptr) + L(rel seq)
-    # Labels are also learned along the model's own pointers, most of which are not yet evidence.
-    own_steps: bool = True
-    # False: the encoder, fine-tuned on single pairs before, stays as it is, as in the paper.
-    train_encoder: bool = True
-    pooling: str = "attention"
-
-    def __post_init__(self):
-        if isinstance(self.t5, dict):  # as it stands in `model.json`
-            object.__setattr__(self, "t5", T5Config(**self.t5))
-        fields.check_made(self, fields.EVIDENCE_POINTER)
-
-    def replaced(self, **fields: Any) -> PointerConfig:
-        """The same model with other fields of its T5."""
-        return dataclasses.replace(self, t5=self.t5.replaced(**fields))
-
-    def for_inference(self) -> PointerConfig:
-        return dataclasses.replace(self, t5=self.t5.for_inference())
-
-    def network(self) -> EvidencePointer:
-        return EvidencePointer(self)
-
-    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
-        return (jax.ShapeDtypeStruct((1, 2, 2), jnp.int32),)
 
 
 class Memory(NamedTuple):

@@ -1,5 +1,5 @@
-"""The fields that a model may be described by, each with the values that it may have: in `model.json`, which anyone may
-have written, and wherever else a model is made.
+"""The values that a field may have: of a model's architecture, and of what else `model.json` says, which anyone may have
+written.
 
 Ranges admit what is far greater than any T5 (11B, mT5 and umT5 XXL) and still keeps sums and memory sane. Neither flax
 nor jax is imported here: a bundle is read without flax.
@@ -144,69 +144,6 @@ class Maybe:
 
 LAYERS = Whole(0, 256)
 Kinds = Mapping[str, Any]  # name of a field -> what it may be: one of the above, or the fields of an object
-T5: Kinds = {
-    "vocab_size": Whole(1, 1 << 22),
-    "dtype": OneOf(DTYPES),
-    "emb_dim": Whole(1, 1 << 16),
-    "num_heads": Whole(1, 1 << 12),
-    "num_encoder_layers": LAYERS,
-    "num_decoder_layers": LAYERS,
-    "head_dim": Whole(1, 1 << 12),
-    "mlp_dim": Whole(1, 1 << 20),
-    "mlp_activations": Items(OneOf(ACTIVATIONS), 1, 4),
-    "dropout_rate": Number(0, 1),
-    "logits_via_embedding": Truth(),
-    "relative_bias_per_layer": Truth(),
-    "float32_attention_logits": Truth(),
-    "attention_init": OneOf(("t5", "matching")),
-    "scan_layers": Truth(),
-    "remat": OneOf(REMATS),
-    "attention_chunk": Maybe(Whole(1, 1 << 20)),
-}
-TABLE_FUSION: Kinds = {
-    "t5": T5,
-    "objective": OneOf(OBJECTIVES),
-    "heads": Whole(0, 1 << 12),
-    "pooling": OneOf(("attention", "mean")),
-}
-EVIDENCE_POINTER: Kinds = {
-    "t5": T5,
-    "relation": OneOf(RELATIONS),
-    "steps": Whole(1, 64),
-    "hidden": Whole(1, 1 << 16),
-    "hops": Whole(1, 64),
-    "beam_size": Whole(1, 1 << 10),
-    "pointer_weight": Number(0, 1e6),
-    "own_steps": Truth(),
-    "train_encoder": Truth(),
-    "pooling": OneOf(("attention", "mean")),
-}
-DUAL_ENCODER: Kinds = {"t5": T5, "pooling": OneOf(("mean", "first")), "tied": Truth()}
-READER: Kinds = {"t5": T5, "passages": Whole(1, 10_000)}
-# By the `kind` of a description; a T5's, that of most checkpoints, says none.
-ARCHITECTURES: Mapping[str | None, Kinds] = {
-    None: T5,
-    "table_fusion": TABLE_FUSION,
-    "evidence_pointer": EVIDENCE_POINTER,
-    "dual_encoder": DUAL_ENCODER,
-    "reader": READER,
-    "span_reader": READER,
-}
-
-
-def check_architecture(described: Any) -> None:
-    """FieldError unless `described` is `architecture` of a `model.json`: no field but those of its kind of model, each
-    with a value that it may have."""
-    if not isinstance(described, Mapping):
-        raise FieldError("architecture", f"must be an object, found {shown(described)}")
-    kind = described.get("kind")
-    if not (kind is None or isinstance(kind, str)) or kind not in ARCHITECTURES:
-        known = ", ".join(repr(name) for name in ARCHITECTURES if name)
-        raise FieldError("kind", f"must be one of {known}, or left out of a T5's, found {shown(kind)}")
-    fields = ARCHITECTURES[kind]
-    if kind is not None and "t5" not in described:
-        raise FieldError("t5", "is missing")
-    check({name: value for name, value in described.items() if name != "kind"}, fields)
 
 
 def check(values: Mapping[str, Any], fields: Kinds, within: str = "", others: bool = False) -> None:
@@ -224,11 +161,6 @@ def check(values: Mapping[str, Any], fields: Kinds, within: str = "", others: bo
             check(value, kind, f"{field}.", others)
         elif not kind.accepts(value):
             raise FieldError(field, f"must be {kind}, found {shown(value)}")
-
-
-def check_made(model: Any, fields: Kinds) -> None:
-    """`check` of a dataclass as it is made; what it is built on was checked when that was."""
-    check({name: value for name, value in vars(model).items() if name in fields and name != "t5"}, fields)
 
 
 def _plain(name: str) -> str:

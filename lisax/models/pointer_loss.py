@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from lisax.formats.pointing import COLUMNS, FIRST_LABEL, NO_CANDIDATE
-from lisax.models.evidence_pointer import LABEL_COUNT, Pointed, PointerConfig, one_hot
+from lisax.models.architectures import PointerConfig
+from lisax.models.evidence_pointer import LABEL_COUNT, Pointed, one_hot
 
 
 class Gold(NamedTuple):

@@ -7,55 +7,14 @@ T5's. The pointing one scores every token as the first and the last of an answer
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
-
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from lisax.models import fields
+from lisax.models.architectures import SpanReaderConfig
 from lisax.models.attention import MASKED, Dense, constrain, fan_in
-from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, Transformer, pair_mask
-
-
-@dataclasses.dataclass(frozen=True)
-class ReaderConfig:
-    """A T5 whose inputs are `passages` texts end to end, each filled to the same length."""
-
-    t5: T5Config
-    passages: int = 100
-
-    def __post_init__(self):
-        if isinstance(self.t5, dict):  # as it stands in `model.json`
-            object.__setattr__(self, "t5", T5Config(**self.t5))
-        fields.check_made(self, fields.READER)
-
-    def replaced(self, **fields: Any) -> ReaderConfig:
-        """The same model with other fields of its T5."""
-        return dataclasses.replace(self, t5=self.t5.replaced(**fields))
-
-    def for_inference(self) -> ReaderConfig:
-        return dataclasses.replace(self, t5=self.t5.for_inference())
-
-    def network(self) -> FusionInDecoder:
-        return FusionInDecoder(self.t5, self.passages)
-
-    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
-        tokens = jax.ShapeDtypeStruct((1, 2), jnp.int32)
-        return jax.ShapeDtypeStruct((1, self.passages), jnp.int32), tokens, tokens
-
-
-@dataclasses.dataclass(frozen=True)
-class SpanReaderConfig(ReaderConfig):
-    """The same inputs; only the T5's encoder is used."""
-
-    def network(self) -> SpanReader:
-        return SpanReader(self)
-
-    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
-        return (jax.ShapeDtypeStruct((1, self.passages), jnp.int32),)
+from lisax.models.t5 import Encoder, TokenEmbedder, Transformer, pair_mask
 
 
 def texts_of(tokens: Array, passages: int) -> Array:

@@ -7,7 +7,6 @@ position bias is shared by the layers of a stack (`t5x.examples.t5`) or each lay
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models import fields
+from lisax.models.architectures import T5Config
 from lisax.models.attention import ENCODED, PAST, Attention, Dense, RelativePositionBias, constrain, fan_in
 
 ACTIVATIONS = {
@@ -35,65 +34,6 @@ REMAT = {
     "minimal": jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
     "full": jax.checkpoint_policies.nothing_saveable,
 }
-
-
-@dataclasses.dataclass(frozen=True)
-class T5Config:
-    """Architecture. `dtype` is that of activations; parameters are always float32."""
-
-    vocab_size: int = 32128
-    dtype: str = "float32"
-    emb_dim: int = 512
-    num_heads: int = 6
-    num_encoder_layers: int = 8
-    num_decoder_layers: int = 8
-    head_dim: int = 64
-    mlp_dim: int = 1024
-    mlp_activations: Sequence[str] = ("gelu", "linear")
-    dropout_rate: float = 0.0
-    # T5 1.0 reads logits from the scaled embedding; 1.1 has its own matrix.
-    logits_via_embedding: bool = False
-    # Each layer has a relative position bias of its own (umT5, and all that T5X's scalable_t5 trains); T5's layers share
-    # one a stack.
-    relative_bias_per_layer: bool = False
-    # Softmax logits in float32 whatever `dtype` is.
-    float32_attention_logits: bool = False
-    # Fresh models only: "t5" is T5's own initialisation; with "matching" half of the encoder's heads begin
-    # by finding other occurrences of their token: keys start as queries do, and a position does not see
-    # itself. Small models trained from scratch to compare a claim with its evidence learn much faster so.
-    attention_init: str = "t5"
-    # One compiled body for all layers of a stack, whose parameters are one array with the layers as its second
-    # dimension (T5X's scanned tree): large models compile in a fraction of the time.
-    scan_layers: bool = False
-    # What a layer's backward pass computes again instead of keeping: "none"; "minimal": all but its matrix
-    # products; "full": all but its input.
-    remat: str = "none"
-    # Queries that attend at a time; None: all. Attention's memory is then that of so many, at a little time.
-    attention_chunk: int | None = None
-
-    def __post_init__(self):
-        if isinstance(self.mlp_activations, list):  # as it stands in `model.json`
-            object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
-        fields.check_made(self, fields.T5)
-
-    def for_inference(self) -> T5Config:
-        """The same model without what only training needs, for parameters with a name for each layer."""
-        return dataclasses.replace(self, scan_layers=False, remat="none", attention_chunk=None)
-
-    # What `lisax.models.architectures.Model` asks of every model.
-
-    @property
-    def t5(self) -> T5Config:
-        return self
-
-    def replaced(self, **fields: Any) -> T5Config:
-        return dataclasses.replace(self, **fields)
-
-    def network(self) -> Transformer:
-        return Transformer(self)
-
-    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
-        return (jax.ShapeDtypeStruct((1, 2), jnp.int32),) * 3
 
 
 def cast_kernels(config: T5Config, parameters: dict) -> dict:

@@ -8,8 +8,7 @@ the embedding, so that a T5 checkpoint starts them, and a `fusion` head that is 
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import flax.linen as nn
 import jax
@@ -17,54 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models import fields
+from lisax.models.architectures import FusionConfig
 from lisax.models.attention import MASKED, Dense, constrain
 from lisax.models.pooling import pooled
-from lisax.models.t5 import Encoder, T5Config, TokenEmbedder, pair_mask
+from lisax.models.t5 import Encoder, TokenEmbedder, pair_mask
 
 # Classes of a table in `targets`; NO_TABLE is that of a place without one. Logits are of the last two or three.
 NO_TABLE, IRRELEVANT, TRUE, FALSE = range(4)
-
-
-@dataclasses.dataclass(frozen=True)
-class FusionConfig:
-    """Architecture: a T5, whose decoder is not used, and what is put on its encoder.
-
-    `objective` is what training maximises. "joint": the probability of the right pair of table and truth, of all
-    pairs; "uniform": that of the right truth where every table has the same weight; "ternary": that of each table's
-    own class of true, false and irrelevant."""
-
-    t5: T5Config
-    objective: str = "joint"
-    # Heads of the attention across tables, each emb_dim / heads wide; with 0 no table sees another.
-    heads: int = 2
-    # One vector of a text: "mean" of its tokens, or their "attention" by a learned query, which learns a little faster
-    # from scratch (to find a claim's word among a table's: loss 0.003 and 0.002 after 200 steps, 0.004 and 0.021).
-    pooling: str = "attention"
-
-    def __post_init__(self):
-        if isinstance(self.t5, dict):  # as it stands in `model.json`
-            object.__setattr__(self, "t5", T5Config(**self.t5))
-        fields.check_made(self, fields.TABLE_FUSION)
-        if self.heads and self.t5.emb_dim % self.heads:
-            raise fields.FieldError("heads", f"is {self.heads}, which must divide emb_dim {self.t5.emb_dim}, or be 0")
-
-    @property
-    def classes(self) -> int:
-        return 3 if self.objective == "ternary" else 2
-
-    def replaced(self, **fields: Any) -> FusionConfig:
-        """The same model with other fields of its T5."""
-        return dataclasses.replace(self, t5=self.t5.replaced(**fields))
-
-    def for_inference(self) -> FusionConfig:
-        return dataclasses.replace(self, t5=self.t5.for_inference())
-
-    def network(self) -> TableFusion:
-        return TableFusion(self)
-
-    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
-        return (jax.ShapeDtypeStruct((1, 2, 2), jnp.int32),)
 
 
 class Fused(NamedTuple):

@@ -11,7 +11,9 @@ from pathlib import Path
 from lisax.adversary.attack import Attack, Kind
 from lisax.adversary.writing import SUMMARY, write_folder
 from lisax.corpora import fever, open_folder, read_claims
-from lisax.formats.families import Family
+from lisax.formats.examples import Example, Passage
+from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
+from lisax.formats.ranking import RANK_ENTITIES
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
@@ -24,7 +26,6 @@ from lisax.retrieval import documents as retrieval
 from lisax.retrieval.documents import DocumentIndex
 from lisax.retrieval.entities import Spotter, default_spotter
 from lisax.sampling import examples as sampling
-from lisax.sampling.examples import Example, Passage
 from lisax.sampling.files import hashed_share
 
 ATTACK, ATTACKED = "attack", "attacked"  # the stage, and the role of the claims that it makes of the reported ones
@@ -164,7 +165,6 @@ class PagePipeline(Pipeline):
 
     def texts(self) -> Iterator[str]:
         """Texts of the corpus, and of the claims as the models will read them."""
-        from lisax.formats.families import encode
 
         pages = map(self.sentences.page, self.index.pages)
         claims: Iterable[Claim] = self.claims_of(TRAIN).values()
@@ -174,11 +174,11 @@ class PagePipeline(Pipeline):
         for document in pages:
             yield f"{document.title} . {document.text}"
         for claim in claims:
-            for family in (Family.RANK_ENTITIES, Family.LABEL_POINTWISE):
+            for text_format in (RANK_ENTITIES, LABEL_POINTWISE):
                 example = Example(claim.id, claim.text, (Passage("", "", "."),), (".", "."))
-                yield encode(example, family, preset=self.preset, count_tokens=len).inputs
+                yield text_format.encode(example, preset=self.preset, count_tokens=len).inputs
             example = dataclasses.replace(example, sentences=example.sentences * sampling.LIST_LENGTH)
-            yield encode(example, Family.LABEL_LISTWISE, preset=self.preset, count_tokens=len).inputs
+            yield LABEL_LISTWISE.encode(example, preset=self.preset, count_tokens=len).inputs
 
     # --- Verdicts ---------------------------------------------------------------------------
 

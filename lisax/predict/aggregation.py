@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from lisax.formats.families import Family
+from lisax.formats.parts import TABLE_OPERATION, OperationExample
 from lisax.predict.arithmetic import Aggregate, aggregate
 from lisax.predict.table_answers import TableScores
 from lisax.predict.text_model import TextModel
 from lisax.records import LisaxError, Operation, cell_id
-from lisax.sampling.operation_examples import OperationExample
 
 THRESHOLD = 0.5  # where `true` is as likely as `false`; a run that has questions to fit one on does
 TRIED = 200
@@ -63,10 +62,8 @@ class Aggregator:
     """Answers from scored tables with a model of the format `table_operation`."""
 
     def __init__(self, model: TextModel, threshold: float = THRESHOLD):
-        if model.family is not Family.TABLE_OPERATION:
-            raise LisaxError(
-                f"this model's format is '{model.family}'; operations need one of '{Family.TABLE_OPERATION}'"
-            )
+        if model.format is not TABLE_OPERATION:
+            raise LisaxError(f"this model's format is '{model.format}'; operations need one of '{TABLE_OPERATION}'")
         self.model, self.threshold = model, threshold
 
     @classmethod

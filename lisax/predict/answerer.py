@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from lisax.formats.families import Family
-from lisax.formats.reading import Reads
+from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.reading import POINT, READ
 from lisax.predict.aggregation import Aggregator
 from lisax.predict.index import Index
-from lisax.predict.opening import family_of
+from lisax.predict.opening import format_of
 from lisax.predict.reader import Answer, Reader
 from lisax.predict.retriever import PassageSearch, Retriever
 from lisax.predict.table_answers import TableAnswerer, TableScores
@@ -35,7 +35,7 @@ class Answerer(Protocol):
     >>> from lisax import Answerer, Index, example_pages
     >>> index = Index.build(example_pages(), kind="mixed")
     >>> answerer = Answerer.open(index, READER)
-    >>> answers = answerer.ask("Where was Mara Velin born?", 2)
+    >>> answers = answerer.ask("Where was Vova Brugard born?", 2)
     >>> len(answers), answers[0].evidence.place.split()[0]
     (2, 'sentence')
     """
@@ -63,19 +63,19 @@ class Answerer(Protocol):
         vectors. A model of rows and columns (CLTR) answers from cells of an index of `lisax index tables`; `columns` is
         a model of columns of its own, `aggregation` one that chooses operations (a count, a sum)."""
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
-        family = family_of(model)
-        if family in (Reads.READ, Reads.POINT):
+        found = format_of(model)
+        if found in (READ, POINT):
             if columns is not None or aggregation is not None:
                 raise LisaxError(f"{model} reads passages: leave the models of columns and operations out")
             return PassageAnswerer.of(folder, Reader.open(model), retriever and Retriever.open(retriever))
-        if family == Family.TABLE_PARTS:
+        if found is TABLE_PARTS:
             if retriever is not None:
                 raise LisaxError(f"{model} reads tables, which BM25 finds: leave the retriever out")
             _check(folder, "table_text", "tables")
             tables = TableAnswerer.open(folder, model, columns)
             return CellAnswerer(tables, None if aggregation is None else Aggregator.open(aggregation))
         raise LisaxError(
-            f"{model} answers no questions (its format is '{family}'): give a reader, or a model of table parts"
+            f"{model} answers no questions (its format is '{found}'): give a reader, or a model of table parts"
         )
 
 

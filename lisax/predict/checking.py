@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from lisax.corpora import read_claims
-from lisax.formats.families import Family
+from lisax.formats.parts import TABLE_PARTS
 from lisax.predict.answerer import Answerer
 from lisax.predict.building import build_index
 from lisax.predict.checker import CLAIMS_AT_A_TIME, Checker
 from lisax.predict.index import Index
-from lisax.predict.opening import family_of, open_model
+from lisax.predict.opening import format_of, open_model
 from lisax.predict.reader import Answer
 from lisax.predict.verdicts import Verdict
 from lisax.predict.verifier import verifier_of
@@ -130,7 +130,7 @@ def ask(
     question = " ".join(question.split())
     if not question:
         raise LisaxError("the question is empty")
-    kind = "tables" if family_of(model) == Family.TABLE_PARTS else "mixed"
+    kind = "tables" if format_of(model) is TABLE_PARTS else "mixed"
     opened = open_index(corpus, index, kind)
     answerer = Answerer.open(opened, model, retriever=retriever, columns=columns, aggregation=aggregation)
     return answerer.ask(question, answers)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from lisax.formats import presets
-from lisax.formats.families import Family, encode_each_table
-from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.formats.tables import TABLE_FUSION, TableExample, view
+from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics import tables as figures
 from lisax.models import table_truth
-from lisax.records import DataError, Label, LisaxError, Table
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
+from lisax.records import Label, Table
+from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.fusion_scoring import FusionScorer, Scores
-from lisax.runtime.model_json import check_vocabulary, needed, read_card
-from lisax.sampling.table_examples import TableExample, view
+from lisax.runtime.model_card import ModelCard
 
 
 class Decision(NamedTuple):
@@ -32,11 +29,10 @@ class Decision(NamedTuple):
     precision: float | None = None
 
     @classmethod
-    def of(cls, card: Mapping[str, Any], folder: Path) -> Decision | None:
-        """From the `model.json` of a model in `folder`."""
+    def of(cls, card: ModelCard) -> Decision | None:
         if card.get("decision") is None:
             return None
-        return cls(*needed(card, folder, "decision.threshold", "decision.in_data"), card["decision"].get("precision"))
+        return cls(*card.needed("decision.threshold", "decision.in_data"), card["decision"].get("precision"))
 
 
 class FusionModel:
@@ -45,29 +41,26 @@ class FusionModel:
     `decision`: the threshold of sufficiency that a run chose on dev, None where it has not. `dropped_rows`: rows of
     tables that the last call's inputs had no room for."""
 
-    family = Family.TABLE_FUSION
+    format = TABLE_FUSION
 
     def __init__(self, path: str | os.PathLike):
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
-        card = read_card(folder)
-        family, preset, self.max_tokens, self.tables, self.objective = needed(
-            card, folder, "text.family", "text.preset", "text.max_tokens", "text.tables", "architecture.objective"
+        card = ModelCard.read(folder)
+        card.format_among(TABLE_FUSION)
+        self.max_tokens, self.tables, self.objective = card.needed(
+            "text.max_tokens", "text.tables", "architecture.objective"
         )
-        if family != Family.TABLE_FUSION:
-            raise LisaxError(f"{folder} is a model of the format '{family}', not '{Family.TABLE_FUSION}'")
         if not self.tables:
-            raise DataError("it reads no tables", path=folder / MODEL_JSON, field="text.tables")
-        self.preset, self.decision = presets.get(preset), Decision.of(card, folder)
-        self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
-        check_vocabulary(card, self.vocabulary.size, folder)
+            raise card.error("text.tables", "it reads no tables")
+        self.preset, self.decision, self.vocabulary = card.preset, Decision.of(card), card.open_vocabulary()
         self.dropped_rows = 0
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 
     def scores(self, examples: Sequence[TableExample], progress: Callable[[int], None] | None = None) -> Scores:
         """Probabilities of (table, truth) pairs or classes, and attention; see `fusion_scoring.Scores`."""
         texts = [
-            encode_each_table(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
+            TABLE_FUSION.encode_each(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
             for example in examples
         ]
         self.dropped_rows = sum(sum(text.dropped) for claim in texts for text in claim)

@@ -1,4 +1,4 @@
-"""A checkpoint or bundle as the scorer that its format asks for."""
+"""A checkpoint or bundle as the model in use that its format asks for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lisax.formats.families import Family
-from lisax.formats.reading import Reads
+from lisax.formats.catalogue import FORMATS
+from lisax.formats.format import POINTERS, SPANS, TABLE_CLASSES, VECTORS, WRITTEN, Format
 from lisax.places import fetched, is_remote
 from lisax.records import DataError, LisaxError
-from lisax.runtime.checkpoints import read_card, resolve_checkpoint
+from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.model_card import ModelCard
 
 if TYPE_CHECKING:
     from lisax.predict.fusion_model import FusionModel
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
     from lisax.predict.text_model import TextModel
 
 
-def family_of(path: str | os.PathLike) -> str | None:
-    """What a model was trained for, a value of `Family` or `Reads`; None where its `model.json` does not say it."""
-    text = read_card(_folder(path)).get("text")
-    family = text.get("family") if isinstance(text, dict) else None
-    return family if isinstance(family, str) else None
+def format_of(path: str | os.PathLike) -> Format | None:
+    """What a model was trained on; None where its `model.json` does not say it, or says one that is not known."""
+    return FORMATS.get(ModelCard.read(_folder(path)).text.get("family"))
 
 
 def _folder(path: str | os.PathLike) -> Path:
@@ -35,17 +34,18 @@ def _folder(path: str | os.PathLike) -> Path:
 
 def open_model(path: str | os.PathLike) -> TextModel | FusionModel | PointerModel:
     """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
-    folder, family = _folder(path), family_of(path)
-    if family in (Family.POINT_DOCUMENTS, Family.POINT_SENTENCES):
+    folder, found = _folder(path), format_of(path)
+    answer = None if found is None else found.answer
+    if answer in (SPANS, WRITTEN, VECTORS):
+        raise LisaxError(
+            f"{folder} is a model of the format '{found}', which checks no claims: `lisax index vectors` "
+            "and `lisax answer` use it, and in Python `lisax.predict.retriever` and `reader`"
+        )
+    if answer is POINTERS:
         from lisax.predict.pointer_model import PointerModel
 
         return PointerModel(folder)
-    if family in tuple(Reads):
-        raise LisaxError(
-            f"{folder} is a model of the family '{family}', which checks no claims: `lisax index vectors` "
-            "and `lisax answer` use it, and in Python `lisax.predict.retriever` and `reader`"
-        )
-    if family == Family.TABLE_FUSION:
+    if answer is TABLE_CLASSES:
         from lisax.predict.fusion_model import FusionModel
 
         return FusionModel(folder)

@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from lisax.formats.examples import Passage
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
 from lisax.records import Claim, Document, Hit, split_sentence_id
@@ -13,7 +14,6 @@ from lisax.retrieval.documents import DocumentIndex, retrieve
 from lisax.retrieval.multi_hop import second_pages
 from lisax.retrieval.runs import by_query
 from lisax.retrieval.titles import TitleIndex
-from lisax.sampling.examples import Passage
 
 PAGES_KEPT = 100_000
 

@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lisax.formats.families import Family
-from lisax.formats.parts import PartKind, encode_part
+from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind, encode_part
 from lisax.formats.vocabulary import EOS_ID
 from lisax.predict.text_model import TextModel
 from lisax.records import LisaxError, Table
-from lisax.sampling.part_examples import PartExample, parts_of
+from lisax.sampling.part_examples import parts_of
 
 TABLES_KEPT = 4096
 Progress = Callable[[int], None]
@@ -37,10 +36,8 @@ class PartScorer:
     """Scores parts with one model. Tables are known by their ids: use one scorer for one collection."""
 
     def __init__(self, model: TextModel):
-        if model.family is not Family.TABLE_PARTS:
-            raise LisaxError(
-                f"this model's format is '{model.family}'; rows and columns need one of '{Family.TABLE_PARTS}'"
-            )
+        if model.format is not TABLE_PARTS:
+            raise LisaxError(f"this model's format is '{model.format}'; rows and columns need one of '{TABLE_PARTS}'")
         self.model = model
         self._known: collections.OrderedDict[tuple[str, PartKind], list[_Part]] = collections.OrderedDict()
         self._slot = len(model.vocabulary.encode(model.preset.claim_slot))

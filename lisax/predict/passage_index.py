@@ -10,6 +10,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from lisax.formats.examples import Passage
 from lisax.formats.faithfulness import without_title
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence, place_of
@@ -17,7 +18,6 @@ from lisax.records import Claim, DataError, Hit, LisaxError, split_sentence_id
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage as IndexedPassage
 from lisax.retrieval.passages import Source
-from lisax.sampling.examples import Passage
 
 UNITS_KEPT = 1 << 16
 

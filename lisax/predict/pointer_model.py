@@ -6,15 +6,13 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 
-from lisax.formats import presets
-from lisax.formats.families import Family, encode_each_candidate
-from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.formats.examples import Passage
+from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
+from lisax.formats.vocabulary import EOS_ID
 from lisax.records import LABELS, Label, LisaxError
-from lisax.runtime.checkpoints import VOCABULARY_NAME, resolve_checkpoint
-from lisax.runtime.model_json import check_vocabulary, known_family, needed, read_card
+from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.model_card import ModelCard
 from lisax.runtime.pointer_scoring import PointerScorer, Pointing
-from lisax.sampling.examples import Passage
-from lisax.sampling.pointer_examples import PointerExample
 
 
 class PointerModel:
@@ -23,27 +21,22 @@ class PointerModel:
     def __init__(self, path: str | os.PathLike):
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
-        card = read_card(folder)
-        family, preset, self.max_tokens, self.candidates, relation = needed(
-            card, folder, "text.family", "text.preset", "text.max_tokens", "text.candidates", "architecture.relation"
+        card = ModelCard.read(folder)
+        self.format, self.preset = card.format_among(POINT_DOCUMENTS, POINT_SENTENCES), card.preset
+        self.max_tokens, self.candidates, relation = card.needed(
+            "text.max_tokens", "text.candidates", "architecture.relation"
         )
         self.labels = relation != "none"  # whether it labels claims
-        self.family, self.preset = known_family(family, folder), presets.get(preset)
-        if not self.family.points:
-            raise LisaxError(f"{folder} is a model of the format '{self.family}', which does not point")
-        self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
-        check_vocabulary(card, self.vocabulary.size, folder)
+        self.vocabulary = card.open_vocabulary()
         self._scorer = PointerScorer.open(folder, texts=self.candidates, max_tokens=self.max_tokens)
 
     def point(self, examples: Sequence[PointerExample], progress: Callable[[int], None] | None = None) -> Pointing:
         """The best pointers and the labels' probabilities. A claim without candidates has not enough information."""
         texts = [
-            encode_each_candidate(
-                example, self.family, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count
-            )
+            self.format.encode_each(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
             for example in examples
         ]
-        tokens = iter(self.vocabulary.encode_batch([text for claim in texts for text in claim]))
+        tokens = iter(self.vocabulary.encode_batch([text.inputs for claim in texts for text in claim]))
         found = self._scorer.point([[[*next(tokens), EOS_ID] for _ in claim] for claim in texts], progress)
         found.labels[[not example.candidates for example in examples]] = [0, 0, 1] if self.labels else 0
         return found
@@ -64,7 +57,7 @@ class PointerModel:
         return dict(zip(LABELS, map(float, self.point([self._example(claim, evidence)]).labels[0]), strict=True))
 
     def _example(self, claim: str, texts: Sequence[str]) -> PointerExample:
-        titles = self.family is Family.POINT_DOCUMENTS
+        titles = self.format is POINT_DOCUMENTS
         return PointerExample(
             "claim",
             claim,

@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from lisax.formats.families import Family
+from lisax.formats.examples import Example, Passage
+from lisax.formats.format import Format
+from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.pointing import POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
+from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.predict.opening import open_model
 from lisax.predict.pointer_model import PointerModel
 from lisax.predict.text_model import TextModel
@@ -22,8 +26,6 @@ from lisax.retrieval.entities import default_spotter
 from lisax.retrieval.runs import strictly_falling
 from lisax.retrieval.terms import stems
 from lisax.runtime.resumable import resumable_lines
-from lisax.sampling.examples import Example, Passage
-from lisax.sampling.pointer_examples import PointerExample
 
 CLAIMS_AT_A_TIME = 32  # claims ranked between two points of resumption
 
@@ -73,22 +75,22 @@ class Ranker(Protocol):
 
 
 def ranker_of(model: TextModel | PointerModel, source: str | os.PathLike = "this model") -> Ranker:
-    """An open model as the ranker that its family makes it; LisaxError where it ranks nothing."""
-    if model.family in KINDS:
-        return KINDS[model.family](model)
-    if model.family is Family.TABLE_PARTS:
+    """An open model as the ranker that its format makes it; LisaxError where it ranks nothing."""
+    if model.format in KINDS:
+        return KINDS[model.format](model)
+    if model.format is TABLE_PARTS:
         raise LisaxError(f"{source} scores rows and columns for questions: use it with `lisax ask` (Answerer.open)")
-    raise LisaxError(f"{source} labels claims (its format is '{model.family}'): a ranker is wanted here")
+    raise LisaxError(f"{source} labels claims (its format is '{model.format}'): a ranker is wanted here")
 
 
 class SentenceRanker(Ranker):
     """monoT5 (LisT5, section 3.2): a sentence's score is its probability of relevance. Equal scores keep their order."""
 
     def __init__(self, model: TextModel):
-        self.model, self.tag = model, str(model.family)
+        self.model, self.tag = model, str(model.format)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
-        if self.model.family is Family.RANK_ENTITIES:
+        if self.model.format is RANK_ENTITIES:
             spot = spot or default_spotter().spot
             entities = [tuple(spot(claim)) for claim in claims]
         else:
@@ -108,7 +110,7 @@ class PointerRanker(Ranker):
     """An evidence pointer as a ranker: the units that it points to, in that order, with their probabilities."""
 
     def __init__(self, model: PointerModel):
-        self.model, self.tag = model, str(model.family)
+        self.model, self.tag = model, str(model.format)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         examples = [
@@ -129,7 +131,7 @@ class PagePointerRanker(Ranker):
     their titles, all first sentences before the second of any. The score is 1 / rank."""
 
     def __init__(self, model: PointerModel):
-        self.model, self.tag = model, str(model.family)
+        self.model, self.tag = model, str(model.format)
 
     def rank_many(self, claims, evidence, *, spot=None, progress=None):
         pages = [_by_page(found) for found in evidence]
@@ -151,11 +153,11 @@ def _by_page(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     return pages
 
 
-KINDS: dict[Family, Callable[[TextModel | PointerModel], Ranker]] = {
-    Family.RANK: SentenceRanker,
-    Family.RANK_ENTITIES: SentenceRanker,
-    Family.POINT_SENTENCES: PointerRanker,
-    Family.POINT_DOCUMENTS: PagePointerRanker,
+KINDS: dict[Format, Callable[[TextModel | PointerModel], Ranker]] = {
+    RANK: SentenceRanker,
+    RANK_ENTITIES: SentenceRanker,
+    POINT_SENTENCES: PointerRanker,
+    POINT_DOCUMENTS: PagePointerRanker,
 }
 
 

@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 
 from lisax.formats import reading
-from lisax.formats.reading import Reads
-from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.formats.reading import POINT, READ
+from lisax.formats.vocabulary import EOS_ID
 from lisax.metrics.open_qa import answer_spans, normalize
 from lisax.models.decoding import Decoding
-from lisax.predict.retriever import card_of
 from lisax.predict.verdicts import Evidence
 from lisax.progress import counting
 from lisax.records import Question
 from lisax.retrieval.passages import Passage
 from lisax.runtime.batching import windows
-from lisax.runtime.checkpoints import VOCABULARY_NAME, resolve_checkpoint
-from lisax.runtime.model_json import check_vocabulary, needed
+from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.model_card import ModelCard
 from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer
 from lisax.runtime.resumable import resumable_lines
 
@@ -87,13 +86,13 @@ class Reader:
     def __init__(self, path: str | os.PathLike):
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
-        card = card_of(folder, Reads.READ, Reads.POINT)
-        family, self.max_tokens, self.passages = needed(card, folder, "text.family", "text.max_tokens", "text.passages")
-        self.kind = Reads(family)
-        self._answer_tokens = 0 if self.kind is Reads.POINT else needed(card, folder, "text.answer_tokens")[0]
-        self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
-        check_vocabulary(card, self.vocabulary.size, folder)
-        scorer = SpanScorer if self.kind is Reads.POINT else AnswerGenerator
+        card = ModelCard.read(folder)
+        self.format = card.format_among(READ, POINT)
+        self.max_tokens, self.passages = card.needed("text.max_tokens", "text.passages")
+        self._points = self.format is POINT
+        self._answer_tokens = 0 if self._points else card.needed("text.answer_tokens")[0]
+        self.vocabulary = card.open_vocabulary()
+        scorer = SpanScorer if self._points else AnswerGenerator
         self._scorer = scorer.open(folder, max_tokens=self.max_tokens)
 
     @classmethod
@@ -123,7 +122,7 @@ class Reader:
             ]
             for question, passages in questions
         ]
-        read = self._point if self.kind is Reads.POINT else self._generate
+        read = self._point if self._points else self._generate
         return list(read(questions, texts, answers, progress))
 
     # --- Pointing ---------------------------------------------------------------------------

@@ -5,33 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from lisax.formats import reading
-from lisax.formats.reading import Reads
-from lisax.formats.vocabulary import EOS_ID, Vocabulary
-from lisax.records import DataError, LisaxError
+from lisax.formats.reading import RETRIEVE
+from lisax.formats.vocabulary import EOS_ID
+from lisax.records import LisaxError
 from lisax.retrieval.dense import DenseIndex, fused
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passages import Passage
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
-from lisax.runtime.model_json import check_vocabulary, needed, read_card
+from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.model_card import ModelCard
 from lisax.runtime.passage_scoring import VectorEncoder
 
 METHODS = ("bm25", "dense", "fused")
-
-
-def card_of(folder: Path, *kinds: Reads) -> dict:
-    """A checkpoint's `model.json`, which must be of one of these families."""
-    card = read_card(folder)
-    family = (card.get("text") or {}).get("family")
-    if family not in kinds:
-        raise DataError(
-            f"expected a model of the family {' or '.join(kinds)}, found '{family}'", path=folder / MODEL_JSON
-        )
-    return card
 
 
 class Retriever:
@@ -40,10 +28,10 @@ class Retriever:
     def __init__(self, path: str | os.PathLike):
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
         folder = resolve_checkpoint(path)
-        card = card_of(folder, Reads.RETRIEVE)
-        self._question_tokens, self._passage_tokens = needed(card, folder, "text.question_tokens", "text.max_tokens")
-        self.vocabulary = Vocabulary(folder / VOCABULARY_NAME)
-        check_vocabulary(card, self.vocabulary.size, folder)
+        card = ModelCard.read(folder)
+        card.format_among(RETRIEVE)
+        self._question_tokens, self._passage_tokens = card.needed("text.question_tokens", "text.max_tokens")
+        self.vocabulary = card.open_vocabulary()
         self._encoder = VectorEncoder.open(folder, max_tokens=self._passage_tokens)
         self.digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in self._encoder.leaves)).hexdigest()
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from lisax.formats.tables import view
 from lisax.predict.index import DOCUMENTS, Index
 from lisax.predict.verdicts import Evidence
 from lisax.records import Claim, Hit, LisaxError
@@ -17,7 +18,6 @@ from lisax.retrieval.linking import spans
 from lisax.retrieval.runs import by_query
 from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import open_index
-from lisax.sampling.table_examples import view
 
 COLUMNS, TABLES_KEPT = 3, 4096
 SHOWN_ROWS = 20  # of a table's text

@@ -9,40 +9,34 @@ from pathlib import Path
 
 import numpy as np
 
-from lisax.formats import presets
-from lisax.formats.families import Family, encode
+from lisax.formats.examples import Example, Passage
+from lisax.formats.format import RELEVANCE, VERDICT
+from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import EOS_ID, Vocabulary
 from lisax.places import fetched, is_remote, place
 from lisax.records import LABELS, DataError, Label, LisaxError
 from lisax.runtime import bundle, program
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
-from lisax.runtime.model_json import check_vocabulary, known_family, needed, read_card
+from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.model_card import ModelCard
 from lisax.runtime.scoring import LabelScorer, softmax
-from lisax.sampling.examples import Example, Passage
 
 
 class TextModel:
-    """Scores examples of one format family. `dropped_rows`: rows of tables that the last call's inputs had no room for."""
+    """Scores examples of one format. `dropped_rows`: rows of tables that the last call's inputs had no room for."""
 
-    def __init__(
-        self, scorer_of: Callable[[list[int], int], LabelScorer], vocabulary: Vocabulary, card: dict, source: Path
-    ):
-        """`scorer_of(pieces, max_tokens)` makes the scorer of the format's target words."""
-        family, preset, self.max_tokens = needed(card, source, "text.family", "text.preset", "text.max_tokens")
-        self.family, self.preset = known_family(family, source), presets.get(preset)
-        if not self.family.answers_in_words:
-            raise DataError(
-                f"a model of the format '{family}', which does not answer in words",
-                path=source / MODEL_JSON,
-                field="text.family",
-            )
-        # Read for a claim; of another family none are.
-        (self.tables,) = needed(card, source, "text.tables") if self.family is Family.TABLES else (0,)
-        if self.family is Family.TABLES and not self.tables:
-            raise DataError("it reads no tables", path=source / MODEL_JSON, field="text.tables")
-        self.vocabulary, self.card, self.dropped_rows = vocabulary, card, 0
-        check_vocabulary(card, vocabulary.size, source)
-        words = self.family.words(self.preset)
+    def __init__(self, scorer_of: Callable[[list[int], int], LabelScorer], vocabulary: Vocabulary, card: ModelCard):
+        """`scorer_of(pieces, max_tokens)` makes the scorer of the format's label words."""
+        self.card, self.format, self.preset = card, card.format, card.preset
+        (self.max_tokens,) = card.needed("text.max_tokens")
+        if not self.format.has_label_words:
+            raise card.error("text.family", f"a model of the format '{self.format}', which does not answer in words")
+        # Read for a claim; of another format none are.
+        (self.tables,) = card.needed("text.tables") if self.format is TABLES else (0,)
+        if self.format is TABLES and not self.tables:
+            raise card.error("text.tables", "it reads no tables")
+        self.vocabulary, self.dropped_rows = vocabulary, 0
+        words = self.format.words(self.preset)
         self._scorer = scorer_of([vocabulary.piece_id(word) for word in words], self.max_tokens)
 
     @classmethod
@@ -53,7 +47,8 @@ class TextModel:
             raise DataError("no such checkpoint or bundle", path=folder)
         folder = resolve_checkpoint(folder)
         scorer_of = _of_program(folder) if (folder / program.PROGRAM_JSON).is_file() else _of_model(folder)
-        return cls(scorer_of, Vocabulary(folder / VOCABULARY_NAME), read_card(folder), folder)
+        card = ModelCard.read(folder)
+        return cls(scorer_of, card.open_vocabulary(), card)
 
     def probabilities(self, examples: Sequence[Example], progress: Callable[[int], None] | None = None) -> np.ndarray:
         """Softmax over the target words, float32 [len(examples), words].
@@ -61,7 +56,7 @@ class TextModel:
         Ranking: (relevant, not relevant). Labelling: in the order of `LABELS`. Operations: in that of `Operation`.
         """
         texts = [
-            encode(example, self.family, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
+            self.format.encode(example, preset=self.preset, max_tokens=self.max_tokens, count_tokens=self._count)
             for example in examples
         ]
         self.dropped_rows = sum(text.dropped_rows for text in texts)
@@ -82,8 +77,8 @@ class TextModel:
 
     def rank(self, query: str, texts: Sequence[str], entities: Sequence[str] = ()) -> list[tuple[int, float]]:
         """(index, probability of relevance) of each text, best first."""
-        if not self.family.ranks:
-            raise LisaxError(f"this model labels ('{self.family}'); ranking needs a ranker")
+        if self.format.answer is not RELEVANCE:
+            raise LisaxError(f"this model labels ('{self.format}'); ranking needs a ranker")
         examples = [
             Example(str(i), query, (Passage(str(i), "", text),), tuple(entities)) for i, text in enumerate(texts)
         ]
@@ -92,13 +87,11 @@ class TextModel:
 
     def verify(self, claim: str, evidence: Sequence[str] = ()) -> dict[Label, float]:
         """Probability of each label given evidence sentences, best first."""
-        if self.family.ranks or self.family is Family.TABLE_OPERATION:
-            raise LisaxError(
-                f"this model {'ranks' if self.family.ranks else 'chooses operations'} ('{self.family}'); "
-                "verifying needs a labeller"
-            )
+        if self.format.answer is not VERDICT:
+            chooses = "ranks" if self.format.answer is RELEVANCE else "chooses operations"
+            raise LisaxError(f"this model {chooses} ('{self.format}'); verifying needs a labeller")
         passages = tuple(Passage(str(i), "", text) for i, text in enumerate(evidence))
-        if self.family is Family.LABEL_POINTWISE and len(passages) != 1:
+        if self.format is LABEL_POINTWISE and len(passages) != 1:
             raise LisaxError(f"a pointwise labeller takes one sentence at a time, found {len(passages)}")
         shares = self.probabilities([Example("claim", claim, passages)])[0]
         return dict(zip(LABELS, map(float, shares), strict=True))
@@ -131,10 +124,10 @@ def _of_program(folder: Path) -> Callable[[list[int], int], LabelScorer]:
 
 def _of_model(folder: Path) -> Callable[[list[int], int], LabelScorer]:
     """The scorer of a checkpoint, or of a bundle without a program."""
-    from lisax.models.t5 import T5Config
+    from lisax.models.architectures import T5Config
     from lisax.runtime.restore import load_model
 
-    model, parameters = load_model(folder, T5Config, "T5")
+    model, parameters = load_model(folder, T5Config)
     return lambda pieces, max_tokens: LabelScorer(
         model.for_inference(), parameters, pieces, max_tokens=max_tokens, source=folder
     )

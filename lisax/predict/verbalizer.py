@@ -17,18 +17,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lisax.formats.faithfulness import Facts, render, render_pairs
-from lisax.formats.families import Family
 from lisax.formats.overlap import Overlap
 from lisax.formats.restoring import Restorer
 from lisax.formats.triples import Triples, graph_triples, table_triples
-from lisax.formats.verbalizing import MARKERS, Encoder
+from lisax.formats.verbalizing import MARKERS, VERBALIZE, Encoder
 from lisax.formats.vocabulary import EOS_ID, UNK_ID, Vocabulary
 from lisax.models.decoding import Decoding
 from lisax.progress import say
 from lisax.records import DataError, Graph, LisaxError, Table, is_row
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
+from lisax.runtime.checkpoints import resolve_checkpoint
 from lisax.runtime.generating import Generator
-from lisax.runtime.model_json import check_vocabulary, needed, read_card
+from lisax.runtime.model_card import ModelCard
 from lisax.runtime.resumable import resumable_groups
 
 PLAIN_WORDS = "plain_words.txt"
@@ -97,16 +96,11 @@ class Verbalizer:
         """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest). The words that any
         text may use are read from `plain_words.txt` there, where it is."""
         folder = resolve_checkpoint(path)
-        card = read_card(folder)
-        (family,) = needed(card, folder, "text.family")
-        if family != Family.VERBALIZE:
-            raise DataError(
-                f"this is a model of the format '{family}', not '{Family.VERBALIZE}'", path=folder / MODEL_JSON
-            )
-        max_tokens, target_tokens, preset = needed(card, folder, "text.max_tokens", "text.target_tokens", "text.preset")
-        markers = dict(zip(MARKERS, needed(card, folder, *(f"text.markers.{marker}" for marker in MARKERS))))
-        vocabulary = Vocabulary(folder / VOCABULARY_NAME)
-        check_vocabulary(card, vocabulary.size, folder)
+        card = ModelCard.read(folder)
+        card.format_among(VERBALIZE)
+        max_tokens, target_tokens, preset = card.needed("text.max_tokens", "text.target_tokens", "text.preset")
+        markers = dict(zip(MARKERS, card.needed(*(f"text.markers.{marker}" for marker in MARKERS))))
+        vocabulary = card.open_vocabulary()
         encoder = Encoder(vocabulary.encode, markers, preset)
         generator = Generator.open(
             folder,

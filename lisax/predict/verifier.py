@@ -10,7 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from lisax import temporal
-from lisax.formats.families import Family
+from lisax.formats.examples import Example, Passage
+from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
+from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
 from lisax.models import table_truth
 from lisax.predict.fusion_model import Decision, FusionModel
 from lisax.predict.index import Index, Reads
@@ -21,10 +24,8 @@ from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, Verdict
 from lisax.progress import counting, say
 from lisax.records import LABELS, Claim, Hit, Label, LisaxError
-from lisax.sampling.examples import LIST_LENGTH, Example, Lookup, Passage
-from lisax.sampling.table_examples import TableExample
+from lisax.sampling.examples import LIST_LENGTH, Lookup
 
-LABELLERS = (Family.LABEL_POINTWISE, Family.LABEL_LISTWISE, Family.CLAIM_ONLY)
 CLAIMS_AT_A_TIME = 256  # claims that a pointer reads at a time
 
 Progress = Callable[[int], None]
@@ -37,7 +38,7 @@ class Verifier(Protocol):
 
     >>> from lisax import Verifier
     >>> verifier = Verifier.open(VERIFIER)
-    >>> verdict = verifier.verify("Mara Velin lived in Tarn .", ["Mara Velin lived in Tarn ."])
+    >>> verdict = verifier.verify("Vova Brugard lived in Torimoor .", ["Vova Brugard lived in Torimoor ."])
     >>> sorted(map(str, verdict.probabilities))
     ['NOT ENOUGH INFO', 'REFUTES', 'SUPPORTS']
     """
@@ -90,22 +91,22 @@ def verifier_of(
     threshold: float | None = None,
     evidence: int | None = None,
 ) -> Verifier:
-    """An open model as the verifier that its family makes it; LisaxError where it labels nothing."""
+    """An open model as the verifier that its format makes it; LisaxError where it labels nothing."""
     if evidence is not None and evidence < 1:
         raise LisaxError(f"expected at least one unit of evidence, found {evidence}")
-    if model.family.points:
+    if model.format.answer is POINTERS:
         if evidence is not None:
             raise LisaxError(f"{source} points to its evidence itself: leave the number of units out")
         return PointerVerifier(model)
-    if model.family.reads_tables:
-        decision = model.decision if model.family is Family.TABLE_FUSION else None
+    if model.format in (TABLES, TABLE_FUSION):
+        decision = model.decision if model.format is TABLE_FUSION else None
         if threshold is not None:
             decision = Decision(threshold, True)
         return TableVerifier(model, decision, evidence)
-    if model.family in LABELLERS:
-        return Labeller(model, aggregate, LIST_LENGTH if evidence is None else evidence)
-    does = "ranks" if model.family.ranks else "chooses operations"
-    raise LisaxError(f"{source} {does} ('{model.family}'); a labeller is wanted here")
+    if model.format.answer is not VERDICT:
+        does = "ranks" if model.format.answer is RELEVANCE else "chooses operations"
+        raise LisaxError(f"{source} {does} ('{model.format}'); a labeller is wanted here")
+    return Labeller(model, aggregate, LIST_LENGTH if evidence is None else evidence)
 
 
 # --- Labellers of sentences -----------------------------------------------------------------
@@ -137,7 +138,7 @@ class Labeller(Verifier):
         if aggregate not in AGGREGATES:
             raise LisaxError(f"expected an aggregate of {', '.join(AGGREGATES)}; found '{aggregate}'")
         self.model, self.aggregate, self.depth = model, aggregate, depth
-        self.pointwise = model.family is Family.LABEL_POINTWISE
+        self.pointwise = model.format is LABEL_POINTWISE
 
     def inputs(self, evidence):
         return len(evidence[: self.depth]) if self.pointwise else 1
@@ -213,7 +214,7 @@ class TableVerifier(Verifier):
     def verify_many(self, claims, evidence, *, progress=None):
         claims, evidence = list(claims), [found[: self.depth] for found in evidence]
         examples = [_table_example(claim, read) for claim, read in zip(claims, evidence, strict=True)]
-        if self.model.family is Family.TABLE_FUSION:
+        if self.model.format is TABLE_FUSION:
             probabilities = self.model.scores(examples, progress).probabilities
             shares, sufficiency, relevance = judged(
                 probabilities, self.model.sufficiency(examples, probabilities), self.decision
@@ -282,7 +283,7 @@ def tell_dropped_rows(model: FusionModel | TextModel, of: str) -> None:
 
 def tell_open(model: FusionModel | TextModel, decision: Decision | None) -> None:
     """Says that table fusion will not write NOT ENOUGH INFO of a claim that has tables, and how it does."""
-    if model.family is Family.TABLE_FUSION and decision is None:
+    if model.format is TABLE_FUSION and decision is None:
         chosen = (
             "none was chosen on dev for this model"
             if model.decision is None

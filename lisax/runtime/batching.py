@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from lisax.records import LisaxError
+
 # Examples of so many batches are sorted by length together: enough that a batch holds about equal lengths.
 BATCHES_IN_WINDOW = 32
 
@@ -34,6 +36,55 @@ def by_length(lengths: Sequence[Sequence[int]], size: int) -> list[np.ndarray]:
     so that what does not fit the memory fails at once."""
     order = sorted(range(len(lengths)), key=lambda i: tuple(lengths[i]), reverse=True)
     return [np.array(order[start : start + size]) for start in range(0, len(order), size)]
+
+
+def by_tokens(
+    lengths: Sequence[int], longest: int, tokens_per_batch: int, devices: int
+) -> Iterator[tuple[np.ndarray, int, int]]:
+    """(indices, rows, width) of batches of about `tokens_per_batch` tokens, longest first; of a width, only the last
+    batch may have fewer rows. Rows are a multiple of `devices`.
+
+    A length above `longest` is an error: formats shorten, batches do not."""
+    lengths = np.array(lengths)
+    if len(lengths) and lengths.max() > longest:
+        raise LisaxError(
+            f"an input of {lengths.max()} tokens was given to a scorer of at most {longest}: shorten it with its format"
+        )
+    order = np.argsort(-lengths, kind="stable")
+    while len(order):
+        width = bucket_width(int(lengths[order[0]]), longest)
+        largest = max(1, tokens_per_batch // width // devices) * devices
+        rows, order = order[:largest], order[largest:]
+        yield rows, _rows_for(len(rows), largest, devices), width
+
+
+def _rows_for(rows: int, largest: int, devices: int) -> int:
+    """Rows of a batch that is not full: a power of two times the devices, or once and a half that, so that few
+    shapes exist."""
+    size = devices
+    while size < rows:
+        if size % (2 * devices) == 0 and size // 2 * 3 >= rows:
+            size = size // 2 * 3
+            break
+        size *= 2
+    return min(size, largest)
+
+
+def padded(texts: Sequence[Sequence[int]], rows: int, width: int) -> np.ndarray:
+    """Token ids of texts as int32 [rows, width], filled with zeros."""
+    batch = np.zeros((rows, width), np.int32)
+    for row, text in zip(batch, texts):
+        row[: len(text)] = text
+    return batch
+
+
+def padded_each(examples: Sequence[Sequence[Sequence[int]]], rows: int, texts: int, width: int) -> np.ndarray:
+    """Token ids of examples with up to `texts` texts each as int32 [rows, texts, width], filled with zeros."""
+    batch = np.zeros((rows, texts, width), np.int32)
+    for row, example in zip(batch, examples):
+        for place, text in zip(row, example):
+            place[: len(text)] = text
+    return batch
 
 
 def windows(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

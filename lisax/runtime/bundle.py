@@ -3,7 +3,7 @@
 Where the checkpoint says its text format, the scorer is there as StableHLO too (see `program`), so that
 `lisax.load` needs jax, numpy and sentencepiece alone.
 
-A bundle is data: it may come from anyone. `model_json`, `safetensors_file` and `program_check` say what it may hold.
+A bundle is data: it may come from anyone. `model_card`, `safetensors_file` and `program_check` say what it may hold.
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lisax.places import fetched, place
 from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime import program, safetensors_file
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME
-from lisax.runtime.model_json import needed, read_card
+from lisax.runtime.checkpoints import MODEL_JSON
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.model_card import ModelCard
+
+if TYPE_CHECKING:
+    from lisax.models.architectures import Model
+    from lisax.runtime.model_inference import Inference
 
 EMBEDDING = "token_embedder/embedding"
 PARAMETERS_NAME, SAVED_MODEL_NAME = "model.safetensors", "saved_model"
@@ -36,6 +41,7 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
     from lisax.runtime.interop.convert import card_of, new_folder, opened
     from lisax.runtime.interop.pieces import shapes_of
     from lisax.runtime.interop.safetensors_files import write_arrays
+    from lisax.runtime.model_kinds import kind_of
 
     if unknown := set(formats) - set(FORMATS):
         raise LisaxError(f"no export format is named '{min(unknown)}'; there are {', '.join(FORMATS)}")
@@ -48,7 +54,8 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
         )
     card = card_of(source, architecture)
     text = card.get("text") or {}
-    scored = {"words", "tables", "candidates"} & text.keys()
+    inference = kind_of(architecture).inference
+    scored = inference.needs is not None and inference.needs in text
     if not scored and set(formats) != {"bundle"}:
         raise DataError(
             "`text` with the label words, or the number of tables or candidates, is missing: without it "
@@ -62,7 +69,7 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
         for name, path in ({VOCABULARY_NAME: source.vocabulary} | _own_files(card, source.folder)).items():
             shutil.copyfile(fetched(path), folder / name)
         if scored:
-            _write_programs(folder, architecture.for_inference(), text, formats)
+            _write_programs(folder, inference, architecture.for_inference(), text, formats)
     return place(out)
 
 
@@ -78,21 +85,14 @@ def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
     return {name: folder / name for name in names}
 
 
-def _write_programs(folder: Path, model: Any, text: dict[str, Any], formats: Sequence[str]) -> None:
+def _write_programs(
+    folder: Path, inference: Inference, model: Model, text: dict[str, Any], formats: Sequence[str]
+) -> None:
     from lisax.formats.vocabulary import Vocabulary
 
     parameters = safetensors_file.read(folder / PARAMETERS_NAME)
-    if "words" in text:
-        vocabulary = Vocabulary(folder / VOCABULARY_NAME)
-        pieces = [vocabulary.piece_id(word) for word in text["words"]]
-        exported = program.export_scorer(model, parameters, pieces)
-        program.save(exported, folder, words=text["words"], pieces=pieces)
-    elif "candidates" in text:
-        exported = program.export_pointer(model, parameters, text["candidates"])
-        program.save(exported, folder)
-    else:
-        exported = program.export_fusion(model, parameters, text["tables"])
-        program.save(exported, folder)
+    exported, about = inference.exported(model, parameters, text, Vocabulary(folder / VOCABULARY_NAME))
+    program.save(exported, folder, **about)
     if "stablehlo" in formats:
         (folder / program.EXPORTED_NAME).write_bytes(exported.serialize())
     if "savedmodel" in formats:
@@ -101,19 +101,18 @@ def _write_programs(folder: Path, model: Any, text: dict[str, Any], formats: Seq
         save(exported, parameters, folder / SAVED_MODEL_NAME)
 
 
-def read(folder: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def read(folder: str | os.PathLike) -> tuple[ModelCard, dict[str, np.ndarray]]:
     """(`model.json`, parameters by path) of a bundle; arrays are views of the file. DataError where the embedding is
     not of the size that `model.json` says: ids beyond it would be read as its last row."""
     folder = Path(folder)
-    card, parameters = read_card(folder), safetensors_file.read(folder / PARAMETERS_NAME)
-    (described,) = needed(card, folder, "architecture")
+    card, parameters = ModelCard.read(folder), safetensors_file.read(folder / PARAMETERS_NAME)
+    (described,) = card.needed("architecture")
     described = described.get("t5", described)
     for axis, field in enumerate(("vocab_size", "emb_dim")):
         found = parameters[EMBEDDING].shape[axis : axis + 1] if EMBEDDING in parameters else ()
         if field in described and found != (described[field],):
-            raise DataError(
+            raise card.error(
+                f"architecture.{field}",
                 f"is {described[field]:,}, but '{EMBEDDING}' of {PARAMETERS_NAME} has {list(found)} there",
-                path=folder / MODEL_JSON,
-                field=f"architecture.{field}",
             )
     return card, parameters

@@ -27,13 +27,13 @@ from lisax.records import DataError, LisaxError, atomic_write, write_json
 from lisax.runtime import hosts
 from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, Kind, kind_of
 from lisax.runtime.json_file import read_object
-from lisax.runtime.model_json import FITTED, read_card
+from lisax.runtime.model_card import FITTED, ModelCard
 from lisax.runtime.quiet import saving_quietly
 
 if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
     from lisax.runtime.step import TrainState
 
-METRICS_JSON, GIN_NAME, VOCABULARY_NAME = "metrics.json", "config.gin", "spiece.model"
+METRICS_JSON, GIN_NAME = "metrics.json", "config.gin"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,9 +173,9 @@ def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
     return found
 
 
-def read_model_json(path: str | os.PathLike) -> dict[str, Any]:
+def read_card(path: str | os.PathLike) -> ModelCard:
     """`model.json` of the checkpoint that `path` means."""
-    return read_card(resolve_checkpoint(path))
+    return ModelCard.read(resolve_checkpoint(path))
 
 
 def write_fitted(model_dir: Path, fields: Mapping[str, Any]) -> None:

@@ -5,30 +5,28 @@ Claims are scored in batches of about equal length: the longest of a claim's tex
 
 from __future__ import annotations
 
+import functools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
 
+from lisax.models.architectures import Model
 from lisax.records import LisaxError
 from lisax.runtime import bundle, program
-from lisax.runtime.batching import in_order
+from lisax.runtime.batching import by_tokens, padded_each
 from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.finite import check_finite
+from lisax.runtime.loop import DeviceLoop, HostBatch, Progress, batch_tokens
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.scoring import TOKENS_PER_BATCH, batches_by_length
-
-if TYPE_CHECKING:
-    from lisax.models.architectures import Model
 
 
 class ClaimScorer(ABC):
     """A model's parameters on the devices, and batches for it. Each shape of batch is compiled once and kept."""
 
-    model_name: ClassVar[str]
+    architecture: ClassVar[type[Model]]
     text_name: ClassVar[str]  # what a claim has several of
 
     def __init__(
@@ -47,21 +45,21 @@ class ClaimScorer(ABC):
 
         With `program`, a bundle's (parameters, tokens) -> arrays, no model is built."""
         self._texts, self._max_tokens = texts, max_tokens
-        self._tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
-        self._partitioner = Partitioner.over_all_devices()
-        self._score = self.compiled(model and model.for_inference(), self._partitioner, program)
-        self._parameters, self._source = self._partitioner.place_state(parameters), source
+        self._tokens_per_batch = batch_tokens(tokens_per_batch)
+        self._loop = DeviceLoop(parameters, source=source)
+        self._score = self.compiled(model and model.for_inference(), self._loop.partitioner, program)
 
     @staticmethod
     @abstractmethod
+    def outputs(model: Any, parameters: Any, tokens: jax.Array) -> tuple[jax.Array, ...]:
+        """What is computed of tokens [rows, texts, width]: arrays of `rows`. A bundle's program computes the same."""
+
+    @classmethod
     def compiled(
-        model: Any, partitioner: Partitioner, program: Callable | None
+        cls, model: Model | None, partitioner: Partitioner, program: Callable | None = None
     ) -> Callable[[Any, jax.Array], tuple[jax.Array, ...]]:
-        """The compiled (parameters, tokens [rows, texts, width]) -> arrays of `rows`."""
-
-    @staticmethod
-    @abstractmethod
-    def model_type() -> type: ...
+        """The compiled (parameters, tokens) -> `outputs`."""
+        return _compiled(cls.outputs, model, partitioner, program)
 
     @staticmethod
     @abstractmethod
@@ -92,13 +90,9 @@ class ClaimScorer(ABC):
             )
         from lisax.runtime.restore import load_model
 
-        return cls(
-            *load_model(folder, cls.model_type(), cls.model_name), texts=texts, max_tokens=max_tokens, source=folder
-        )
+        return cls(*load_model(folder, cls.architecture), texts=texts, max_tokens=max_tokens, source=folder)
 
-    def run(
-        self, claims: Sequence[Sequence[Sequence[int]]], progress: Callable[[int], None] | None
-    ) -> list[np.ndarray]:
+    def run(self, claims: Sequence[Sequence[Sequence[int]]], progress: Progress | None) -> list[np.ndarray]:
         """What the model says of claims, given as token ids [claim][text][token], texts that end in EOS.
 
         `progress` is told of each batch's number of claims. A text above `max_tokens` or more of them than `texts` is
@@ -108,33 +102,34 @@ class ClaimScorer(ABC):
                 f"a claim with {max(map(len, claims))} {self.text_name} was given to a scorer of at most {self._texts}"
             )
         if not claims:
-            shapes = jax.eval_shape(self._score, self._parameters, np.zeros((1, self._texts, 1), np.int32))
+            shapes = jax.eval_shape(self._score, self._loop.parameters, np.zeros((1, self._texts, 1), np.int32))
             return [np.zeros((0, *leaf.shape[1:]), leaf.dtype) for leaf in shapes]
-
-        def batches(claims: Sequence[Sequence[Sequence[int]]]) -> Iterable[tuple[np.ndarray, jax.Array]]:
-            for rows, tokens in self._batches(claims):
-                yield rows, self._partitioner.place_batch({"tokens": tokens})["tokens"]
-                if progress is not None:
-                    progress(len(rows))
-
-        found = in_order(
-            [claims],
-            batches,
-            lambda tokens: self._score(self._parameters, tokens),
+        found = self._loop.all(
+            claims,
+            self._batches,
+            lambda parameters, batch: self._score(parameters, batch["tokens"]),
             lambda parts: list(zip(*map(np.asarray, parts))),
+            progress,
         )
-        scores = list(map(np.array, zip(*next(found))))
-        check_finite(scores, self._parameters, self._source)
+        scores = list(map(np.array, zip(*found)))
+        self._loop.check_finite(scores)
         return scores
 
-    def _batches(self, claims: Sequence[Sequence[Sequence[int]]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """(indices, int32 [rows, texts, width])"""
+    def _batches(self, claims: Sequence[Sequence[Sequence[int]]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
+        """Arrays [rows, texts, width]."""
         lengths = [max(map(len, claim), default=0) for claim in claims]
-        for rows, count, width in batches_by_length(
-            lengths, self._max_tokens, self._tokens_per_batch // self._texts, self._partitioner.batch_shards
+        for rows, count, width in by_tokens(
+            lengths, self._max_tokens, self._tokens_per_batch // self._texts, self._loop.shards
         ):
-            batch = np.zeros((count, self._texts, width), np.int32)
-            for i, row in enumerate(rows):
-                for j, tokens in enumerate(claims[row]):
-                    batch[i, j, : len(tokens)] = tokens
-            yield rows, batch
+            yield rows, {"tokens": padded_each([claims[row] for row in rows], count, self._texts, width)}
+
+
+@functools.cache
+def _compiled(outputs: Callable, model: Model | None, partitioner: Partitioner, program: Callable | None) -> Callable:
+    def score(parameters: Any, tokens: jax.Array) -> tuple[jax.Array, ...]:
+        if program is not None:
+            return program(parameters, tokens)
+        with partitioner.constraints():
+            return outputs(model, parameters, tokens)
+
+    return jax.jit(score, out_shardings=partitioner.batch)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from lisax.models.architectures import FusionConfig
 from lisax.runtime.claim_scoring import ClaimScorer
-from lisax.runtime.partitioning import Partitioner
-
-if TYPE_CHECKING:
-    from lisax.models.table_fusion import FusionConfig
 
 
 class Scores(NamedTuple):
@@ -23,35 +19,18 @@ class Scores(NamedTuple):
     attention: np.ndarray  # float32 [claims, heads, k, k], of each table to each
 
 
-@functools.cache
-def compiled_fusion(
-    model: FusionConfig | None, partitioner: Partitioner, program: Callable | None = None
-) -> Callable[[Any, jax.Array], Any]:
-    """The compiled (parameters, tokens [rows, k, width]) -> (probabilities, attention)."""
-
-    def score(parameters: Any, tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
-        if program is not None:
-            return program(parameters, tokens)
-        from lisax.models.table_fusion import probabilities
-
-        with partitioner.constraints():
-            fused = model.network().apply({"params": parameters}, tokens)
-            return probabilities(model.objective, fused), fused.attention
-
-    return jax.jit(score, out_shardings=partitioner.batch)
-
-
 class FusionScorer(ClaimScorer):
     """Scores claims, each given as one text for each of its tables."""
 
-    model_name, text_name = "table fusion", "tables"
-    compiled = staticmethod(compiled_fusion)
+    architecture, text_name = FusionConfig, "tables"
 
     @staticmethod
-    def model_type() -> type:
-        from lisax.models.table_fusion import FusionConfig
+    def outputs(model: FusionConfig, parameters: Any, tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """(probabilities, attention)"""
+        from lisax.models.table_fusion import probabilities
 
-        return FusionConfig
+        fused = model.network().apply({"params": parameters}, tokens)
+        return probabilities(model.objective, fused), fused.attention
 
     @staticmethod
     def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:

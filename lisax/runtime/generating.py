@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import T5Config
+from lisax.models.decoding import EOS_ID, IMPOSSIBLE, Decoding, Generated, generate
 from lisax.records import LisaxError
-from lisax.runtime.batching import bucket_width, by_length, in_order
+from lisax.runtime.batching import bucket_width, by_length, padded
 from lisax.runtime.finite import check_hypotheses
-from lisax.runtime.inference import make_predictor
+from lisax.runtime.loop import DeviceLoop, HostBatch, Progress
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import load_model
 
@@ -46,20 +46,16 @@ class Generator:
         """`max_tokens` and `target_tokens`: the longest input and output, with their EOS; `source`: where the
         parameters are from."""
         self.model, self._max_tokens, self._target_tokens = model.for_inference(), max_tokens, target_tokens
-        self._partitioner = Partitioner.over_all_devices()
-        shards = self._partitioner.batch_shards
-        self._rows = -(-(rows or ROWS[jax.default_backend()]) // shards) * shards
-        self._parameters, self._source = self._partitioner.place_state(parameters), source
-        self._predict = make_predictor(self.model, target_tokens, decoding, self._partitioner)
+        self._loop = DeviceLoop(parameters, source=source)
+        self._rows = -(-(rows or ROWS[jax.default_backend()]) // self._loop.shards) * self._loop.shards
+        self._predict = make_predictor(self.model, target_tokens, decoding, self._loop.partitioner)
 
     @classmethod
     def open(cls, path: str | os.PathLike, **options: Any) -> Generator:
         """Of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or a bundle."""
-        return cls(*load_model(path, T5Config, "T5"), **options, source=path)
+        return cls(*load_model(path, T5Config), **options, source=path)
 
-    def hypotheses(
-        self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None
-    ) -> list[list[Hypothesis]]:
+    def hypotheses(self, tokens: Sequence[Sequence[int]], progress: Progress | None = None) -> list[list[Hypothesis]]:
         """Of inputs that end in EOS: `beam_size` hypotheses of each, best first.
 
         `progress` is told of each batch's number of inputs. An input above `max_tokens` is an error: formats shorten.
@@ -70,27 +66,39 @@ class Generator:
                 f"{self._max_tokens}: shorten it with its format"
             )
 
-        def batches(tokens: Sequence[Sequence[int]]) -> Iterable[tuple[np.ndarray, jax.Array]]:
+        def batches(tokens: Sequence[Sequence[int]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
             for chosen in by_length([(len(ids),) for ids in tokens], self._rows):
-                batch = np.zeros((self._rows, bucket_width(len(tokens[chosen[0]]), self._max_tokens)), np.int32)
-                for row, i in zip(batch, chosen):
-                    row[: len(tokens[i])] = tokens[i]
-                yield chosen, self._partitioner.place_batch({"inputs": batch})["inputs"]
-                if progress is not None:
-                    progress(len(chosen))
+                width = bucket_width(len(tokens[chosen[0]]), self._max_tokens)
+                yield (
+                    chosen,
+                    {
+                        "inputs": padded([tokens[i] for i in chosen], self._rows, width),
+                        "numbers": np.zeros(self._rows, np.int32),
+                    },
+                )
 
-        numbers = np.zeros(self._rows, np.int32)
-        found = in_order(
-            [tokens] if tokens else [],
+        hypotheses = self._loop.all(
+            tokens,
             batches,
-            lambda inputs: self._predict(self._parameters, inputs, numbers),
+            lambda parameters, batch: self._predict(parameters, batch["inputs"], batch["numbers"]),
             _readable,
+            progress,
         )
-        hypotheses = next(found, [])
         if hypotheses:
             scores = np.array([[beam.score for beam in beams] for beams in hypotheses])
-            check_hypotheses(scores, IMPOSSIBLE, self._parameters, self._source)
+            check_hypotheses(scores, IMPOSSIBLE, self._loop.parameters, self._loop.source)
         return hypotheses
+
+
+def make_predictor(
+    model: T5Config, length: int, decoding: Decoding, partitioner: Partitioner
+) -> Callable[[Any, jax.Array, jax.Array], Generated]:
+    """The compiled (parameters, inputs [rows, inputs], example numbers [rows]) -> hypotheses of at most `length`."""
+
+    def predict(parameters: Any, inputs: jax.Array, numbers: jax.Array) -> Generated:
+        return generate(model, parameters, inputs, numbers, length, decoding)
+
+    return jax.jit(predict, out_shardings=partitioner.batch)
 
 
 def _readable(generated: Any) -> list[list[Hypothesis]]:

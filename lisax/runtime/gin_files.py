@@ -19,11 +19,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lisax.places import local
 from lisax.records import LisaxError
 from lisax.runtime.data import import_task_module, task_modules
+
+if TYPE_CHECKING:
+    from lisax.models.architectures import Model
 
 # Where `models/t5_1_1_small.gin` and `runs/finetune.gin` are found, whatever the current folder is.
 # In a checkout `lisax/gin_configs` is a link to the folder at the top.
@@ -80,9 +83,13 @@ def _searched(search_paths: Sequence[str]) -> list[str]:
 
 @contextlib.contextmanager
 def parsed(
-    gin_files: Sequence[str | os.PathLike], bindings: Sequence[str] = (), search_paths: Sequence[str] = ()
+    gin_files: Sequence[str | os.PathLike],
+    bindings: Sequence[str] = (),
+    search_paths: Sequence[str] = (),
+    *,
+    required: bool = True,
 ) -> Iterator[Any]:
-    """gin with the files and bindings read, checked for macros that still have to be given."""
+    """gin with the files and bindings read; with `required` it is an error if a macro still has to be given."""
     import gin
 
     register_configurables()
@@ -102,11 +109,18 @@ def parsed(
             _parse(gin, [str(path) for path in gin_files], list(bindings), search_paths)
         finally:
             logging.disable(disabled)
-        _check_required(gin)
+        if required:
+            _check_required(gin)
         yield gin
     finally:
         gin.clear_config()
         gin.config._LOCATION_PREFIXES[:] = folders
+
+
+def model_class_of(gin_file: str | os.PathLike) -> type[Model]:
+    """The architecture that a gin file's macro MODEL names, whatever else is still to be given."""
+    with parsed([gin_file], required=False) as gin:
+        return gin.query_parameter("%MODEL").configurable.wrapped.__wrapped__  # what `register` was given
 
 
 def run_gin(
@@ -189,12 +203,15 @@ def _check_required(gin: Any) -> None:
 @functools.cache
 def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
+    from lisax.models.architectures import (
+        DualEncoderConfig,
+        FusionConfig,
+        PointerConfig,
+        ReaderConfig,
+        SpanReaderConfig,
+        T5Config,
+    )
     from lisax.models.decoding import Decoding
-    from lisax.models.dual_encoder import DualEncoderConfig
-    from lisax.models.evidence_pointer import PointerConfig
-    from lisax.models.reader import ReaderConfig, SpanReaderConfig
-    from lisax.models.t5 import T5Config
-    from lisax.models.table_fusion import FusionConfig
     from lisax.runtime import checkpoints, data, inference, objectives, optimizers, partitioning, schedules, train
 
     register("train_script", "train", train.TrainConfig)

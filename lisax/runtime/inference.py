@@ -11,33 +11,24 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from lisax.models.architectures import Model
-from lisax.models.decoding import EOS_ID, Decoding, Generated, generate
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.pointer_loss import COLUMNS
-from lisax.models.reader import ReaderConfig
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.decoding import EOS_ID, Decoding
 from lisax.places import place
 from lisax.records import LisaxError, write_json
 from lisax.runtime import data
-from lisax.runtime.batching import BATCHES_IN_WINDOW, bucket_width, bucket_widths, by_length, in_order, windows
 from lisax.runtime.checkpoints import RestoreCheckpointConfig, resolve_checkpoint
-from lisax.runtime.fusion_scoring import FusionScorer
 from lisax.runtime.interop.architecture import parameter_shapes
-from lisax.runtime.objectives import Loss, apply_model, objective_of
+from lisax.runtime.loop import DeviceLoop
+from lisax.runtime.model_inference import Inference, Numbered, TaskRun
+from lisax.runtime.model_kinds import kind_of
+from lisax.runtime.objectives import Loss
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.pointer_scoring import PointerScorer
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.resumable import fingerprint, resumable_groups
 from lisax.runtime.shapes import check_parameters
@@ -63,7 +54,7 @@ class InferConfig:
 
     Shard `shard_id` of `num_shards` takes every num_shards-th example."""
 
-    model: T5Config
+    model: Model
     dataset: data.DatasetConfig
     restore: RestoreCheckpointConfig
     output_dir: str
@@ -75,174 +66,46 @@ class InferConfig:
     def __post_init__(self):
         if self.mode not in ("predict", "score"):
             raise LisaxError(f"infer.mode must be 'predict' or 'score', found '{self.mode}'")
-        if self.mode == "score" and not isinstance(self.model, T5Config):
+        if self.mode == "score" and not kind_of(self.model).inference.scores_targets:
             raise LisaxError("infer.mode 'score' is the likelihood of target tokens, which a T5 has: give 'predict'")
         if not 0 <= self.shard_id < self.num_shards:
             raise LisaxError(f"infer.shard_id must be from 0 to {self.num_shards - 1}, found {self.shard_id}")
 
 
-# --- On the device -------------------------------------------------------------------------
-
-
-def make_predictor(
-    model: T5Config, length: int, decoding: Decoding, partitioner: Partitioner
-) -> Callable[[Any, Array, Array], Generated]:
-    """The compiled (parameters, inputs [rows, inputs], example numbers [rows]) -> hypotheses of at most `length`."""
-
-    def predict(parameters, inputs, numbers):
-        return generate(model, parameters, inputs, numbers, length, decoding)
-
-    return jax.jit(predict, out_shardings=partitioner.batch)
-
-
-def make_target_scorer(model: T5Config, partitioner: Partitioner) -> Callable[[Any, dict[str, Array]], Array]:
-    """The compiled (parameters, batch) -> log-likelihood [rows] float32 of the targets, EOS included."""
-
-    def score(parameters, batch):
-        log_likelihoods = jax.nn.log_softmax(apply_model(model, parameters, batch))
-        targets = batch["decoder_target_tokens"]
-        chosen = jnp.take_along_axis(log_likelihoods, targets[..., None], axis=-1)[..., 0]
-        return jnp.sum(chosen * batch["decoder_loss_weights"], axis=-1)
-
-    return jax.jit(score, out_shardings=partitioner.batch)
-
-
-# --- On the host ---------------------------------------------------------------------------
-
-
+@dataclasses.dataclass(frozen=True)
 class _Loaded:
-    """A checked configuration with its parameters on the devices and its compiled functions."""
+    """A checked configuration, with the model's parameters on the devices."""
 
-    def __init__(self, config: EvalConfig | InferConfig):
-        if isinstance(config.model, (DualEncoderConfig, ReaderConfig)):
-            raise LisaxError(
-                "dual encoders and readers are used by `lisax index vectors` and `lisax answer`; their "
-                "losses and accuracies are those of training's evaluation"
-            )
-        self.partitioner = Partitioner.over_all_devices()
-        self.folder = resolve_checkpoint(config.restore.path, config.restore.mode)
-        self.partitioner.check_batch_size(config.dataset.batch_size, 1)
+    run: TaskRun
+    folder: Path
+    dataset: data.DatasetConfig
+
+    @classmethod
+    def of(cls, config: EvalConfig | InferConfig) -> _Loaded:
+        kind_of(config.model).inference.check()
+        partitioner = Partitioner.over_all_devices()
+        folder = resolve_checkpoint(config.restore.path, config.restore.mode)
+        partitioner.check_batch_size(config.dataset.batch_size, 1)
         data.check_dataset(config.dataset, config.model.t5.vocab_size, "dataset")
         model = config.model.for_inference()
-        parameters = load_parameters(self.folder)
-        check_parameters(parameter_shapes(model), parameters, self.folder)
-        self.parameters = self.partitioner.place_state(parameters)
-        self.model, self.batch_size = model, config.dataset.batch_size
-        self.dataset = config.dataset
-        if config.dataset.task_feature_lengths is None:
-            self.dataset = dataclasses.replace(config.dataset, task_feature_lengths=data.longest(config.dataset))
-        self.lengths = self.dataset.task_feature_lengths
-        self.vocabulary = data.provider_of(config.dataset).output_features["targets"].vocabulary
-
-    def predictions(self, examples: Iterable[tuple[int, dict]], decoding: Decoding) -> Iterator[list[dict]]:
-        """Of each window of (number, example), in order: {"prediction": "…"} and, with beams, "hypotheses":
-        [{"prediction", "score"}], best first.
-
-        Of table fusion a prediction is its probabilities [k, classes], with "attention" [heads, k, k] beside; of the
-        evidence pointer the pointers [steps], with "shares" [steps] and "labels" [3] beside."""
-        if isinstance(self.model, FusionConfig):
-            return self._fused(examples)
-        if isinstance(self.model, PointerConfig):
-            return self._pointed(examples)
-        predict = make_predictor(self.model, self.lengths["targets"], decoding, self.partitioner)
-
-        def run(batch):
-            return predict(self.parameters, batch["encoder_input_tokens"], batch["numbers"])
-
-        def readable(generated) -> Iterator[dict]:
-            for tokens, scores in zip(*map(np.asarray, generated)):
-                texts = [self.vocabulary.decode([int(token) for token in row if token > EOS_ID]) for row in tokens]
-                several = [{"prediction": text, "score": float(score)} for text, score in zip(texts, scores)]
-                yield {"prediction": texts[0]} | ({"hypotheses": several} if len(texts) > 1 else {})
-
-        return in_order(self._windows(examples), self._input_batches, run, readable)
-
-    def _fused(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
-        tables = self.lengths["targets"]
-        scorer = FusionScorer(self.model, self.parameters, texts=tables, max_tokens=self.lengths["inputs"] // tables)
-        for claims in self._claims(examples, tables):
-            yield [
-                {"prediction": probabilities.tolist(), "attention": attention.tolist()}
-                for probabilities, attention in zip(*scorer.scores(claims))
-            ]
-
-    def _pointed(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
-        candidates = self.lengths["targets"] // COLUMNS
-        scorer = PointerScorer(
-            self.model, self.parameters, texts=candidates, max_tokens=self.lengths["inputs"] // candidates
-        )
-        for claims in self._claims(examples, candidates):
-            yield [
-                {"prediction": pointers.tolist(), "shares": shares.tolist(), "labels": labels.tolist()}
-                for pointers, shares, labels in zip(*scorer.point(claims))
-            ]
-
-    def _claims(self, examples: Iterable[tuple[int, dict]], texts: int) -> Iterator[list[list[np.ndarray]]]:
-        """Of each window, the tokens of every claim's texts."""
-        for window in self._windows(examples):
-            yield [
-                [row[: np.count_nonzero(row)] for row in np.reshape(example["inputs"], (texts, -1))]
-                for _, example in window
-            ]
-
-    def scores(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[dict]]:
-        """Of each window of (number, example), in order: {"score": log-likelihood of the targets}."""
-        score = make_target_scorer(self.model, self.partitioner)
-        return in_order(
-            self._windows(examples),
-            self._pair_batches,
-            lambda batch: score(self.parameters, batch),
-            lambda scores: [{"score": float(value)} for value in np.asarray(scores)],
-        )
-
-    def _windows(self, examples: Iterable[tuple[int, dict]]) -> Iterator[list[tuple[int, dict]]]:
-        return windows(examples, self.window)
+        parameters = load_parameters(folder)
+        check_parameters(parameter_shapes(model), parameters, folder)
+        dataset = config.dataset
+        if dataset.task_feature_lengths is None:
+            dataset = dataclasses.replace(dataset, task_feature_lengths=data.longest(dataset))
+        vocabulary = data.provider_of(dataset).output_features["targets"].vocabulary
+        loop = DeviceLoop(parameters, source=folder, partitioner=partitioner)
+        return cls(TaskRun(model, loop, dataset.task_feature_lengths, dataset.batch_size, vocabulary), folder, dataset)
 
     @property
-    def window(self) -> int:
-        """Examples that are sorted together, and whose results are written together."""
-        return self.batch_size * BATCHES_IN_WINDOW
+    def inference(self) -> Inference:
+        return kind_of(self.run.model).inference
 
-    def _input_batches(self, window: Sequence[tuple[int, dict]]) -> Iterator[tuple[np.ndarray, dict[str, Array]]]:
-        lengths = [min(len(example["inputs"]), self.lengths["inputs"]) for _, example in window]
-        for rows in by_length([(length,) for length in lengths], self.batch_size):
-            batch = {
-                "encoder_input_tokens": self._stacked([window[i][1] for i in rows], "inputs"),
-                "numbers": np.zeros(self.batch_size, np.int32),
-            }
-            batch["numbers"][: len(rows)] = [window[i][0] for i in rows]
-            yield rows, self.partitioner.place_batch(batch)
+    def predictions(self, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
+        return self.inference.predictions(self.run, examples, decoding)
 
-    def _pair_batches(self, window: Sequence[tuple[int, dict]]) -> Iterator[tuple[np.ndarray, dict[str, Array]]]:
-        # Inputs of about equal length are sorted by their targets' length.
-        widths = bucket_widths(self.lengths["inputs"])
-        lengths = [
-            (int(np.searchsorted(widths, len(example["inputs"]))), len(example["targets"])) for _, example in window
-        ]
-        for rows in by_length(lengths, self.batch_size):
-            examples = [window[i][1] for i in rows]
-            targets = self._stacked(examples, "targets")
-            yield (
-                rows,
-                self.partitioner.place_batch(
-                    {
-                        "encoder_input_tokens": self._stacked(examples, "inputs"),
-                        "decoder_target_tokens": targets,
-                        "decoder_input_tokens": np.pad(targets, ((0, 0), (1, 0)))[:, :-1],
-                        "decoder_loss_weights": (targets > 0).astype(np.int32),
-                    }
-                ),
-            )
-
-    def _stacked(self, examples: Sequence[dict], feature: str) -> np.ndarray:
-        """One feature as int32 [batch size, width of its longest], filled with zeros; cut at the task's length."""
-        longest = self.lengths[feature]
-        width = bucket_width(min(max(len(example[feature]) for example in examples), longest), longest)
-        stacked = np.zeros((self.batch_size, width), np.int32)
-        for row, example in zip(stacked, examples):
-            tokens = example[feature][:longest]
-            row[: len(tokens)] = tokens
-        return stacked
+    def scores(self, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
+        return self.inference.scores(self.run, examples)
 
 
 def infer(config: InferConfig) -> Path:
@@ -250,7 +113,7 @@ def infer(config: InferConfig) -> Path:
 
     Lines are T5X's: {"inputs": {the pretokenized features}, "prediction": "…"} or {…, "score": -1.2}; with beams
     "hypotheses" stand beside. The same call after an interruption goes on with what is written."""
-    loaded = _Loaded(config)
+    loaded = _Loaded.of(config)
     shard = f"-{config.shard_id:05d}-of-{config.num_shards:05d}" if config.num_shards > 1 else ""
     path = place(config.output_dir) / f"{config.dataset.mixture_or_task_name}-{config.mode}.jsonl{shard}"
     count = 0
@@ -258,12 +121,12 @@ def infer(config: InferConfig) -> Path:
     def lines_after(done: int) -> Iterator[list[str]]:
         """Lines of the windows after the first `done`."""
         nonlocal count
-        count = done * loaded.window
+        count = done * loaded.run.window
         if done:
             print(f"goes on after {count} lines of {path}", file=sys.stderr)
         numbered = enumerate(data.examples(loaded.dataset))
         mine = itertools.islice(numbered, config.shard_id, None, config.num_shards)
-        with data.Prefetched(itertools.islice(mine, count, None), ahead=loaded.window) as examples:
+        with data.Prefetched(itertools.islice(mine, count, None), ahead=loaded.run.window) as examples:
             kept, examples = itertools.tee(examples)
             results = (
                 loaded.predictions(examples, config.decoding) if config.mode == "predict" else loaded.scores(examples)
@@ -284,18 +147,18 @@ def evaluate(config: EvalConfig) -> dict[str, float]:
     """Loss and accuracies of the split, and the task's own metrics on greedy outputs and on scores.
 
     In a mixture the metrics of a task are named `{task}/{metric}`."""
-    loaded = _Loaded(config)
-    eval_step = make_eval_step(loaded.model, config.loss, loaded.partitioner)
+    loaded = _Loaded.of(config)
+    eval_step = make_eval_step(loaded.run.model, config.loss, loaded.run.loop.partitioner)
     batches = data.eval_batches(loaded.dataset)
     first = next(batches, None)
     if first is None:
         raise LisaxError(f"'{config.dataset.mixture_or_task_name}' has no examples in '{config.dataset.split}'")
     metrics = evaluate_batches(
         eval_step,
-        loaded.parameters,
+        loaded.run.loop.parameters,
         itertools.chain([first], batches),
-        loaded.partitioner,
-        objective_of(loaded.model).metrics,
+        loaded.run.loop.partitioner,
+        kind_of(loaded.run.model).objective.metrics,
     )
     tasks = data.import_seqio().get_subtasks(data.provider_of(config.dataset))
     for task in tasks:
@@ -318,7 +181,9 @@ def _task_metrics(task: Any, loaded: _Loaded, dataset: data.DatasetConfig, decod
     if not predicted and not scored:
         return {}
     rows = list(data.examples(dataset))
-    targets = [task.postprocess_fn(_target_text(row, loaded.vocabulary), example=row, is_target=True) for row in rows]
+    targets = [
+        task.postprocess_fn(_target_text(row, loaded.run.vocabulary), example=row, is_target=True) for row in rows
+    ]
     metrics: dict[str, float] = {}
     if predicted:
         results = itertools.chain.from_iterable(loaded.predictions(enumerate(rows), decoding))

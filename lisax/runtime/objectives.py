@@ -1,6 +1,6 @@
 """What models learn by: from parameters and a batch to losses and metrics. Everything here runs inside `jit`.
 
-An `Objective` is all that the training and evaluation steps know of a kind of model; `objective_of` finds it.
+An `Objective` is all that the training and evaluation steps know of a kind of model: see `model_kinds`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,19 @@ import numpy as np
 from jax import Array
 
 from lisax.models import dual_encoder, pointer_loss, table_fusion, table_truth
-from lisax.models.architectures import Model
-from lisax.models.dual_encoder import NO_PASSAGE, POSITIVE, DualEncoderConfig
-from lisax.models.evidence_pointer import LABEL_COUNT, PointerConfig
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    FusionConfig,
+    PointerConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+)
+from lisax.models.dual_encoder import NO_PASSAGE, POSITIVE
+from lisax.models.evidence_pointer import LABEL_COUNT
 from lisax.models.pointer_loss import COLUMNS
-from lisax.models.reader import ReaderConfig, SpanReaderConfig, span_log_likelihood
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import NO_TABLE, TRUE, FusionConfig
+from lisax.models.reader import span_log_likelihood
+from lisax.models.table_fusion import NO_TABLE, TRUE
 from lisax.records import LisaxError
 
 Batch = dict[str, Array]  # arrays [rows, length] int32, named as seqio's EncDecFeatureConverter names them
@@ -383,20 +389,6 @@ def _check_plain(what: str, loss: Loss, pack: bool) -> None:
         raise LisaxError(f"PACK is True, but batches of {what} cannot be packed: set PACK=False")
     if loss.z_loss or loss.label_smoothing:
         raise LisaxError(f"{what} has neither Z_LOSS nor LABEL_SMOOTHING: set both to 0.0")
-
-
-_OBJECTIVES: dict[type, Objective] = {
-    T5Config: TextToText(),
-    FusionConfig: Fusion(),
-    PointerConfig: Pointer(),
-    DualEncoderConfig: Contrast(),
-    ReaderConfig: Reading(),
-    SpanReaderConfig: Pointing(),
-}
-
-
-def objective_of(model: Model) -> Objective:
-    return _OBJECTIVES[type(model)]
 
 
 # --- Text to text --------------------------------------------------------------------------

@@ -16,14 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.reader import ReaderConfig
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import parameter_count
 from lisax.runtime.interop.architecture import parameter_shapes
-from lisax.runtime.objectives import objective_of
+from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.partitioning import Partitioner, bytes_on_device
 from lisax.runtime.step import TrainState, make_train_step
 from lisax.runtime.train_config import TrainConfig
@@ -198,30 +194,7 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
             for name in ("decoder_input_tokens", "decoder_target_tokens", "decoder_loss_weights")
         }
         return step.lower(placed, {"encoder_input_tokens": tokens(lengths["inputs"]), **targets}).compile()
-    if program != "train" and isinstance(config.model, (DualEncoderConfig, ReaderConfig)):
-        raise LisaxError("of dual encoders and readers training alone is planned: plan --program=train")
-    if not isinstance(config.model, T5Config):
-        kind = "table fusion" if isinstance(config.model, FusionConfig) else "the evidence pointer"
-        if program == "generate":
-            raise LisaxError(f"{kind} generates nothing: plan --program=score")
-        from lisax.runtime.fusion_scoring import compiled_fusion
-        from lisax.runtime.pointer_scoring import compiled_search
-
-        compiled = compiled_fusion if isinstance(config.model, FusionConfig) else compiled_search
-        length = objective_of(config.model).text_length(config.model, lengths)
-        texts = jax.ShapeDtypeStruct((rows, lengths["inputs"] // length, length), jnp.int32, sharding=partitioner.batch)
-        return compiled(config.model, partitioner).lower(placed, texts).compile()
-    if program == "score":
-        from lisax.runtime.scoring import compiled_scorer
-
-        words = jax.ShapeDtypeStruct((3,), jnp.int32, sharding=partitioner.replicated)
-        return compiled_scorer(config.model, partitioner).lower(placed, tokens(lengths["inputs"]), words).compile()
-    from lisax.models.decoding import Decoding
-    from lisax.runtime.inference import make_predictor
-
-    numbers = jax.ShapeDtypeStruct((rows,), jnp.int32, sharding=partitioner.batch)
-    predict = make_predictor(config.model, lengths["targets"], Decoding(), partitioner)
-    return predict.lower(placed, tokens(lengths["inputs"]), numbers).compile()
+    return kind_of(config.model).inference.compiled(config.model, program, lengths, rows, partitioner, placed)
 
 
 def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Modelled:

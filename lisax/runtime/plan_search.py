@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lisax.records import LisaxError
-from lisax.runtime.objectives import objective_of
+from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.plan import GIB, Modelled, Plan, least_memory, modelled, plan
 from lisax.runtime.train_config import TrainConfig
 
@@ -126,7 +126,7 @@ def _layouts(config: TrainConfig, devices: int) -> Iterator[Setting]:
 def _savers(setting: Setting, config: TrainConfig, devices: int) -> Iterator[Setting]:
     """The same division with less memory, at a price."""
     rows = config.train_data.batch_size // (devices // setting.num_partitions)
-    length = objective_of(config.model).text_length(config.model, config.train_data.task_feature_lengths)
+    length = kind_of(config.model).objective.text_length(config.model, config.train_data.task_feature_lengths)
     microbatches = setting.microbatches * 2
     if microbatches <= MAX_MICROBATCHES and rows % microbatches == 0:
         yield dataclasses.replace(setting, microbatches=microbatches)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from lisax.models.architectures import PointerConfig
 from lisax.runtime.claim_scoring import ClaimScorer
-from lisax.runtime.partitioning import Partitioner
-
-if TYPE_CHECKING:
-    from lisax.models.evidence_pointer import PointerConfig
 
 
 class Pointing(NamedTuple):
@@ -24,32 +20,15 @@ class Pointing(NamedTuple):
     labels: np.ndarray  # float32 [claims, 3] in the order of `LABELS`; zeros of a model that does not label
 
 
-@functools.cache
-def compiled_search(
-    model: PointerConfig | None, partitioner: Partitioner, program: Callable | None = None
-) -> Callable[[Any, jax.Array], Any]:
-    """The compiled (parameters, tokens [rows, k, width]) -> (pointers, shares, labels) of the best hypotheses."""
-
-    def search(parameters: Any, tokens: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        if program is not None:
-            return program(parameters, tokens)
-        with partitioner.constraints():
-            return model.network().apply({"params": parameters}, tokens, method="search").best()
-
-    return jax.jit(search, out_shardings=partitioner.batch)
-
-
 class PointerScorer(ClaimScorer):
     """Points for claims, each given as one text for each of its candidates."""
 
-    model_name, text_name = "evidence pointer", "candidates"
-    compiled = staticmethod(compiled_search)
+    architecture, text_name = PointerConfig, "candidates"
 
     @staticmethod
-    def model_type() -> type:
-        from lisax.models.evidence_pointer import PointerConfig
-
-        return PointerConfig
+    def outputs(model: PointerConfig, parameters: Any, tokens: jax.Array) -> tuple[jax.Array, ...]:
+        """(pointers, shares, labels) of the best hypotheses, float32 all"""
+        return model.network().apply({"params": parameters}, tokens, method="search").best()
 
     @staticmethod
     def gives(outputs: Sequence[Sequence[int]], texts: int) -> bool:

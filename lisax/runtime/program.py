@@ -49,26 +49,14 @@ def export_scorer(config: Any, parameters: Mapping[str, Any], pieces: Sequence[i
     return _exported(score, parameters, ("batch", "length"))
 
 
-def export_fusion(model: Any, parameters: Mapping[str, Any], tables: int) -> export.Exported:
-    """(parameters, tokens int32 [batch, tables, length]) -> (probabilities float32 [batch, tables, classes], attention
-    float32 [batch, heads, tables, tables]) of a `FusionConfig`; see `table_fusion`."""
-    from lisax.models.table_fusion import probabilities
+def export_claim_scorer(outputs: Callable, model: Any, parameters: Mapping[str, Any], texts: int) -> export.Exported:
+    """(parameters, tokens int32 [batch, texts, length]) -> `outputs(model, parameters, tokens)`, float32 arrays: those of
+    a `claim_scoring.ClaimScorer`."""
 
-    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
-        fused = model.network().apply({"params": nested(parameters)}, tokens)
-        return probabilities(model.objective, fused), fused.attention
+    def score(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, ...]:
+        return outputs(model, nested(parameters), tokens)
 
-    return _exported(score, parameters, ("batch", tables, "length"))
-
-
-def export_pointer(model: Any, parameters: Mapping[str, Any], candidates: int) -> export.Exported:
-    """(parameters, tokens int32 [batch, candidates, length]) -> (pointers float32 [batch, steps], their shares, label
-    probabilities [batch, 3]) of a `PointerConfig`; see `evidence_pointer`."""
-
-    def search(parameters: Mapping[str, jax.Array], tokens: jax.Array) -> tuple[jax.Array, ...]:
-        return model.network().apply({"params": nested(parameters)}, tokens, method="search").best()
-
-    return _exported(search, parameters, ("batch", candidates, "length"))
+    return _exported(score, parameters, ("batch", texts, "length"))
 
 
 def _exported(score: Callable, parameters: Mapping[str, Any], tokens: Sequence[int | str]) -> export.Exported:

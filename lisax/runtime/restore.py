@@ -12,11 +12,12 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import numpy as np
 
+from lisax.models.architectures import Model
 from lisax.models.stacking import stack, unstack
 from lisax.places import absolute
 from lisax.records import LisaxError
@@ -45,15 +46,18 @@ if TYPE_CHECKING:  # parameters are checked without flax, which the model import
     from lisax.runtime.step import TrainState
 
 
-def load_model(path: str | os.PathLike, kind: type, called: str) -> tuple[Any, dict]:
-    """(architecture, its parameters) of a checkpoint of any kind, a MODEL_DIR (its best checkpoint, else its newest), or
-    a bundle. What is no `kind`, which is `called` so, or has other parameters is an error."""
+AnyModel = TypeVar("AnyModel", bound=Model)
+
+
+def load_model(path: str | os.PathLike, kind: type[AnyModel]) -> tuple[AnyModel, dict]:
+    """(architecture, its parameters) of a checkpoint of any layout, a MODEL_DIR (its best checkpoint, else its newest),
+    or a bundle. What is no `kind`, or has other parameters, is an error."""
     from lisax.runtime.interop.architecture import parameter_shapes
 
     checkpoint = open_checkpoint(path)
     model = checkpoint.architecture
     if type(model) is not kind:
-        raise LisaxError(f"{checkpoint.folder} is no {called} by its model.json")
+        raise LisaxError(f"{checkpoint.folder} is no {kind.title} by its model.json")
     check_parameters(parameter_shapes(model.for_inference()), shape_tree(checkpoint.parameters), checkpoint.folder)
     return model, nested(dict(checkpoint.read(checkpoint.parameters)))
 

@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lisax.records import LisaxError
-from lisax.runtime.batching import bucket_width
-from lisax.runtime.finite import check_finite
+from lisax.models.architectures import T5Config
+from lisax.runtime.batching import by_tokens, padded
+from lisax.runtime.loop import DeviceLoop, HostBatch, Progress, batch_tokens
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.program import first_step_logits
 
-if TYPE_CHECKING:
-    from lisax.models.t5 import T5Config
-
 EOS_ID = 1
-# A batch holds about so many tokens, padding included: small ones stay in a CPU's cache, and hold equal lengths.
-TOKENS_PER_BATCH = {"cpu": 2048, "gpu": 8192, "tpu": 8192}
 
 
 class LabelScorer:
@@ -47,85 +42,40 @@ class LabelScorer:
         where the parameters are from.
 
         With `program`, a bundle's (parameters, tokens) -> (logits of just these pieces,), no model is built."""
-        tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[jax.default_backend()]
-        self._partitioner = Partitioner.over_all_devices()
-        self._parameters, self._source = self._partitioner.place_state(parameters), source
-        self._max_tokens, self._tokens_per_batch = max_tokens, tokens_per_batch
+        self._loop = DeviceLoop(parameters, source=source)
+        self._max_tokens, self._tokens_per_batch = max_tokens, batch_tokens(tokens_per_batch)
         self._pieces = jnp.array(pieces, jnp.int32)
-        self._score = compiled_scorer(config, self._partitioner, program)
+        self._score = compiled_scorer(config, self._loop.partitioner, program)
 
-    def logits(self, tokens: Sequence[Sequence[int]], progress: Callable[[int], None] | None = None) -> np.ndarray:
+    def logits(self, tokens: Sequence[Sequence[int]], progress: Progress | None = None) -> np.ndarray:
         """Logits float32 [len(tokens), len(pieces)] of inputs that end in EOS.
 
         `progress` is told of each batch's number of inputs. An input above `max_tokens` is an error: formats
         shorten, the scorer does not.
         """
-        scores = np.zeros((len(tokens), len(self._pieces)), np.float32)
-        pending: tuple[np.ndarray, jax.Array] | None = None
-        for rows, batch in self._batches(tokens):
-            # The previous result is fetched only after the next batch is under way.
-            running = rows, self._score(self._parameters, self._place(batch), self._pieces)
-            if pending is not None:
-                _store(scores, *pending)
-            pending = running
-            if progress is not None:
-                progress(len(rows))
-        if pending is not None:
-            _store(scores, *pending)
-        check_finite([scores], self._parameters, self._source)
+        rows = self._loop.all(
+            tokens,
+            self._batches,
+            lambda parameters, batch: self._score(parameters, batch["tokens"], self._pieces),
+            np.asarray,
+            progress,
+        )
+        scores = np.array(rows, np.float32).reshape(len(tokens), len(self._pieces))
+        self._loop.check_finite([scores])
         return scores
 
-    def _place(self, batch: np.ndarray) -> jax.Array:
-        return self._partitioner.place_batch({"tokens": batch})["tokens"]
-
-    def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """(indices, int32 [rows, width]): longest first; of a width, only the last batch may have fewer rows."""
+    def _batches(self, tokens: Sequence[Sequence[int]]) -> Iterator[tuple[np.ndarray, HostBatch]]:
         lengths = [len(ids) for ids in tokens]
-        for rows, count, width in batches_by_length(
-            lengths, self._max_tokens, self._tokens_per_batch, self._partitioner.batch_shards
-        ):
-            batch = np.zeros((count, width), np.int32)
-            for i, row in enumerate(rows):
-                batch[i, : lengths[row]] = tokens[row]
+        for rows, count, width in by_tokens(lengths, self._max_tokens, self._tokens_per_batch, self._loop.shards):
+            batch = padded([tokens[row] for row in rows], count, width)
             batch[len(rows) :, 0] = EOS_ID  # empty rows attend to something
-            yield rows, batch
-
-
-def batches_by_length(
-    lengths: Sequence[int], longest: int, tokens_per_batch: int, devices: int
-) -> Iterable[tuple[np.ndarray, int, int]]:
-    """(indices, rows, width) of batches: longest first; of a width, only the last batch may have fewer rows.
-
-    A length above `longest` is an error."""
-    lengths = np.array(lengths)
-    if len(lengths) and lengths.max() > longest:
-        raise LisaxError(
-            f"an input of {lengths.max()} tokens was given to a scorer of at most {longest}: shorten it with its format"
-        )
-    order = np.argsort(-lengths, kind="stable")
-    while len(order):
-        width = bucket_width(int(lengths[order[0]]), longest)
-        largest = max(1, tokens_per_batch // width // devices) * devices
-        rows, order = order[:largest], order[largest:]
-        yield rows, _rows_for(len(rows), largest, devices), width
+            yield rows, {"tokens": batch}
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """Probabilities over the last axis."""
     odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return odds / odds.sum(axis=-1, keepdims=True)
-
-
-def _rows_for(rows: int, largest: int, devices: int) -> int:
-    """Rows of a batch that is not full: a power of two times the devices, or once and a half that, so that few
-    shapes exist."""
-    size = devices
-    while size < rows:
-        if size % (2 * devices) == 0 and size // 2 * 3 >= rows:
-            size = size // 2 * 3
-            break
-        size *= 2
-    return min(size, largest)
 
 
 @functools.cache
@@ -141,7 +91,3 @@ def compiled_scorer(config: T5Config | None, partitioner: Partitioner, program: 
             return first_step_logits(Transformer(config), parameters, tokens, pieces)
 
     return jax.jit(score, out_shardings=partitioner.batch)
-
-
-def _store(scores: np.ndarray, rows: np.ndarray, logits: jax.Array) -> None:
-    scores[rows] = np.asarray(logits)[: len(rows)]

@@ -19,13 +19,13 @@ from lisax.runtime import data, hosts
 from lisax.runtime.checkpoints import (
     GIN_NAME,
     MODEL_JSON,
-    VOCABULARY_NAME,
     checkpoint_folder,
     complete_steps,
     native_checkpoints,
-    read_model_json,
+    read_card,
     remove_incomplete,
 )
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import restore_initial, restore_own
 from lisax.runtime.step import TrainState
@@ -70,7 +70,7 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
             parameters = initialize(config.model, config.random_seed or 0)
             return {name: parameters[name] for name in own if name not in copies}
 
-        copies = getattr(config.model, "copies", {})
+        copies = config.model.copies
         copied = {name: {inner: state.parameters[part]} for name, (inner, part) in copies.items() if name in own}
         fresh = sorted(own - copied.keys())
         say(
@@ -87,7 +87,7 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
     step = int(state.step) if restore.restore_step else 0
     slots_first_step = step
     if with_slots:
-        known = read_model_json(folder) if (folder / MODEL_JSON).is_file() else {}
+        known = read_card(folder) if (folder / MODEL_JSON).is_file() else {}
         slots_first_step = known.get("training", {}).get("slots_first_step", 0) - int(state.step) + step
     slots = state.slots if with_slots else jax.jit(config.optimizer.init)(state.parameters)
     state = partitioner.place_state(TrainState(jnp.int32(step), state.parameters, slots))
@@ -112,7 +112,7 @@ def _own_card(config: TrainConfig, folder: Path, say: Callable[[str], None]) -> 
             write_json(folder / MODEL_JSON, {**_card(config, step, 0), "step": step})
         say(f"{folder} has no {MODEL_JSON}, as T5X leaves it: written from the configuration; the data begins anew")
     hosts.wait_for_all("wrote model.json")
-    return read_model_json(folder)
+    return read_card(folder)
 
 
 def _initial(config: TrainConfig) -> TrainState:

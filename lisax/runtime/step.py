@@ -11,7 +11,8 @@ from jax import Array
 
 from lisax.models.architectures import Model
 from lisax.models.t5 import cast_kernels
-from lisax.runtime.objectives import Batch, Loss, objective_of
+from lisax.runtime.model_kinds import kind_of
+from lisax.runtime.objectives import Batch, Loss
 from lisax.runtime.optimizers import Optimizer
 from lisax.runtime.partitioning import Partitioner
 
@@ -40,7 +41,7 @@ def make_train_step(
 
     Dropout depends on (seed, step) alone, so that a resumed run repeats it. Metrics are the objective's sums with
     `learning_rate` and `gradient_norm`."""
-    objective = objective_of(model)
+    objective = kind_of(model).objective
 
     def gradients_and_sums(parameters, batch, normalizer, key):
         if normalizer is None:
@@ -103,7 +104,7 @@ def _accumulate(gradients_and_sums, parameters, batch, normalizer, key, microbat
 
 def make_eval_step(model: Model, loss: Loss, partitioner: Partitioner) -> Callable:
     """The compiled (parameters, batch) -> the objective's sums, without dropout."""
-    objective = objective_of(model)
+    objective = kind_of(model).objective
 
     def eval_step(parameters, batch):
         with partitioner.constraints():

@@ -23,10 +23,10 @@ from lisax.runtime.checkpoints import (
     checkpoint_folder,
     latest_checkpoint,
     parameter_count,
+    read_card,
     read_metrics,
-    read_model_json,
 )
-from lisax.runtime.objectives import objective_of
+from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.run_lock import alone_in
 from lisax.runtime.start import begin, side_files
@@ -106,7 +106,7 @@ def _train(config: TrainConfig, partitioner: Partitioner, started: float) -> Tra
     if config.gin is not None and hosts.is_first():
         with atomic_write(model_dir / GIN_NAME) as file:
             file.write(config.gin)
-    log, meter = TrainLog(model_dir, first_step), Meter(objective_of(config.model).metrics)
+    log, meter = TrainLog(model_dir, first_step), Meter(kind_of(config.model).objective.metrics)
     save = config.checkpoint.save
     step, metrics, saved = first_step, {}, None
 
@@ -186,7 +186,7 @@ class _Patience:
         if config.patience is not None and folder is not None:
             self.hear(
                 {config.checkpoint.save.best_metric: read_metrics(folder)["best"]["value"]},
-                read_model_json(folder)["step"],
+                read_card(folder)["step"],
             )
 
     def hear(self, metrics: Mapping[str, float], step: int) -> None:
@@ -224,7 +224,7 @@ class _Evaluator:
                 if not self._batches:
                     raise LisaxError("the dev data is empty")
             metrics = evaluate_batches(
-                self._step, parameters, self._batches, self._partitioner, objective_of(config.model).metrics
+                self._step, parameters, self._batches, self._partitioner, kind_of(config.model).objective.metrics
             )
         if config.evaluate is not None:
             metrics |= {name: float(value) for name, value in config.evaluate(parameters, step).items()}

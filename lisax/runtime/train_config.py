@@ -10,15 +10,10 @@ from typing import Any
 from lisax.models.architectures import Model
 from lisax.records import LisaxError
 from lisax.runtime import data
-from lisax.runtime.checkpoints import (
-    MODEL_JSON,
-    VOCABULARY_NAME,
-    CheckpointConfig,
-    latest_checkpoint,
-    read_model_json,
-    resolve_checkpoint,
-)
-from lisax.runtime.objectives import Loss, objective_of
+from lisax.runtime.checkpoints import MODEL_JSON, CheckpointConfig, latest_checkpoint, read_card, resolve_checkpoint
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.model_kinds import kind_of
+from lisax.runtime.objectives import Loss
 from lisax.runtime.optimizers import Adafactor, Optimizer
 from lisax.runtime.partitioning import Partitioner, PjitPartitioner
 from lisax.runtime.schedules import Schedule
@@ -89,7 +84,7 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
     microbatches = config.trainer.num_microbatches
     if microbatches is not None and microbatches < 1:
         raise LisaxError(f"Trainer.num_microbatches must be at least 1, found {microbatches}")
-    objective, wanted = objective_of(config.model), config.checkpoint.save.best_metric
+    objective, wanted = kind_of(config.model).objective, config.checkpoint.save.best_metric
     if wanted and config.evaluate is None and (config.dev_data is None or wanted not in objective.metrics):
         raise LisaxError(
             f"the best checkpoint is to be chosen by '{wanted}', which nothing computes: evaluation "
@@ -104,7 +99,7 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
             raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
         objective.check(config.model, config.loss, config.train_data.task_feature_lengths, config.train_data.pack)
         passages = data.model_card(config.train_data).get("text", {}).get("passages")
-        if passages is not None and passages != getattr(config.model, "passages", passages):
+        if passages is not None and passages != (config.model.passages or passages):
             raise LisaxError(
                 f"'{config.train_data.mixture_or_task_name}' has {passages} passages a question, and the "
                 f"model reads {config.model.passages}: set PASSAGES={passages}"
@@ -129,7 +124,7 @@ def initial_folder(config: TrainConfig) -> Path:
     restore = config.checkpoint.restore
     folder = resolve_checkpoint(restore.path, restore.mode)
     if (folder / MODEL_JSON).is_file() and isinstance(config.train_data, data.DatasetConfig):
-        known = (read_model_json(folder).get("vocabulary") or {}).get("sha256")
+        known = (read_card(folder).get("vocabulary") or {}).get("sha256")
         used = data.vocabulary_file(config.train_data)
         if known and used and known != data.digest(used):
             raise LisaxError(

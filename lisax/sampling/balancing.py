@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from lisax.formats.examples import Example
 from lisax.records import LABELS, Claim, Label
 from lisax.sampling import negatives
-from lisax.sampling.examples import Example, Lookup, Ranked, pointwise
+from lisax.sampling.examples import Lookup, Ranked, pointwise
 
 
 def balanced(

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from lisax.formats.examples import Example, write_examples
 from lisax.records import LABELS, Claim, Document, atomic_write
 from lisax.sampling import examples
-from lisax.sampling.examples import Example, Lookup, Ranked
+from lisax.sampling.examples import Lookup, Ranked
 
 VARIANTS = ("rank", "label_pointwise", "label_listwise", "label_listwise_infused", "claim_only")
 
@@ -70,7 +71,7 @@ def write_all(
 ) -> dict[str, int]:
     """Writes `{variant}.{split}.jsonl` for every variant; returns the number of examples of each."""
     return {
-        variant: examples.write(
+        variant: write_examples(
             Path(folder) / file_name(variant, split),
             build(variant, claims, candidates, reranked, lookup, seed=seed, training=training, skipped=skipped),
         )

@@ -6,93 +6,30 @@ Every row and column of a table that answers a question is an example: all negat
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-from lisax.formats.parts import PartKind
+from lisax.formats.parts import PartExample, PartKind
 from lisax.records import (
-    DataError,
     Question,
     Table,
     atomic_write,
     column_id,
-    get_field,
-    get_strings,
     is_cell,
-    read_json_lines,
     row_id,
     split_cell_id,
-    write_json_lines,
 )
 
 PARTS = "parts"
 NO_CELL = "a question that no cell is known to answer"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PartExample:
-    """A question (`claim`, as in every example) and a row or column; `label`: is the answer in it? None: unknown.
-
-    `header` holds the name of every cell of a row, or the one name of a column.
-    """
-
-    claim_id: str
-    claim: str
-    unit_id: str
-    kind: PartKind
-    header: tuple[str, ...]
-    cells: tuple[str, ...]
-    label: bool | None = None
-
-    @property
-    def unit_ids(self) -> list[str]:
-        return [self.unit_id]
-
-    def row(self) -> dict:
-        """The JSON object of the example."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    @classmethod
-    def from_row(cls, row: dict, *, path=None, line: int | None = None) -> PartExample:
-        """The example of a JSON object; DataError names the field at fault."""
-        where = {"path": path, "line": line}
-        kind = get_field(row, "kind", str, **where)
-        if kind not in list(PartKind):
-            raise DataError(
-                f"expected one of {', '.join(PartKind)}, found {json.dumps(kind)[:80]}", field="kind", **where
-            )
-        label = row.get("label")
-        if label is not None and not isinstance(label, bool):
-            raise DataError(f"expected true, false or null, found {json.dumps(label)[:80]}", field="label", **where)
-        header, cells = (get_strings(row, field, **where) for field in ("header", "cells"))
-        names = len(cells) if kind == PartKind.ROW else 1
-        if len(header) != names:
-            raise DataError(f"expected {names} names, found {len(header)}", field="header", **where)
-        return cls(
-            *(get_field(row, field, str, **where) for field in ("claim_id", "claim", "unit_id")),
-            PartKind(kind),
-            header,
-            cells,
-            label,
-        )
-
-
 def file_name(kind: PartKind, role: str) -> str:
     """The file of the examples of one kind for training, dev or test."""
     return f"{PARTS}_{kind}s.{role}.jsonl"
-
-
-def write(path: str | os.PathLike, examples: Iterable[PartExample]) -> int:
-    """Writes examples as JSON Lines, atomically; returns their number."""
-    return write_json_lines(path, (example.row() for example in examples))
-
-
-def read(path: str | os.PathLike) -> Iterator[PartExample]:
-    return (PartExample.from_row(row, path=path, line=line) for line, row in read_json_lines(path))
 
 
 def parts_of(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from lisax.formats.parts import PartKind
+from lisax.formats.parts import PartExample, PartKind
 from lisax.records import Question, Table, is_cell, split_cell_id
-from lisax.sampling.part_examples import PartExample, parts_of
+from lisax.sampling.part_examples import parts_of
 
 WINDOW = 20  # retrieved tables that negative ones are drawn from
 

@@ -6,108 +6,22 @@ of the claim's evidence sets, the smallest set first, each unit once.
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from lisax.formats.examples import Passage
+from lisax.formats.pointing import PointerExample
 from lisax.records import (
-    LABELS,
     Claim,
-    DataError,
     Label,
-    get_field,
-    read_json_lines,
     split_sentence_id,
-    write_json_lines,
 )
-from lisax.sampling.examples import Lookup, Passage, Ranked, first_passages
+from lisax.sampling.examples import Lookup, Ranked, first_passages
 
 EvidenceSets = Callable[[Claim], Sequence[Sequence[str]]]
 
 NO_CANDIDATES = "a claim without candidates"
 NO_EVIDENCE = "a claim of whose evidence nothing is in the corpus"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PointerExample:
-    """`sets`: places of candidates, each set complete, in the order in which they are to be pointed to; sets of which a
-    part is no candidate are not here."""
-
-    claim_id: str
-    claim: str
-    candidates: tuple[Passage, ...] = ()
-    label: Label | None = None
-    sets: tuple[tuple[int, ...], ...] = ()
-
-    @property
-    def unit_ids(self) -> list[str]:
-        return [candidate.id for candidate in self.candidates]
-
-    @property
-    def pointers(self) -> tuple[int, ...]:
-        """Places of the gold candidates in the order in which they are to be pointed to."""
-        return tuple(dict.fromkeys(place for places in self.sets for place in places))
-
-    def row(self) -> dict:
-        """The JSON object of the example."""
-        return {
-            "claim_id": self.claim_id,
-            "claim": self.claim,
-            "label": self.label,
-            "sets": self.sets,
-            "candidates": [dataclasses.asdict(candidate) for candidate in self.candidates],
-        }
-
-    @classmethod
-    def from_row(cls, row: dict, *, path=None, line: int | None = None) -> PointerExample:
-        """The example of a JSON object; DataError names the field at fault."""
-        where = {"path": path, "line": line}
-        candidates = []
-        for i, candidate in enumerate(get_field(row, "candidates", list, **where)):
-            if not isinstance(candidate, dict) or not all(
-                isinstance(candidate.get(name), str) for name in ("id", "title", "text")
-            ):
-                raise DataError(
-                    f"expected an object with id, title and text, found {json.dumps(candidate)[:80]}",
-                    field=f"candidates[{i}]",
-                    **where,
-                )
-            candidates.append(Passage(candidate["id"], candidate["title"], candidate["text"]))
-        label = row.get("label")
-        if label is not None and label not in list(LABELS):
-            raise DataError(
-                f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
-            )
-        sets = get_field(row, "sets", list, **where)
-        for i, places in enumerate(sets):
-            if (
-                not isinstance(places, list)
-                or not places
-                or not all(isinstance(place, int) and 0 <= place < len(candidates) for place in places)
-            ):
-                raise DataError(
-                    f"expected places from 0 to {len(candidates) - 1}, found {json.dumps(places)[:80]}",
-                    field=f"sets[{i}]",
-                    **where,
-                )
-        return cls(
-            get_field(row, "claim_id", str, **where),
-            get_field(row, "claim", str, **where),
-            tuple(candidates),
-            None if label is None else Label(label),
-            tuple(map(tuple, sets)),
-        )
-
-
-def write(path: str | os.PathLike, examples: Iterable[PointerExample]) -> int:
-    """Writes examples as JSON Lines, atomically; returns their number."""
-    return write_json_lines(path, (example.row() for example in examples))
-
-
-def read(path: str | os.PathLike) -> Iterator[PointerExample]:
-    return (PointerExample.from_row(row, path=path, line=line) for line, row in read_json_lines(path))
 
 
 # --- Builders --------------------------------------------------------------------------------

@@ -7,75 +7,19 @@ gold passages made from answer rows (UDT-QA, section 4.1).
 
 from __future__ import annotations
 
-import dataclasses
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from lisax.formats.reading import PassageView, QuestionExample
 from lisax.metrics.open_qa import answer_spans
-from lisax.records import DataError, Question, get_field, read_json_lines, write_json_lines
+from lisax.records import Question
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import Passage
 
 DEPTHS = (1, 5, 10, 20, 50, 100)  # passages read of a question
 _CELL, _PART = re.compile(r"(#r\d+)c\d+$"), re.compile(r"#[er]\d+$")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PassageView:
-    """A passage of a question; `spans`: characters of its text where an answer stands that may be learned."""
-
-    id: str
-    title: str
-    text: str
-    spans: tuple[tuple[int, int], ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class QuestionExample:
-    """A question with its passages. In training of a retriever the first one is gold and the others are not."""
-
-    question_id: str
-    question: str
-    answers: tuple[str, ...]
-    passages: tuple[PassageView, ...]
-
-    def row(self) -> dict:
-        return {
-            "question_id": self.question_id,
-            "question": self.question,
-            "answers": list(self.answers),
-            "passages": [
-                [view.id, view.title, view.text, [list(span) for span in view.spans]] for view in self.passages
-            ],
-        }
-
-    @staticmethod
-    def from_row(row: dict, *, path=None, line=None) -> QuestionExample:
-        def get(field: str, kind: type):
-            return get_field(row, field, kind, path=path, line=line or 0)
-
-        try:
-            views = tuple(
-                PassageView(i, title, text, tuple((int(first), int(last)) for first, last in spans))
-                for i, title, text, spans in get("passages", list)
-            )
-        except (TypeError, ValueError):
-            raise DataError(
-                "expected [id, title, text, [[begin, end], …]]", path=path, line=line, field="passages"
-            ) from None
-        return QuestionExample(get("question_id", str), get("question", str), tuple(get("answers", list)), views)
-
-
-def read(path: str | os.PathLike) -> Iterator[QuestionExample]:
-    for line, row in read_json_lines(path):
-        yield QuestionExample.from_row(row, path=path, line=line)
-
-
-def write(path: str | os.PathLike, examples: Iterable[QuestionExample]) -> int:
-    return write_json_lines(path, (example.row() for example in examples))
 
 
 class Evidence:

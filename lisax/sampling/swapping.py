@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 
 from lisax.formats.triples import Triples
-from lisax.sampling.verbal_examples import VerbalExample
+from lisax.formats.verbalizing import VerbalExample
 
 LONGEST = 6  # words of what is put in
 _NUMBER = re.compile(r"[\d.,:%+-]*\d[\d.,:%+-]*")

@@ -10,24 +10,19 @@ give examples. What cannot be built is counted in `skipped` under its reason.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from lisax.formats.examples import write_examples
+from lisax.formats.tables import TableExample, view
 from lisax.records import (
-    LABELS,
     Claim,
-    DataError,
     Label,
     LisaxError,
     Table,
-    get_field,
-    read_json_lines,
-    write_json_lines,
 )
 from lisax.sampling.examples import Ranked
 
@@ -40,114 +35,6 @@ DEPTHS = (1, 3, 5, 10)  # k, the tables read for a claim
 NOT_RETRIEVED = "a claim for which no table was retrieved"
 NO_GOLD = "a claim without a gold table"
 NOT_IN_COLLECTION = "a table that is not in the collection"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TableView:
-    """A table cut to some of its columns; `caption` is the table's, or else its title."""
-
-    id: str
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def row(self) -> dict:
-        return {"id": self.id, "caption": self.caption, "header": self.header, "rows": self.rows}
-
-    @classmethod
-    def from_row(cls, row: dict, *, path=None, line: int | None = None, field: str = "tables") -> TableView:
-        """The view of a JSON object; DataError names the field at fault below `field`."""
-        where = {"path": path, "line": line}
-        if not isinstance(row, dict):
-            raise DataError(f"expected an object, found {json.dumps(row)[:80]}", field=field, **where)
-        for name, kind in (("id", str), ("caption", str), ("header", list), ("rows", list)):
-            if not isinstance(row.get(name), kind):
-                raise DataError(
-                    f"expected {kind.__name__}, found {json.dumps(row.get(name))[:80]}",
-                    field=f"{field}.{name}",
-                    **where,
-                )
-        for i, cells in enumerate((row["header"], *row["rows"])):
-            name = f"{field}.rows[{i - 1}]" if i else f"{field}.header"
-            if not isinstance(cells, list) or not all(isinstance(cell, str) for cell in cells):
-                raise DataError(f"expected a list of strings, found {json.dumps(cells)[:80]}", field=name, **where)
-            if len(cells) != len(row["header"]):
-                raise DataError(
-                    f"expected {len(row['header'])} cells as in the header, found {len(cells)}", field=name, **where
-                )
-        return cls(row["id"], row["caption"], tuple(row["header"]), tuple(map(tuple, row["rows"])))
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TableExample:
-    """A claim with its tables, best first; `gold` says of each whether it is a gold table of the claim."""
-
-    claim_id: str
-    claim: str
-    tables: tuple[TableView, ...] = ()
-    label: Label | None = None
-    gold: tuple[bool, ...] = ()
-
-    @property
-    def unit_ids(self) -> list[str]:
-        return [table.id for table in self.tables]
-
-    def row(self) -> dict:
-        """The JSON object of the example."""
-        return {
-            "claim_id": self.claim_id,
-            "claim": self.claim,
-            "tables": [table.row() for table in self.tables],
-            "label": self.label,
-            "gold": self.gold,
-        }
-
-    @classmethod
-    def from_row(cls, row: dict, *, path=None, line: int | None = None) -> TableExample:
-        """The example of a JSON object; DataError names the field at fault."""
-        where = {"path": path, "line": line}
-        tables = tuple(
-            TableView.from_row(table, field=f"tables[{i}]", **where)
-            for i, table in enumerate(get_field(row, "tables", list, **where))
-        )
-        label = row.get("label")
-        if label is not None and label not in list(LABELS):
-            raise DataError(
-                f"expected null or one of {', '.join(LABELS)}, found {json.dumps(label)}", field="label", **where
-            )
-        gold = get_field(row, "gold", list, **where)
-        if not all(isinstance(value, bool) for value in gold) or len(gold) != len(tables):
-            raise DataError(
-                f"expected {len(tables)} times true or false, one a table, found {json.dumps(gold)[:80]}",
-                field="gold",
-                **where,
-            )
-        return cls(
-            get_field(row, "claim_id", str, **where),
-            get_field(row, "claim", str, **where),
-            tables,
-            None if label is None else Label(label),
-            tuple(gold),
-        )
-
-
-def write(path: str | os.PathLike, examples: Iterable[TableExample]) -> int:
-    """Writes examples as JSON Lines, atomically; returns their number."""
-    return write_json_lines(path, (example.row() for example in examples))
-
-
-def read(path: str | os.PathLike) -> Iterator[TableExample]:
-    return (TableExample.from_row(row, path=path, line=line) for line, row in read_json_lines(path))
-
-
-def view(table: Table, columns: Sequence[int]) -> TableView:
-    """The table cut to `columns`, in their order."""
-    return TableView(
-        table.id,
-        table.caption or table.title,
-        tuple(table.header[j] for j in columns),
-        tuple(tuple(row[j] for j in columns) for row in table.rows),
-    )
 
 
 # --- Builders -------------------------------------------------------------------------------
@@ -242,7 +129,8 @@ def write_all(
     made = {None: closed(labelled, lookup, chosen, skipped=None if in_training else skipped)}
     made |= {k: build(labelled, run, lookup, chosen, k, skipped=skipped if k == max(depths) else None) for k in depths}
     return {
-        file_name(k): write(Path(folder) / f"{file_name(k)}.{split}.jsonl", examples) for k, examples in made.items()
+        file_name(k): write_examples(Path(folder) / f"{file_name(k)}.{split}.jsonl", examples)
+        for k, examples in made.items()
     }
 
 

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
-from lisax.records import DataError, DataText, get_field
+from lisax.formats.verbalizing import VerbalExample
+from lisax.records import DataText
 from lisax.sampling.files import hashed_share
 
 T, T_F, T_F_ID_T = STEMS = ("verbalize_t", "verbalize_t_f", "verbalize_t_f_id_t")
 CURVE = tuple(i / 20 for i in range(21))
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class VerbalExample:
-    """`text` is learned; `texts` are all references, `text` among them."""
-
-    triples: Triples
-    text: str
-    texts: tuple[str, ...]
-
-    def to_row(self) -> dict:
-        row = self.triples.to_row() | {"text": self.text}
-        return row if self.texts == (self.text,) else row | {"texts": list(self.texts)}
-
-    @staticmethod
-    def from_row(row: dict) -> VerbalExample:
-        text = get_field(row, "text", str, path=None, line=None)
-        texts = get_field(row, "texts", list, path=None, line=None, default=[text])
-        if not texts or not all(isinstance(other, str) for other in texts):
-            raise DataError(f"expected a list of texts, found {texts!r:.80}", field="texts")
-        return VerbalExample(Triples.from_row(row), text, tuple(texts))
 
 
 def training_examples(records: Iterable[DataText]) -> Iterator[VerbalExample]:

@@ -17,8 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lisax.formats.families import Family
-from lisax.formats.reading import Reads
+from lisax.formats import tables
+from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
+from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.ranking import RANK, RANK_ENTITIES
+from lisax.formats.reading import POINT, READ, RETRIEVE
 from lisax.records import Label, LisaxError
 from lisax.serve.library import Corpus
 
@@ -53,16 +56,16 @@ UNLEARNED = (
 )
 READER, RETRIEVER = "reader", "retriever"
 ROLES = {
-    Family.TABLE_PARTS: PARTS,
-    Family.RANK: RANKER,
-    Family.RANK_ENTITIES: RANKER,
-    Family.LABEL_POINTWISE: LABELLER,
-    Family.LABEL_LISTWISE: LABELLER,
-    Family.TABLES: TABLE_VERIFIER,
-    Family.TABLE_FUSION: TABLE_VERIFIER,
-    Reads.READ: READER,
-    Reads.POINT: READER,
-    Reads.RETRIEVE: RETRIEVER,
+    TABLE_PARTS: PARTS,
+    RANK: RANKER,
+    RANK_ENTITIES: RANKER,
+    LABEL_POINTWISE: LABELLER,
+    LABEL_LISTWISE: LABELLER,
+    tables.TABLES: TABLE_VERIFIER,
+    tables.TABLE_FUSION: TABLE_VERIFIER,
+    READ: READER,
+    POINT: READER,
+    RETRIEVE: RETRIEVER,
 }
 
 
@@ -115,9 +118,9 @@ class Models:
 
 
 def _open(path: Path) -> tuple[str, Model]:
-    from lisax.predict.opening import family_of, open_model
+    from lisax.predict.opening import format_of, open_model
 
-    role = ROLES.get(family_of(path))
+    role = ROLES.get(format_of(path))
     if role == READER:
         from lisax.predict.reader import Reader
 
@@ -127,11 +130,11 @@ def _open(path: Path) -> tuple[str, Model]:
 
         return role, Retriever.open(path)
     model = open_model(path)
-    if model.family not in ROLES:
+    if model.format not in ROLES:
         raise LisaxError(
-            f"{path} is of the format '{model.family}', which the page has no use for; it takes {', '.join(ROLES)}"
+            f"{path} is of the format '{model.format}', which the page has no use for; it takes {', '.join(map(str, ROLES))}"
         )
-    return ROLES[model.family], model
+    return ROLES[model.format], model
 
 
 class Engine:

@@ -20,10 +20,13 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lisax.formats.families import Family
+from lisax.formats.format import RELEVANCE, Format
+from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.tables import TABLE_FUSION, TABLES
 from lisax.records import LisaxError, atomic_write, write_json
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint, write_fitted
-from lisax.runtime.model_json import known_family, needed, read_card
+from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint, write_fitted
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.model_card import ModelCard
 from lisax.serve.answering import LABELLER, PARTS, RANKER, TABLE_VERIFIER
 from lisax.serve.export import Export
 from lisax.serve.store import private_folder
@@ -232,23 +235,21 @@ def _tool(*command: str) -> list[str]:
 def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: int) -> None:
     """Writes `run.gin` and what its task is made of."""
     from lisax.models.architectures import from_description
-    from lisax.models.t5 import T5Config
 
-    card = read_card(checkpoint)
-    family, preset, max_tokens, described = needed(
-        card, checkpoint, "text.family", "text.preset", "text.max_tokens", "architecture"
-    )
-    family, model = known_family(family, checkpoint), from_description(described)
-    if not isinstance(model, T5Config):
+    card = ModelCard.read(checkpoint)
+    text_format, preset = card.format, card.preset
+    max_tokens, described = card.needed("text.max_tokens", "architecture")
+    model = from_description(described)
+    if model.kind is not None:
         raise LisaxError(f"{checkpoint} is no plain T5: it is trained by `lisax train`, not from this page.")
-    task = f"{NAME}_{_variant(family, card['text'].get('tables', 0))}"
+    task = f"{NAME}_{_variant(text_format, card.text.get('tables', 0))}"
     write_json(
         folder / DATASET,
         {
             "name": NAME,
             "folder": "data",
             "vocabulary": str(checkpoint / VOCABULARY_NAME),
-            "preset": preset,
+            "preset": preset.name,
             "evidence": NEEDS[role].evidence,
             "out": "tasks",
         },
@@ -271,7 +272,7 @@ def _prepare(folder: Path, role: str, checkpoint: Path, export: Export, steps: i
                 model=str(folder / "model"),
                 steps=steps,
                 period=max(1, steps // 50),
-                rate=0.0003 if family.ranks else 0.001,
+                rate=0.0003 if text_format.answer is RELEVANCE else 0.001,
             )
         )
 
@@ -283,23 +284,23 @@ def _in_comment(path: Path) -> str:
 
 def _keep_weights(base: Path, model: Path) -> None:
     """What weighed the old model's scores beside BM25 weighs the new one's: nothing better is known of them."""
-    if (base / MODEL_JSON).is_file() and (weights := read_card(base).get("fusion")) is not None:
+    if (base / MODEL_JSON).is_file() and (weights := ModelCard.read(base).get("fusion")) is not None:
         write_fitted(model, {"fusion": weights})
 
 
 def is_trainable(model: Any) -> bool:
     """Whether it is trained from this page. Table fusion, whose architecture is another, is not."""
-    return model.family is not Family.TABLE_FUSION
+    return model.format is not TABLE_FUSION
 
 
-def _variant(family: Family, tables: int) -> str:
-    if family is Family.TABLE_FUSION:
+def _variant(text_format: Format, tables: int) -> str:
+    if text_format is TABLE_FUSION:
         raise LisaxError("Table fusion is trained by `lisax train` with the exported data, not from this page.")
-    if family is Family.TABLE_PARTS:
+    if text_format is TABLE_PARTS:
         return "parts"
-    if family is Family.TABLES:
+    if text_format is TABLES:
         return "tables_one" if tables <= 1 else f"tables_top{tables}"
-    return str(family)
+    return str(text_format)
 
 
 _GIN = """\

@@ -10,7 +10,7 @@ import pytest
 from lisax.adversary.corpus import Corpus
 from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model, survives
 from lisax.adversary.lexicon import CorpusLexicon, Relation, Substitute, WordNetLexicon
-from lisax.formats.families import Family
+from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.predict.text_model import TextModel
 from lisax.records import LABELS, Claim, Document, Sentence
 
@@ -151,22 +151,22 @@ def test_common_nouns_of_pages_give_hypernyms():
 
 
 @pytest.mark.parametrize(
-    "family, expected", [(Family.LABEL_POINTWISE, [0.6, 0.3, 0.9]), (Family.LABEL_LISTWISE, [0.2, 0.3, 0.5])]
+    "text_format, expected", [(LABEL_POINTWISE, [0.6, 0.3, 0.9]), (LABEL_LISTWISE, [0.2, 0.3, 0.5])]
 )
-def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, family, expected):
+def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, text_format, expected):
     read = []
 
     def probabilities(examples):
         read.extend(tuple(passage.text for passage in example.sentences) for example in examples)
         return np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.9]])[: len(examples)]
 
-    labeller = types.SimpleNamespace(family=family, probabilities=probabilities)
+    labeller = types.SimpleNamespace(format=text_format, probabilities=probabilities)
     monkeypatch.setattr(TextModel, "open", lambda path: labeller)
     page = Document("P", "P", (Sentence("P", 0, "One ."), Sentence("P", 1, ""), Sentence("P", 2, "Two .")))
     model = evidence_model("somewhere", Corpus({"P": page}.__getitem__, [page]))
     rows = model([Claim("a", "c", S, (("P_0", "P_1", "P_2"), ("P_2",))), Claim("b", "d", N)])
     np.testing.assert_allclose(rows, [expected, [0, 0, 1]])
-    assert read == ([("One .",), ("Two .",)] if family is Family.LABEL_POINTWISE else [("One .", "Two .")])
+    assert read == ([("One .",), ("Two .",)] if text_format is LABEL_POINTWISE else [("One .", "Two .")])
 
 
 class Sense:

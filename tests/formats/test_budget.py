@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.formats import labelling
-from lisax.formats.families import Family, encode
+from lisax.formats.catalogue import FORMATS
+from lisax.formats.examples import Example, Passage
+from lisax.formats.format import RELEVANCE
+from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.presets import PAPER, RELEASED
+from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.vocabulary import Vocabulary
 from lisax.records import LisaxError
-from lisax.sampling.examples import Example, Passage
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 
@@ -39,21 +42,21 @@ passages = st.builds(Passage, st.just("p_0"), st.text(max_size=20), text)
     entities=st.lists(text, max_size=3),
     limit=st.integers(90, 300),
     preset=st.sampled_from([PAPER, RELEASED]),
-    family=st.sampled_from(
-        [family for family in Family if family.answers_in_words and "table" not in family and family != "verbalize"]
+    text_format=st.sampled_from(
+        [entry for entry in FORMATS.values() if entry.has_label_words and entry.example is Example]
     ),
 )
-def test_every_input_fits_and_keeps_its_closing_word(counter, claim, sentences, entities, limit, preset, family):
+def test_every_input_fits_and_keeps_its_closing_word(counter, claim, sentences, entities, limit, preset, text_format):
     count = COUNTERS[counter]
-    if family is not Family.LABEL_LISTWISE:
+    if text_format is not LABEL_LISTWISE:
         sentences = sentences[:1]
     example = Example("c", claim, tuple(sentences), tuple(entities))
-    inputs = encode(example, family, preset=preset, max_tokens=limit, count_tokens=count).inputs
+    inputs = text_format.encode(example, preset=preset, max_tokens=limit, count_tokens=count).inputs
     assert count(inputs) + 1 <= limit
-    assert inputs.endswith("Relevant:" if family.ranks else preset.label_closing)
-    assert inputs.startswith("Query:" if family.ranks else preset.claim_slot)
+    assert inputs.endswith("Relevant:" if text_format.answer is RELEVANCE else preset.label_closing)
+    assert inputs.startswith("Query:" if text_format.answer is RELEVANCE else preset.claim_slot)
     for i in range(1, len(sentences) + 1):
-        assert family is not Family.LABEL_LISTWISE or f"sentence{i}:" in inputs
+        assert text_format is not LABEL_LISTWISE or f"sentence{i}:" in inputs
 
 
 @settings(max_examples=60)
@@ -66,8 +69,8 @@ def test_every_input_fits_and_keeps_its_closing_word(counter, claim, sentences, 
 def test_only_the_document_is_shortened_and_no_word_too_much(claim, document, entities, limit):
     count = COUNTERS["words"]
     example = Example("c", claim, (Passage("p_0", "", document),), tuple(entities))
-    inputs = encode(example, Family.RANK_ENTITIES, max_tokens=limit, count_tokens=count).inputs
-    whole = encode(example, Family.RANK_ENTITIES, count_tokens=count).inputs
+    inputs = RANK_ENTITIES.encode(example, max_tokens=limit, count_tokens=count).inputs
+    whole = RANK_ENTITIES.encode(example, count_tokens=count).inputs
     assert count(inputs) == min(count(whole), limit - 1)
     kept = inputs.split("Document:")[1].split("Entity1:")[0].split("Relevant:")[0].split()
     assert kept == document.split()[: len(kept)]
@@ -77,7 +80,7 @@ def test_only_the_document_is_shortened_and_no_word_too_much(claim, document, en
 
 def test_a_word_longer_than_the_budget_is_cut_inside():
     example = Example("c", "q", (Passage("p_0", "", "x" * 500),))
-    inputs = encode(example, Family.RANK, max_tokens=40, count_tokens=COUNTERS["bytes"]).inputs
+    inputs = RANK.encode(example, max_tokens=40, count_tokens=COUNTERS["bytes"]).inputs
     assert inputs == "Query: q Document: " + "x" * 10 + " Relevant:"
 
 
@@ -86,7 +89,7 @@ def test_without_room_entities_go_from_the_last_and_then_the_end_of_the_query():
     example = Example("c", "a b c d", (Passage("p_0", "", "doc"),), ("E F", "G"))
 
     def at(limit):
-        return encode(example, Family.RANK_ENTITIES, max_tokens=limit, count_tokens=count).inputs
+        return RANK_ENTITIES.encode(example, max_tokens=limit, count_tokens=count).inputs
 
     assert at(13) == "Query: a b c d Document: Entity1: E F Entity2: G Relevant:"
     assert at(11) == "Query: a b c d Document: Entity1: E F Relevant:"

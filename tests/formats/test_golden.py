@@ -1,13 +1,14 @@
-"""Golden strings: the exact inputs of every family under both presets."""
+"""Golden strings: the exact inputs of every text_format under both presets."""
 
 from __future__ import annotations
 
 import pytest
 
-from lisax.formats.families import Family, encode
+from lisax.formats.examples import Example, Passage
+from lisax.formats.labelling import CLAIM_ONLY, LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.formats.presets import PAPER, RELEASED, get
+from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.records import Label, LisaxError
-from lisax.sampling.examples import Example, Passage
 
 
 def words(text: str) -> int:
@@ -20,7 +21,7 @@ CLAIM = "Anna Voss designed Tirol Harbour."
 
 GOLDEN = [
     (
-        Family.RANK,
+        RANK,
         PAPER,
         (ONE,),
         True,
@@ -28,7 +29,7 @@ GOLDEN = [
         "true",
     ),
     (
-        Family.RANK_ENTITIES,
+        RANK_ENTITIES,
         PAPER,
         (ONE,),
         False,
@@ -37,7 +38,7 @@ GOLDEN = [
         "false",
     ),
     (
-        Family.RANK_ENTITIES,
+        RANK_ENTITIES,
         RELEASED,
         (ONE,),
         True,
@@ -46,7 +47,7 @@ GOLDEN = [
         "true",
     ),
     (
-        Family.LABEL_POINTWISE,
+        LABEL_POINTWISE,
         PAPER,
         (TWO,),
         Label.SUPPORTS,
@@ -54,7 +55,7 @@ GOLDEN = [
         "true",
     ),
     (
-        Family.LABEL_POINTWISE,
+        LABEL_POINTWISE,
         RELEASED,
         (TWO,),
         Label.REFUTES,
@@ -62,7 +63,7 @@ GOLDEN = [
         "false",
     ),
     (
-        Family.LABEL_LISTWISE,
+        LABEL_LISTWISE,
         PAPER,
         (ONE, TWO),
         Label.NOT_ENOUGH_INFO,
@@ -71,7 +72,7 @@ GOLDEN = [
         "weak",
     ),
     (
-        Family.LABEL_LISTWISE,
+        LABEL_LISTWISE,
         RELEASED,
         (ONE, TWO),
         None,
@@ -79,31 +80,31 @@ GOLDEN = [
         "sentence2: Anna Voss . She designed the harbour .",
         "",
     ),
-    (Family.LABEL_LISTWISE, PAPER, (), Label.SUPPORTS, "query: Anna Voss designed Tirol Harbour. relevant:", "true"),
-    (Family.CLAIM_ONLY, PAPER, (ONE,), Label.REFUTES, "query: Anna Voss designed Tirol Harbour. relevant:", "false"),
-    (Family.CLAIM_ONLY, RELEASED, (), Label.REFUTES, "hypothesis: Anna Voss designed Tirol Harbour.", "false"),
+    (LABEL_LISTWISE, PAPER, (), Label.SUPPORTS, "query: Anna Voss designed Tirol Harbour. relevant:", "true"),
+    (CLAIM_ONLY, PAPER, (ONE,), Label.REFUTES, "query: Anna Voss designed Tirol Harbour. relevant:", "false"),
+    (CLAIM_ONLY, RELEASED, (), Label.REFUTES, "hypothesis: Anna Voss designed Tirol Harbour.", "false"),
 ]
 
 
-@pytest.mark.parametrize("family, preset, sentences, label, inputs, targets", GOLDEN)
-def test_the_exact_text(family, preset, sentences, label, inputs, targets):
+@pytest.mark.parametrize("text_format, preset, sentences, label, inputs, targets", GOLDEN)
+def test_the_exact_text(text_format, preset, sentences, label, inputs, targets):
     example = Example("7", CLAIM, sentences, ("Anna Voss", "Tirol Harbour"), label)
-    assert encode(example, family, preset=preset, max_tokens=512, count_tokens=words) == (inputs, targets, 0)
-    assert encode(example, family, preset=preset, count_tokens=words).inputs == inputs
+    assert text_format.encode(example, preset=preset, max_tokens=512, count_tokens=words) == (inputs, targets, 0)
+    assert text_format.encode(example, preset=preset, count_tokens=words).inputs == inputs
 
 
 def test_a_sentence_without_a_title_stands_alone():
     example = Example("7", "Q", (Passage("d", "", "text"),), label=True)
-    assert encode(example, Family.RANK, count_tokens=words).inputs == "Query: Q Document: text Relevant:"
+    assert RANK.encode(example, count_tokens=words).inputs == "Query: Q Document: text Relevant:"
 
 
 def test_an_example_of_another_family_is_refused():
     with pytest.raises(LisaxError, match="one sentence, found 2"):
-        encode(Example("7", CLAIM, (ONE, TWO), (), True), Family.RANK, count_tokens=words)
+        RANK.encode(Example("7", CLAIM, (ONE, TWO), (), True), count_tokens=words)
     with pytest.raises(LisaxError, match="wants true or false"):
-        encode(Example("7", CLAIM, (ONE,), (), Label.SUPPORTS), Family.RANK, count_tokens=words)
+        RANK.encode(Example("7", CLAIM, (ONE,), (), Label.SUPPORTS), count_tokens=words)
     with pytest.raises(LisaxError, match="wants a verdict"):
-        encode(Example("7", CLAIM, (ONE,), (), True), Family.LABEL_POINTWISE, count_tokens=words)
+        LABEL_POINTWISE.encode(Example("7", CLAIM, (ONE,), (), True), count_tokens=words)
 
 
 def test_an_unknown_preset_names_the_known_ones():

@@ -8,15 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.formats.families import Family, encode
+from lisax.formats.examples import Example
 from lisax.formats.label_words import single_pieces
-from lisax.formats.parts import PartKind, encode_header, encode_part
+from lisax.formats.parts import (
+    TABLE_OPERATION,
+    TABLE_PARTS,
+    OperationExample,
+    PartExample,
+    PartKind,
+    encode_header,
+    encode_part,
+)
 from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.vocabulary import Vocabulary
 from lisax.records import Label, LisaxError, Operation
-from lisax.sampling.examples import Example
-from lisax.sampling.operation_examples import OperationExample
-from lisax.sampling.part_examples import PartExample
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 
@@ -40,25 +45,25 @@ COLUMN = PartExample("q1", QUESTION, "t#c1", PartKind.COLUMN, ("club",), ("Tirol
 )
 def test_the_exact_text(example, inputs, targets):
     for limit in (None, 512):
-        assert encode(example, Family.TABLE_PARTS, max_tokens=limit, count_tokens=COUNTERS["words"]) == (
+        assert TABLE_PARTS.encode(example, max_tokens=limit, count_tokens=COUNTERS["words"]) == (
             inputs,
             targets,
             0,
         )
     released = inputs.replace("query:", "hypothesis:").removesuffix(" relevant:")
-    assert encode(example, Family.TABLE_PARTS, preset=RELEASED, count_tokens=COUNTERS["words"]).inputs == released
+    assert TABLE_PARTS.encode(example, preset=RELEASED, count_tokens=COUNTERS["words"]).inputs == released
 
 
 def test_the_exact_text_of_a_header():
     example = OperationExample("q1", QUESTION, "t", ("year", "", "club  name"), Operation.AVERAGE)
     inputs = "query: Which club won in 1921? header: year | club name relevant:"
     for limit in (None, 512):
-        assert encode(example, Family.TABLE_OPERATION, max_tokens=limit, count_tokens=COUNTERS["words"]) == (
+        assert TABLE_OPERATION.encode(example, max_tokens=limit, count_tokens=COUNTERS["words"]) == (
             inputs,
             "average",
             0,
         )
-    released = encode(example, Family.TABLE_OPERATION, preset=RELEASED, count_tokens=COUNTERS["words"])
+    released = TABLE_OPERATION.encode(example, preset=RELEASED, count_tokens=COUNTERS["words"])
     assert released.inputs == "hypothesis: Which club won in 1921? header: year | club name"
 
 
@@ -86,16 +91,16 @@ def test_what_is_cut_first_in_a_header():
 
 
 def test_examples_that_are_not_of_the_family_are_refused():
-    with pytest.raises(LisaxError, match="'table_operation' takes the header of a table"):
-        encode(Example("7", "Q"), Family.TABLE_OPERATION, count_tokens=len)
+    with pytest.raises(LisaxError, match="the format 'table_operation' takes OperationExample, found Example"):
+        TABLE_OPERATION.encode(Example("7", "Q"), count_tokens=len)
     with pytest.raises(LisaxError, match="wants an operation"):
-        encode(ROW, Family.TABLE_OPERATION, count_tokens=len)
+        TABLE_OPERATION.encode(ROW, count_tokens=len)
     with pytest.raises(LisaxError, match="wants true or false"):
-        encode(OperationExample("7", "Q", "t", ("h",), Operation.SUM), Family.TABLE_PARTS, count_tokens=len)
-    with pytest.raises(LisaxError, match="'table_parts' takes a row or column of a table"):
-        encode(Example("7", "Q", label=True), Family.TABLE_PARTS, count_tokens=len)
+        TABLE_PARTS.encode(OperationExample("7", "Q", "t", ("h",), Operation.SUM), count_tokens=len)
+    with pytest.raises(LisaxError, match="the format 'table_parts' takes PartExample, found Example"):
+        TABLE_PARTS.encode(Example("7", "Q", label=True), count_tokens=len)
     with pytest.raises(LisaxError, match="wants true or false"):
-        encode(Example("7", "Q", label=Label.SUPPORTS), Family.TABLE_PARTS, count_tokens=len)
+        TABLE_PARTS.encode(Example("7", "Q", label=Label.SUPPORTS), count_tokens=len)
     with pytest.raises(LisaxError, match="a row of 2 cells cannot have 1 header names"):
         encode_part("q", PartKind.ROW, ["a"], ["1", "2"], count_tokens=len)
     with pytest.raises(LisaxError, match="a column of 1 cells cannot have 2 header names"):

@@ -9,13 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lisax.formats.families import Family, encode, encode_each_table
+from lisax.formats.examples import Example
 from lisax.formats.presets import PAPER, RELEASED
-from lisax.formats.tables import TableClass, encode_table, encode_tables, header_text, row_text, table_classes
+from lisax.formats.tables import (
+    TABLE_FUSION,
+    TABLES,
+    TableClass,
+    TableExample,
+    TableView,
+    encode_table,
+    encode_tables,
+    header_text,
+    row_text,
+    table_classes,
+)
 from lisax.formats.vocabulary import Vocabulary
 from lisax.records import Label, LisaxError
-from lisax.sampling.examples import Example
-from lisax.sampling.table_examples import TableExample, TableView
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 
@@ -68,25 +77,21 @@ def example(*tables, label=None):
 )
 def test_the_exact_text_of_all_tables_in_one_input(preset, tables, label, inputs, targets):
     for limit in (None, 512):
-        assert encode(
-            example(*tables, label=label),
-            Family.TABLES,
-            preset=preset,
-            max_tokens=limit,
-            count_tokens=COUNTERS["words"],
+        assert TABLES.encode(
+            example(*tables, label=label), preset=preset, max_tokens=limit, count_tokens=COUNTERS["words"]
         ) == (inputs, targets, 0)
 
 
 def test_the_exact_text_of_each_table_on_its_own():
-    texts = encode_each_table(example(GOALS, TOWNS), count_tokens=COUNTERS["words"])
+    texts = TABLE_FUSION.encode_each(example(GOALS, TOWNS), count_tokens=COUNTERS["words"])
     assert texts == [
         (f"query: {CLAIM} table: {GOALS_TEXT} relevant:", (0,)),
         (f"query: {CLAIM} table: {TOWNS_TEXT} relevant:", (0,)),
     ]
     with pytest.raises(LisaxError, match="an input for each table"):
-        encode(example(GOALS), Family.TABLE_FUSION, count_tokens=COUNTERS["words"])
-    with pytest.raises(LisaxError, match="'tables' takes tables, found an example without"):
-        encode(Example("7", CLAIM), Family.TABLES, count_tokens=COUNTERS["words"])
+        TABLE_FUSION.encode(example(GOALS), count_tokens=COUNTERS["words"])
+    with pytest.raises(LisaxError, match="the format 'tables' takes TableExample, found Example"):
+        TABLES.encode(Example("7", CLAIM), count_tokens=COUNTERS["words"])
 
 
 def test_what_goes_first_when_room_is_short():

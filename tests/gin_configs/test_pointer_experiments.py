@@ -2,12 +2,11 @@
 
 import pytest
 
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import PointerConfig, T5Config
 from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5 import recipe as list5
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.runtime.objectives import objective_of
+from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.optimizers import Adagrad
 
 FOLDER = GIN_CONFIGS / "experiments" / "deseption"
@@ -27,7 +26,7 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(model, size)
         pass
     assert type(config.model) is (PointerConfig if points else T5Config)
     assert config.model.t5.emb_dim == SIZES[size] and (config.total_steps or config.relative_steps)
-    objective, lengths = objective_of(config.model), config.train_data.task_feature_lengths
+    objective, lengths = kind_of(config.model).objective, config.train_data.task_feature_lengths
     objective.check(config.model, config.loss, lengths, config.train_data.pack)
     assert config.checkpoint.save.best_metric in objective.metrics
     if points:

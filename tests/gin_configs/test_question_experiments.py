@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
+from lisax.models.architectures import DualEncoderConfig, ReaderConfig, SpanReaderConfig
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured

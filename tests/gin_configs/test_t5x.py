@@ -15,11 +15,10 @@ from pathlib import Path
 import pytest
 
 from lisax.formats import presets
-from lisax.formats.families import Family, encode
+from lisax.formats.examples import Example, Passage, write_examples
+from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.sampling import examples
-from lisax.sampling.examples import Example, Passage
 
 ROOT = GIN_CONFIGS.parent
 SEARCH_PATHS = f"{GIN_CONFIGS / 't5x'},{GIN_CONFIGS}"
@@ -182,8 +181,8 @@ def data(tmp_path):
     ]
     (tmp_path / "examples").mkdir()
     for split in ("train", "dev"):
-        examples.write(tmp_path / "examples" / f"rank.{split}.jsonl", made)
-    texts = [encode(example, Family.RANK, preset=presets.get("paper"), count_tokens=len) for example in made]
+        write_examples(tmp_path / "examples" / f"rank.{split}.jsonl", made)
+    texts = [RANK.encode(example, preset=presets.get("paper"), count_tokens=len) for example in made]
     train_vocabulary([f"{text.inputs} true false weak" for text in texts], tmp_path / "spiece.model", 110)
     return tmp_path
 

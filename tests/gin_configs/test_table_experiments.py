@@ -2,12 +2,11 @@
 
 import pytest
 
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import FusionConfig, T5Config
 from lisax.papers.list5 import recipe as list5
 from lisax.papers.open_tables.recipe import TableRecipe, task_of
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.runtime.objectives import objective_of
+from lisax.runtime.model_kinds import kind_of
 
 FOLDER = GIN_CONFIGS / "experiments" / "open_tables"
 SHARED = ("fusion_common_large", "fusion_common_micro", "tables_common_large", "scratch_micro", "world_micro")
@@ -29,7 +28,7 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
     assert type(config.model) is (FusionConfig if fusion else T5Config)
     assert config.model.t5.vocab_size == 256
     assert config.total_steps or config.relative_steps
-    lengths, objective = config.train_data.task_feature_lengths, objective_of(config.model)
+    lengths, objective = config.train_data.task_feature_lengths, kind_of(config.model).objective
     objective.check(config.model, config.loss, lengths, config.train_data.pack)
     assert config.checkpoint.save.best_metric in objective.metrics
     if large:

@@ -4,7 +4,7 @@ import pytest
 
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.runtime.gin_files import GIN_CONFIGS, configured
-from lisax.runtime.objectives import objective_of
+from lisax.runtime.model_kinds import kind_of
 from lisax.sampling.verbal_examples import STEMS
 
 FOLDER = GIN_CONFIGS / "experiments" / "udt_qa"
@@ -22,14 +22,14 @@ def test_the_papers_models(name, steps):
     assert config.train_data.mixture_or_task_name == name.removesuffix("_large").replace("verbalizer", "verbalize")
     assert config.train_data.task_feature_lengths == {"inputs": 384, "targets": 384}
     assert float(config.trainer.learning_rate_fn(0)) == pytest.approx(3e-5) and config.model.emb_dim == 1024
-    objective_of(config.model).check(config.model, config.loss, config.train_data.task_feature_lengths, False)
+    kind_of(config.model).objective.check(config.model, config.loss, config.train_data.task_feature_lengths, False)
 
 
 def test_the_micro_model():
     given = ["MODEL_DIR = 'out'", "VOCAB_SIZE = 256", "MIXTURE_OR_TASK_NAME = 'given'"]
     with configured("train", [FOLDER / "verbalizer_micro.gin"], given) as config:
         pass
-    assert config.total_steps and config.checkpoint.save.best_metric in objective_of(config.model).metrics
+    assert config.total_steps and config.checkpoint.save.best_metric in kind_of(config.model).objective.metrics
 
 
 @pytest.mark.parametrize("name", ["verbalizer_scratch", "verbalizer_paper"])

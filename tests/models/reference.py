@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import T5Config
 
 
 def torch_t5(config: T5Config, parameters: Any, kind: str = "T5") -> Any:

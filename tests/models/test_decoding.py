@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from applying import applied
 
+from lisax.models.architectures import T5Config
 from lisax.models.attention import ENCODED, PAST
 from lisax.models.decoding import Decoding, generate, restrict
-from lisax.models.t5 import T5Config, Transformer, initialize
+from lisax.models.t5 import Transformer, initialize
 from lisax.records import LisaxError
 
 TINY = T5Config(

@@ -11,12 +11,18 @@ import pytest
 from applying import applied
 
 from lisax.models import dual_encoder
-from lisax.models.architectures import describe, from_description
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+    describe,
+    from_description,
+)
 from lisax.models.decoding import Decoding, generate
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig, span_log_likelihood
+from lisax.models.reader import span_log_likelihood
 from lisax.models.stacking import stack, unstack
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.t5 import initialize
 
 T5 = T5Config(
     vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8, mlp_dim=32

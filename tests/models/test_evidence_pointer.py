@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from lisax.models import pointer_loss
-from lisax.models.architectures import describe, from_description
-from lisax.models.evidence_pointer import Pointed, PointerConfig
+from lisax.models.architectures import PointerConfig, T5Config, describe, from_description
+from lisax.models.evidence_pointer import Pointed
 from lisax.models.fields import RELATIONS
 from lisax.models.pointer_loss import COLUMNS, Gold
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.t5 import initialize
 
 T5 = T5Config(
     vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32

@@ -10,11 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.models import architectures, fields, t5
-from lisax.models.architectures import describe, from_description
+from lisax.models.architectures import FusionConfig, ReaderConfig, T5Config, describe, from_description
 from lisax.models.fields import FieldError
-from lisax.models.reader import ReaderConfig
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import FusionConfig
 from lisax.records import LisaxError
 from lisax.runtime.gin_files import GIN_CONFIGS, parsed
 
@@ -50,9 +47,17 @@ LARGE = {  # the paper's and others' largest, which no gin file here has
 }
 
 
-def test_every_field_is_known_with_its_values():
-    for kind, of_kind in architectures._KINDS.items():
-        assert {field.name for field in dataclasses.fields(of_kind)} == fields.ARCHITECTURES[kind].keys()
+def test_every_field_of_every_kind_says_what_it_may_be():
+    assert list(architectures.ARCHITECTURES) == [
+        *(None, "table_fusion", "evidence_pointer", "dual_encoder", "reader", "span_reader")
+    ]
+    for kind, architecture in architectures.ARCHITECTURES.items():
+        kinds = architectures.kinds_of(architecture)
+        assert {entry.name for entry in dataclasses.fields(architecture)} == kinds.keys()
+        model = architecture(*(() if kind is None else (T5Config(),)))
+        for name, value in vars(model).items():
+            assert value == T5Config() if name == "t5" else kinds[name].accepts(value)
+        assert from_description(describe(model)) == model
     assert tuple(t5.ACTIVATIONS) == fields.ACTIVATIONS and tuple(t5.REMAT) == fields.REMATS
 
 

@@ -13,10 +13,7 @@ import pytest
 from applying import applied
 from safetensors.numpy import load_file
 
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import DualEncoderConfig, FusionConfig, PointerConfig, ReaderConfig, SpanReaderConfig
 from tests.references import recorded
 
 T5, WIDTH = recorded.T5_1_1, recorded.T5_1_1.emb_dim

@@ -8,8 +8,9 @@ import jax
 import numpy as np
 import pytest
 
+from lisax.models.architectures import T5Config
 from lisax.models.decoding import Decoding, generate
-from lisax.models.t5 import T5Config, Transformer, initialize
+from lisax.models.t5 import Transformer, initialize
 from lisax.runtime.objectives import Loss, apply_model, sums
 from tests.models.reference import torch_t5
 

@@ -14,8 +14,8 @@ import pytest
 from applying import applied
 from safetensors.numpy import load_file
 
+from lisax.models.architectures import ReaderConfig
 from lisax.models.decoding import generate
-from lisax.models.reader import ReaderConfig
 from tests.references import recorded
 
 STACKED = {"scan_layers": True, "remat": "full", "attention_chunk": 10}  # the chunk divides both lengths

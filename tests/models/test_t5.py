@@ -10,8 +10,9 @@ import pytest
 from applying import applied
 from flax.traverse_util import flatten_dict
 
+from lisax.models.architectures import T5Config
 from lisax.models.attention import relative_position_bucket
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.t5 import initialize
 
 T5X = Path(__file__).parents[3] / "shared" / "data" / "t5x"
 TINY = T5Config(

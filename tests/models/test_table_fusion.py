@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from lisax.models import table_fusion, table_truth
-from lisax.models.architectures import describe, from_description
+from lisax.models.architectures import FusionConfig, T5Config, describe, from_description
 from lisax.models.fields import OBJECTIVES
-from lisax.models.t5 import T5Config, Transformer, initialize
-from lisax.models.table_fusion import Fused, FusionConfig
+from lisax.models.t5 import Transformer, initialize
+from lisax.models.table_fusion import Fused
 
 T5 = T5Config(
     vocab_size=48, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=1, head_dim=8, mlp_dim=32

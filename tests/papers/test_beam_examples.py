@@ -11,6 +11,7 @@ import pytest
 
 from lisax import cli, world
 from lisax.corpora import open_folder
+from lisax.formats.examples import write_examples
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.predict.page_index import PageIndex
 from lisax.records import Hit
@@ -118,7 +119,7 @@ def test_tasks_are_cached_and_read_back(tmp_path):
     ]
     for split in ("train", "dev"):
         (tmp_path / "examples").mkdir(exist_ok=True)
-        examples.write(tmp_path / "examples" / f"rank.{split}.jsonl", made)
+        write_examples(tmp_path / "examples" / f"rank.{split}.jsonl", made)
     train_vocabulary(["claim text Title Query: Document: Relevant: true false weak"] * 9, tmp_path / "spiece.model", 60)
     environment = os.environ | {"LISAX_DATA": str(tmp_path)}
     cache = tmp_path / "cache"

@@ -15,6 +15,8 @@ import stages_alone
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.formats.examples import read_examples
+from lisax.formats.parts import OperationExample, PartExample
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
@@ -23,9 +25,7 @@ from lisax.papers.cltr.run import Cltr, by_id
 from lisax.predict.table_answers import TableAnswerer
 from lisax.records import DataError, LisaxError, Operation, Question, split_cell_id
 from lisax.retrieval.runs import read_qrels, read_run
-from lisax.runtime.checkpoints import resolve_checkpoint
-from lisax.runtime.model_json import read_card
-from lisax.sampling import operation_examples, part_examples
+from lisax.runtime.checkpoints import read_card, resolve_checkpoint
 
 RECIPE = """
 include 'experiments/cltr/world_micro.gin'
@@ -362,10 +362,10 @@ def test_what_a_head_learns_from(finished):
         == 0
     )
     asked = {question.id: question for question in open_folder(folder / "world").questions("train")}
-    headers = list(operation_examples.read(out / "examples" / "operations.train.jsonl"))
+    headers = list(read_examples(out / "examples" / "operations.train.jsonl", OperationExample))
     assert len(headers) == 60 and sum(bool(asked[one.claim_id].operands) for one in headers) == 30
     assert all(one.label == asked[one.claim_id].operation for one in headers)
-    parts = part_examples.read(out / "examples" / "parts_rows.train.jsonl")
+    parts = read_examples(out / "examples" / "parts_rows.train.jsonl", PartExample)
     rows = {(part.claim_id, part.unit_id) for part in parts if part.label}
     for one in headers:
         wanted = {(one.claim_id, cell.rpartition("c")[0]) for cell in asked[one.claim_id].operands}
@@ -449,13 +449,13 @@ def test_data_without_questions(tmp_path):
 
 def test_tables_teach_by_questions_made_of_them(finished):
     out = finished[0] / "out"
-    rows = list(part_examples.read(out / "own" / "examples" / "parts_rows.train.jsonl"))
+    rows = list(read_examples(out / "own" / "examples" / "parts_rows.train.jsonl", PartExample))
     tables = {table.id: table for table in open_folder(finished[0] / "world").tables()}
     assert {row.claim_id[:3] for row in rows} == {"own"} and len(
         {row.claim_id for row in rows}
     ) == 28  # 30 % are held out
     for kind in ("rows", "columns"):
-        parts = list(part_examples.read(out / "own" / "examples" / f"parts_{kind}.train.jsonl"))
+        parts = list(read_examples(out / "own" / "examples" / f"parts_{kind}.train.jsonl", PartExample))
         gold = {part.claim_id: part.unit_id.partition("#")[0] for part in parts if part.label}
         assert any(part.unit_id.partition("#")[0] != gold[part.claim_id] for part in parts)
     assert all(row.unit_id.partition("#")[0] in tables for row in rows)

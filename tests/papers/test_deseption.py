@@ -12,13 +12,13 @@ import lisax
 from lisax import world
 from lisax.cli import main
 from lisax.corpora import open_folder
+from lisax.formats.examples import read_examples
 from lisax.papers import base
 from lisax.papers.deseption.recipe import PointerRecipe
 from lisax.papers.deseption.run import VARIANTS, Deseption
 from lisax.papers.over_pages import _of_every_kind
 from lisax.records import LABELS, LisaxError
 from lisax.retrieval.runs import read_run
-from lisax.sampling.examples import read
 
 RECIPE = """
 PointerRecipe.train = {{
@@ -87,7 +87,10 @@ def test_as_many_documents_are_pointed_to_as_the_recipe_says(tmp_path, monkeypat
 
 def test_the_encoder_of_sentences_learns_from_as_many_pairs_of_each_label(finished):
     for role in ("train", "dev"):
-        labels = [example.label for example in read(finished[0] / "out" / "examples" / f"pointer_labels.{role}.jsonl")]
+        labels = [
+            example.label
+            for example in read_examples(finished[0] / "out" / "examples" / f"pointer_labels.{role}.jsonl")
+        ]
         assert len(set(Counter(labels).values())) == 1 and set(labels) == set(LABELS)
 
 

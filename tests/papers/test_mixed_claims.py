@@ -11,7 +11,8 @@ import pytest
 from lisax import world
 from lisax.corpora import open_folder, plain
 from lisax.corpora.check import check
-from lisax.formats.families import Family
+from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.ranking import RANK
 from lisax.papers.list5.run import List5
 from lisax.papers.stages import Stopped
 from lisax.papers.udt_qa import claims as mixed_claims
@@ -27,7 +28,7 @@ class Words:
     """Relevance is the share of the claim's words that a text has; a text with most of them supports."""
 
     def __init__(self, path):
-        self.family = Family.RANK if "rank" in path.name else Family.LABEL_POINTWISE
+        self.format = RANK if "rank" in path.name else LABEL_POINTWISE
 
     def probabilities(self, examples, progress=None):
         shares = []
@@ -35,7 +36,7 @@ class Words:
             words = set(example.claim.lower().strip(".").split())
             text = f"{example.sentences[0].title} {example.sentences[0].text}".lower()
             shares.append(sum(word in text for word in words) / len(words))
-        if self.family is Family.RANK:
+        if self.format is RANK:
             return np.array([[share, 1 - share] for share in shares])
         return np.array([[0.9, 0.05, 0.05] if share > 0.7 else [0.05, 0.05, 0.9] for share in shares])
 

@@ -6,6 +6,7 @@ import pytest
 
 from lisax import world
 from lisax.corpora import open_folder
+from lisax.formats.examples import read_examples
 from lisax.papers.base import TRAIN
 from lisax.papers.list5.recipe import Recipe
 from lisax.papers.list5.run import List5
@@ -13,7 +14,6 @@ from lisax.papers.udt_qa.claim_models import MixedList5, decided
 from lisax.papers.udt_qa.recipe import QuestionRecipe
 from lisax.papers.udt_qa.run import UdtQa
 from lisax.records import Label
-from lisax.sampling import examples
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_edges_are_evidence_and_what_is_withheld_is_not(run, tmp_path):
         passages=20,
     )
     pipeline.make("examples.rank")
-    made = list(examples.read(pipeline.examples_file("rank", TRAIN)))
+    made = list(read_examples(pipeline.examples_file("rank", TRAIN)))
     over_tables = {claim.id: claim for claim in run.data.table_claims("train")}
     claims = {claim.id: claim for claim in run.data.claims("train")} | over_tables
     relevant = {(example.claim_id, passage) for example in made if example.label for passage in example.sentences}

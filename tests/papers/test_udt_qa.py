@@ -180,7 +180,7 @@ def test_questions_are_answered_from_the_command_line(run, tmp_path, capsys):
     wrong = ["--retriever", str(out / "models" / "retriever_text")]
     assert cli.main([*arguments, *wrong]) == 1 and "vectors of another retriever" in capsys.readouterr().err
     assert cli.main([*arguments, "--retriever", str(out / "models" / "reader_text")]) == 1
-    assert "of the family retrieve, found 'point'" in capsys.readouterr().err
+    assert "of the format retrieve, found 'point'" in capsys.readouterr().err
 
 
 def test_a_reader_learns_as_many_passages_as_the_recipe_says(tmp_path, monkeypatch):

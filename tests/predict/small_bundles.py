@@ -8,13 +8,11 @@ from typing import Any
 from lisax.examples import example_pages
 from lisax.formats.presets import PAPER
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import describe
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.reader import SpanReaderConfig
-from lisax.models.t5 import T5Config, initialize
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import FusionConfig, PointerConfig, SpanReaderConfig, T5Config, describe
+from lisax.models.t5 import initialize
 from lisax.records import Table, write_json
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten
+from lisax.runtime.checkpoints import MODEL_JSON, flatten
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.interop.safetensors_files import write_arrays
 
 T5 = T5Config(
@@ -24,7 +22,10 @@ POINTER = PointerConfig(T5, steps=2, hidden=8, hops=1, beam_size=2)
 MAX_TOKENS = 96
 TABLES = [
     Table(
-        "towns", "Towns on the Orm", ("town", "mayor", "people"), (("Tarn", "Minell", "18,400"), ("Ostra", "Rask", "9"))
+        "towns",
+        "Towns on the Orm",
+        ("town", "mayor", "people"),
+        (("Torimoor", "Minell", "18,400"), ("Ostra", "Rask", "9")),
     ),
     Table("songs", "Albums", ("album", "year"), (("The Glass Harbour", "1958"), ("The Red Mill", "1961"))),
 ]

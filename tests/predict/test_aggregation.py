@@ -9,8 +9,7 @@ import pytest
 
 from lisax.corpora.answer_cells import value_of
 from lisax.formats import presets
-from lisax.formats.card import text_card
-from lisax.formats.families import Family
+from lisax.formats.parts import TABLE_OPERATION, TABLE_PARTS
 from lisax.formats.vocabulary import REQUIRED_WORDS, train_vocabulary
 from lisax.papers.cltr.operations import accepted
 from lisax.papers.cltr.recipe import CltrRecipe
@@ -18,6 +17,7 @@ from lisax.predict.aggregation import THRESHOLD, Aggregator, fit_threshold, line
 from lisax.predict.table_answers import TableScores
 from lisax.predict.text_model import TextModel
 from lisax.records import LisaxError, Operation, Question, Table
+from lisax.runtime.model_card import ModelCard
 
 TABLE = Table("t", "", ("year", "goals"), (("1921", "1,000"), ("1922", "n/a"), ("1923", "0.1"), ("1924", "7")))
 SCORES = TableScores(TABLE, 1.0, np.float32([0.6, 0.7, 0.8, 0.1]), np.float32([0.2, 0.9]))
@@ -41,9 +41,9 @@ def open_with(tmp_path_factory):
         ["query: header: year goals relevant:"] * 20, path, 120, [*REQUIRED_WORDS, *Operation]
     )
 
-    def opened(family=Family.TABLE_OPERATION) -> TextModel:
-        card = text_card(family, presets.PAPER, 40) | {"architecture": {"vocab_size": vocabulary.size}}
-        return TextModel(lambda pieces, _: Says(pieces), vocabulary, card, path.parent)
+    def opened(text_format=TABLE_OPERATION) -> TextModel:
+        card = text_format.card(presets.PAPER, 40) | {"architecture": {"vocab_size": vocabulary.size}}
+        return TextModel(lambda pieces, _: Says(pieces), vocabulary, ModelCard(path.parent, card))
 
     return opened
 
@@ -79,7 +79,7 @@ def test_without_an_operation_or_rows_the_best_cell_answers(open_with, question,
 
 def test_another_format_is_refused(open_with):
     with pytest.raises(LisaxError, match="operations need one of 'table_operation'"):
-        Aggregator(open_with(Family.TABLE_PARTS))
+        Aggregator(open_with(TABLE_PARTS))
     with pytest.raises(LisaxError, match="chooses operations .* verifying needs a labeller"):
         open_with().verify("claim", ["evidence"])
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.families import Family
+from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
+from lisax.formats.ranking import RANK
 from lisax.predict.index import Index
 from lisax.predict.ranker import SentenceRanker
 from lisax.predict.verdicts import Evidence
@@ -21,8 +22,8 @@ CLAIM = Claim("1", "Ada Brook composed.", Label.NOT_ENOUGH_INFO)
 class Reader:
     """In the place of a model: notes what it is given to read."""
 
-    def __init__(self, family):
-        self.family, self.read = family, []
+    def __init__(self, text_format):
+        self.format, self.read = text_format, []
 
     def probabilities(self, rows, progress=None):
         self.read += rows
@@ -54,8 +55,8 @@ def test_the_first_sentences_are_the_same_in_training_and_in_use(texts, random):
     learned = next((e.unit_ids for e in examples.infused([CLAIM], {"1": units}, lookup)), [])
     assert learned == [unit for unit in units if lookup(unit)][:5]
     run = {"1": [Hit("1", unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]}
-    for family in (Family.LABEL_LISTWISE, Family.LABEL_POINTWISE):
-        model = Reader(family)
+    for text_format in (LABEL_LISTWISE, LABEL_POINTWISE):
+        model = Reader(text_format)
         (verdict,) = verify_run(Labeller(model), [CLAIM], run, Known(lookup))
         read = [one.unit for one in verdict.evidence]
         assert [unit for example in model.read for unit in example.unit_ids] == read == learned
@@ -67,11 +68,11 @@ def test_the_first_sentences_are_the_same_in_training_and_in_use(texts, random):
 @pytest.mark.parametrize("empty", [0, 5, 11, 60])
 def test_sentences_without_text_take_no_place(empty):
     lookup, units = page([""] * empty + ["It is said ."] * 7)
-    model = Reader(Family.LABEL_LISTWISE)
+    model = Reader(LABEL_LISTWISE)
     run = {"1": [Hit("1", unit, rank, 1.0) for rank, unit in enumerate(units, start=1)]}
     list(verify_run(Labeller(model), [CLAIM], run, Known(lookup)))
     assert [example.unit_ids for example in model.read] == [[f"P_{empty + n}" for n in range(5)]]
-    ranker = SimpleNamespace(family=Family.RANK, probabilities=lambda rows, progress: np.ones((len(rows), 2)))
+    ranker = SimpleNamespace(format=RANK, probabilities=lambda rows, progress: np.ones((len(rows), 2)))
     candidates = Known(lookup).evidence(units, 6)
     (found,) = SentenceRanker(ranker).rank_many([CLAIM.text], [candidates])
     assert [one.unit for one in found] == [f"P_{empty + n}" for n in range(6)]

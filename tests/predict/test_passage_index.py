@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from lisax.corpora.fever import read_predictions
-from lisax.formats.families import Family
+from lisax.formats.labelling import LABEL_LISTWISE
+from lisax.formats.ranking import RANK
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.verdicts import write_predictions
@@ -100,11 +101,11 @@ def test_a_unit_of_several_passages_is_looked_up_whole(tmp_path):
 class Words:
     """A ranker and a labeller that count shared words: what a trained T5 would be."""
 
-    def __init__(self, family):
-        self.family = family
+    def __init__(self, text_format):
+        self.format = text_format
 
     def probabilities(self, examples, progress=None):
-        if self.family is Family.RANK:
+        if self.format is RANK:
             shared = [
                 len(set(example.claim.split()) & set(example.sentences[0].text.replace(",", "").split()))
                 for example in examples
@@ -125,7 +126,7 @@ def test_one_claim_is_decided_by_an_edge_and_a_row_together(evidence, tmp_path):
         "Tarn_1:graph#e1",
     }
     rank_to_file(
-        SentenceRanker(Words(Family.RANK)),
+        SentenceRanker(Words(RANK)),
         [CLAIM],
         lambda claim: evidence.evidence(candidates[claim.id]),
         tmp_path / "run.trec",
@@ -133,7 +134,7 @@ def test_one_claim_is_decided_by_an_edge_and_a_row_together(evidence, tmp_path):
         tag="words",
     )
     run = read_run(tmp_path / "run.trec")
-    labeller = Labeller(Words(Family.LABEL_LISTWISE))
+    labeller = Labeller(Words(LABEL_LISTWISE))
     (verdict,) = verify_run(labeller, [CLAIM], run, evidence)
     assert verdict.label is Label.SUPPORTS
     assert {("Tarn_1:seasons#r0", "row 0"), ("Tarn_1:graph#e0", "edge 0")} <= {

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lisax.formats.families import Family
+from lisax.formats.ranking import RANK
 from lisax.predict import ranker
 from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.verdicts import Evidence
@@ -21,7 +21,7 @@ CANDIDATES = {claim.id: UNITS[i % 3 :] for i, claim in enumerate(CLAIMS)}
 class Model:
     """Says of each unit what `scores` say, and stops before the claim `stop_at`."""
 
-    family = Family.RANK
+    family = RANK
 
     def __init__(self, scores=None, stop_at=None):
         self.scores, self.stop_at, self.asked = scores or {}, stop_at, []

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lisax.formats import presets
-from lisax.formats.card import text_card
-from lisax.formats.families import Family
-from lisax.formats.parts import PartKind
+from lisax.formats.format import Format
+from lisax.formats.parts import TABLE_PARTS, PartKind
+from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.predict.part_scorer import PartScorer
 from lisax.predict.table_answers import TableAnswerer, TableScores, bound
@@ -21,6 +21,7 @@ from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table
 from lisax.retrieval import table_text
 from lisax.retrieval.table_store import TableStore
+from lisax.runtime.model_card import ModelCard
 from lisax.sampling.part_examples import parts_of
 
 WORDS = "town river year goals query row column relevant Tarn Ode Mara Velin 1990 1991 : | which in".split()
@@ -47,9 +48,9 @@ def vocabulary(tmp_path_factory):
     return train_vocabulary([" ".join(WORDS)] * 20, path, 120)
 
 
-def model_of(vocabulary: Vocabulary, max_tokens: int = 24, family: Family = Family.TABLE_PARTS) -> TextModel:
-    card = text_card(family, presets.PAPER, max_tokens) | {"architecture": {"vocab_size": vocabulary.size}}
-    return TextModel(Hashing, vocabulary, card, vocabulary.path.parent)
+def model_of(vocabulary: Vocabulary, max_tokens: int = 24, text_format: Format = TABLE_PARTS) -> TextModel:
+    card = text_format.card(presets.PAPER, max_tokens) | {"architecture": {"vocab_size": vocabulary.size}}
+    return TextModel(Hashing, vocabulary, ModelCard(vocabulary.path.parent, card))
 
 
 cells = st.lists(st.sampled_from([*WORDS, "§", "Zü"]), max_size=4).map(" ".join)
@@ -97,7 +98,7 @@ def test_equal_parts_are_scored_once_and_progress_told(vocabulary):
 
 def test_another_format_is_refused(vocabulary):
     with pytest.raises(LisaxError, match="rows and columns need"):
-        PartScorer(model_of(vocabulary, family=Family.RANK))
+        PartScorer(model_of(vocabulary, text_format=RANK))
 
 
 def test_cells_scores_and_the_best():
@@ -135,7 +136,7 @@ def index(tmp_path_factory, vocabulary):
 
 def answerer(index, vocabulary, fusion=None) -> TableAnswerer:
     model = model_of(vocabulary)
-    model.card["fusion"] = fusion
+    model.card = model.card.having(fusion=fusion)
     return TableAnswerer(table_text.open_index(index), TableStore.open(index), PartScorer(model))
 
 

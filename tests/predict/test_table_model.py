@@ -1,4 +1,4 @@
-"""A model of the family TABLES reads in inference what its task gave it in training."""
+"""A model of the format TABLES reads in inference what its task gave it in training."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import numpy as np
 import seqio
 
 from lisax.formats import presets
-from lisax.formats.card import text_card
-from lisax.formats.families import Family
+from lisax.formats.examples import write_examples
+from lisax.formats.tables import TABLES, TableExample, TableView
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.predict.text_model import TextModel
 from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
-from lisax.sampling import table_examples
-from lisax.sampling.table_examples import TableExample, TableView
+from lisax.runtime.model_card import ModelCard
 from lisax.tasks import tables
 from lisax.tasks.vocabularies import SentencePieces
 
@@ -39,15 +38,15 @@ class Recorder:
 
 def test_tokens_and_label_words_are_those_of_the_task(tmp_path, capsys):
     train_vocabulary(["query table row is year goals relevant Seasons"] * 20, tmp_path / "spiece.model", 90)
-    table_examples.write(tmp_path / "e.train.jsonl", EXAMPLES)
+    write_examples(tmp_path / "e.train.jsonl", EXAMPLES)
     vocabulary, made = Vocabulary(tmp_path / "spiece.model"), []
 
     def scorer_of(*arguments):
         made.append(Recorder(*arguments))
         return made[0]
 
-    card = text_card(Family.TABLES, presets.PAPER, 90, 2) | {"architecture": {"vocab_size": vocabulary.size}}
-    model = TextModel(scorer_of, vocabulary, card, tmp_path)
+    card = TABLES.card(presets.PAPER, 90, 2) | {"architecture": {"vocab_size": vocabulary.size}}
+    model = TextModel(scorer_of, vocabulary, ModelCard(tmp_path, card))
     assert model.probabilities(EXAMPLES).shape == (2, 3)
     tell_dropped_rows(model, "the tables")
     assert (

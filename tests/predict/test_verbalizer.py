@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lisax.cli import main
 from lisax.formats.faithfulness import Facts
 from lisax.formats.triples import Triples
-from lisax.formats.verbalizing import Encoder, marker_ids
+from lisax.formats.verbalizing import Encoder, VerbalExample, marker_ids
 from lisax.papers.verbalizer.recipe import VerbalizerRecipe
 from lisax.papers.verbalizer.run import plain_words, read_examples
 from lisax.predict import verbalizer as module
@@ -28,7 +28,7 @@ from lisax.predict.verbalizer import (
 )
 from lisax.records import DataError, LisaxError
 from lisax.runtime.generating import Hypothesis
-from lisax.sampling.verbal_examples import VerbalExample, kept_curve, rouge_of, sample
+from lisax.sampling.verbal_examples import kept_curve, rouge_of, sample
 
 GIN = """
 include 'models/t5_1_1_micro.gin'

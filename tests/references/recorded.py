@@ -14,8 +14,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from lisax.models.architectures import T5Config
 from lisax.models.decoding import Decoding
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.t5 import initialize
 
 FOLDER = Path(__file__).parent
 SEED = 44  # chosen so that hypotheses end at many lengths

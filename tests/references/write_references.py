@@ -14,8 +14,8 @@ import transformers
 from safetensors.numpy import save
 from transformers.modeling_outputs import BaseModelOutput
 
+from lisax.models.architectures import DualEncoderConfig
 from lisax.models.decoding import Decoding
-from lisax.models.dual_encoder import DualEncoderConfig
 from tests.models.reference import torch_t5
 from tests.references import recorded
 

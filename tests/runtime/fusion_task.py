@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lisax.models.t5 import T5Config
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import FusionConfig, T5Config
 from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig
 from lisax.runtime.objectives import Loss
 from lisax.runtime.train import TrainConfig

@@ -21,33 +21,41 @@ from pathlib import Path
 from typing import Any
 
 from lisax.formats import presets
-from lisax.formats.card import text_card
-from lisax.formats.families import Family
+from lisax.formats.pointing import POINT_SENTENCES
+from lisax.formats.ranking import RANK
+from lisax.formats.reading import POINT, READ, RETRIEVE
+from lisax.formats.tables import TABLE_FUSION
 from lisax.formats.triples import Triples
-from lisax.formats.verbalizing import verbalizing_card
+from lisax.formats.verbalizing import VERBALIZE, verbalizing_card
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import Model, describe
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
-from lisax.models.t5 import T5Config, initialize
-from lisax.models.table_fusion import FusionConfig
-from lisax.predict.opening import family_of, open_model
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    FusionConfig,
+    Model,
+    PointerConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+    describe,
+)
+from lisax.models.t5 import initialize
+from lisax.predict.opening import format_of, open_model
 from lisax.records import LisaxError, Table, write_json
 from lisax.retrieval.passages import Passage
 from lisax.runtime import bundle
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten
+from lisax.runtime.checkpoints import MODEL_JSON, flatten
 from lisax.runtime.interop.describing import described
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.interop.safetensors_files import write_arrays
 
 T5 = T5Config(vocab_size=256, emb_dim=8, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=4, mlp_dim=8)
 TEXTS = ["Mara Velin wrote three books in Tarn, true or false, weak.", "question: title: context: relevant: a town"]
 MODELS: dict[str, tuple[Model, dict[str, Any]]] = {
-    "ranker": (T5, text_card(Family.RANK, presets.PAPER, 64)),
-    "fusion": (FusionConfig(T5), text_card(Family.TABLE_FUSION, presets.PAPER, 64, 2)),
+    "ranker": (T5, RANK.card(presets.PAPER, 64)),
+    "fusion": (FusionConfig(T5), TABLE_FUSION.card(presets.PAPER, 64, 2)),
     "pointer": (
         PointerConfig(T5, steps=2, hidden=4, hops=1, beam_size=2),
-        text_card(Family.POINT_SENTENCES, presets.PAPER, 64, 2),
+        POINT_SENTENCES.card(presets.PAPER, 64, 2),
     ),
     "verbalizer": (T5, verbalizing_card("paper", 64, 8, 256)),
     "retriever": (DualEncoderConfig(T5), {"text": {"family": "retrieve", "max_tokens": 64, "question_tokens": 32}}),
@@ -106,16 +114,16 @@ def build(folder: Path) -> dict[str, Path]:
 
 def load(folder: Path) -> Any:
     """As whoever the bundle is for opens it."""
-    family = family_of(folder)
-    if family == "retrieve":
+    found = format_of(folder)
+    if found is RETRIEVE:
         from lisax.predict.retriever import Retriever
 
         return Retriever(folder)
-    if family == Family.VERBALIZE:
+    if found is VERBALIZE:
         from lisax.predict.verbalizer import Verbalizer
 
         return Verbalizer.open(folder)
-    if family in ("read", "point"):
+    if found in (READ, POINT):
         from lisax.predict.reader import Reader
 
         return Reader(folder)

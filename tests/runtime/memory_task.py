@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import T5Config
 from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig
 from lisax.runtime.train import TrainConfig
 

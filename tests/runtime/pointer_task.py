@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lisax.models.evidence_pointer import PointerConfig
+from lisax.models.architectures import PointerConfig, T5Config
 from lisax.models.pointer_loss import COLUMNS
-from lisax.models.t5 import T5Config
 from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig
 from lisax.runtime.objectives import Loss
 from lisax.runtime.train import TrainConfig

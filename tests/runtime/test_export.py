@@ -21,12 +21,11 @@ import pytest
 
 from lisax import cli
 from lisax.formats import presets
-from lisax.formats.card import text_card
-from lisax.formats.families import Family
+from lisax.formats.ranking import RANK
+from lisax.formats.tables import TABLE_FUSION
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import describe
-from lisax.models.t5 import T5Config, Transformer, initialize
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import FusionConfig, T5Config, describe
+from lisax.models.t5 import Transformer, initialize
 from lisax.predict.fusion_model import FusionModel
 from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table
@@ -68,7 +67,7 @@ sys.meta_path[:] = [OnlyThose()]
 def save_checkpoint(
     model_dir: Path, vocabulary: Path, *, model: T5Config | FusionConfig = MODEL, text: dict | None = None
 ) -> Path:
-    card = {"architecture": describe(model)} | (text_card(Family.RANK, presets.PAPER, 64) if text is None else text)
+    card = {"architecture": describe(model)} | (RANK.card(presets.PAPER, 64) if text is None else text)
     files = {"spiece.model": vocabulary.read_bytes()}
     with CheckpointWriter(model_dir, SaveCheckpointConfig(), card, files) as writer:
         return writer.save(TrainState(jnp.int32(0), initialize(model, 1), {}), {})
@@ -231,7 +230,7 @@ def test_the_bundle_of_table_fusion_needs_no_more(vocabulary, tmp_path, objectiv
         tmp_path / "model",
         vocabulary,
         model=FusionConfig(MODEL, objective, heads),
-        text=text_card(Family.TABLE_FUSION, presets.PAPER, 48, 3),
+        text=TABLE_FUSION.card(presets.PAPER, 48, 3),
     )
     expected = FusionModel(checkpoint).verify(QUERY, [TABLE, TABLE])
     folder = bundle.export(checkpoint, tmp_path / "bundle", ["stablehlo", "savedmodel"])

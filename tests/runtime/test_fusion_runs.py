@@ -25,7 +25,7 @@ from lisax.runtime.checkpoints import (
     RestoreCheckpointConfig,
     SaveCheckpointConfig,
     flatten,
-    read_model_json,
+    read_card,
 )
 from lisax.runtime.fusion_scoring import FusionScorer
 from lisax.runtime.gin_files import bindings_of, run_gin
@@ -55,7 +55,7 @@ def test_a_run_logs_its_metrics_and_describes_itself(whole):
     assert set(whole.metrics) == {"loss", "accuracy", "table_accuracy"}
     logged = [row for row in read_train_log(whole.model_dir) if row["kind"] == "train"]
     assert {"table_accuracy", "learning_rate", "tokens_per_second"} <= set(logged[-1])
-    card = read_model_json(whole.model_dir)
+    card = read_card(whole.model_dir)
     assert card["architecture"]["kind"] == "table_fusion"
     assert from_description(card["architecture"]) == MODEL
 

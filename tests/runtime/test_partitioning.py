@@ -21,9 +21,10 @@ from lisax.runtime.partitioning import PjitPartitioner
 LAYOUTS = """
 import dataclasses, json, sys, jax, jax.numpy as jnp, numpy as np
 from lisax.models.stacking import stack, unstack
-from lisax.models.t5 import T5Config, initialize
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.architectures import T5Config
+from lisax.models.t5 import initialize
+from lisax.models.architectures import PointerConfig
+from lisax.models.architectures import FusionConfig
 from lisax.runtime.optimizers import Adafactor, AdamW
 from lisax.runtime.partitioning import PjitPartitioner, bytes_on_device
 from lisax.runtime.step import Loss, TrainState, make_train_step

@@ -19,9 +19,10 @@ from lisax.runtime.checkpoints import (
     RestoreCheckpointConfig,
     SaveCheckpointConfig,
     flatten,
-    read_model_json,
+    read_card,
 )
-from lisax.runtime.objectives import Loss, objective_of
+from lisax.runtime.model_kinds import kind_of
+from lisax.runtime.objectives import Loss
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.pointer_scoring import PointerScorer
 from lisax.runtime.schedules import Schedule
@@ -48,7 +49,7 @@ def test_a_toy_task_is_learned(learned):
     assert (
         learned.metrics["loss"] < 0.1 and min(learned.metrics[name] for name in ("recall", "accuracy", "score")) > 0.95
     )
-    assert from_description(read_model_json(learned.model_dir)["architecture"]) == MODEL
+    assert from_description(read_card(learned.model_dir)["architecture"]) == MODEL
 
 
 def test_resumed_equals_uninterrupted_bit_for_bit(tmp_path):
@@ -124,7 +125,7 @@ def test_searching_is_the_forward_pass_of_training_in_any_order(learned, tmp_pat
         scorer.point([[[1]] * 5])
     # As StableHLO, which a bundle carries.
     parameters = flatten(learned.parameters)
-    exported = program.export_pointer(MODEL.for_inference(), parameters, CANDIDATES)
+    exported = program.export_claim_scorer(PointerScorer.outputs, MODEL.for_inference(), parameters, CANDIDATES)
     program.save(exported, tmp_path)
     described = program.read_description(tmp_path)
     from_program = PointerScorer(
@@ -145,4 +146,4 @@ def test_searching_is_the_forward_pass_of_training_in_any_order(learned, tmp_pat
 )
 def test_mistakes_are_sentences(lengths, pack, loss, message):
     with pytest.raises(LisaxError, match=message):
-        objective_of(MODEL).check(MODEL, loss, lengths, pack)
+        kind_of(MODEL).objective.check(MODEL, loss, lengths, pack)

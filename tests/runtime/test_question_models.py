@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from lisax.models import dual_encoder
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.architectures import DualEncoderConfig, ReaderConfig, SpanReaderConfig, T5Config
+from lisax.models.t5 import initialize
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import (
     CheckpointConfig,
@@ -20,7 +19,8 @@ from lisax.runtime.checkpoints import (
     SaveCheckpointConfig,
     flatten,
 )
-from lisax.runtime.objectives import Loss, objective_of
+from lisax.runtime.model_kinds import kind_of
+from lisax.runtime.objectives import Loss
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer, VectorEncoder
 from lisax.runtime.schedules import Schedule
@@ -79,7 +79,7 @@ def test_pointing_at_the_first_token_is_right_of_no_question(place, right):
             return jax.nn.one_hot(np.full((len(tokens), 2), place), tokens.shape[1], axis=1)
 
     batch = _batch(np.ones((1, 16), np.int32), np.array([[5, 5, 0, 0]], np.int32))
-    found = objective_of(POINTER)(Points(), {}, batch, Loss(z_loss=0.0), None)
+    found = kind_of(POINTER).objective(Points(), {}, batch, Loss(z_loss=0.0), None)
     assert (float(found["right"]), float(found["learned"])) == (right, 1)
 
 
@@ -180,9 +180,9 @@ def test_towers_begin_as_a_plain_t5s_encoder(tmp_path, capfd, tied):
 )
 def test_lengths_that_do_not_fit_are_named(model, lengths, message):
     with pytest.raises(LisaxError, match=message):
-        objective_of(model).check(model, Loss(z_loss=0.0), lengths, False)
+        kind_of(model).objective.check(model, Loss(z_loss=0.0), lengths, False)
     good = {"inputs": 80, "targets": 2}
-    objective_of(model).check(model, Loss(z_loss=0.0), good, False)
+    kind_of(model).objective.check(model, Loss(z_loss=0.0), good, False)
     with pytest.raises(LisaxError, match="PACK"):
-        objective_of(model).check(model, Loss(z_loss=0.0), good, True)
-    assert objective_of(model).text_length(model, good) == (32 if model is DUAL else 40)
+        kind_of(model).objective.check(model, Loss(z_loss=0.0), good, True)
+    assert kind_of(model).objective.text_length(model, good) == (32 if model is DUAL else 40)

@@ -20,15 +20,20 @@ from test_export import ALONE, QUERY, SENTENCES
 
 from lisax import cli
 from lisax.formats import presets
-from lisax.formats.families import Family, encode
+from lisax.formats.examples import Example, Passage, write_examples
+from lisax.formats.ranking import RANK
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import describe
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.evidence_pointer import PointerConfig
-from lisax.models.reader import ReaderConfig, SpanReaderConfig
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    FusionConfig,
+    PointerConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+    describe,
+)
 from lisax.models.stacking import unstack
-from lisax.models.t5 import T5Config, initialize
-from lisax.models.table_fusion import FusionConfig
+from lisax.models.t5 import initialize
 from lisax.predict.text_model import TextModel
 from lisax.runtime.checkpoints import (
     CheckpointConfig,
@@ -45,8 +50,6 @@ from lisax.runtime.restore import load_parameters
 from lisax.runtime.step import TrainState
 from lisax.runtime.train import train
 from lisax.runtime.train_log import read_train_log
-from lisax.sampling import examples
-from lisax.sampling.examples import Example, Passage
 
 LENGTHS = "{'inputs': 64, 'targets': 2}"
 
@@ -61,8 +64,8 @@ def data(tmp_path_factory):
     ]
     (folder / "examples").mkdir()
     for split in ("train", "dev"):
-        examples.write(folder / "examples" / f"rank.{split}.jsonl", made)
-    texts = [encode(example, Family.RANK, preset=presets.get("paper"), count_tokens=len) for example in made]
+        write_examples(folder / "examples" / f"rank.{split}.jsonl", made)
+    texts = [RANK.encode(example, preset=presets.get("paper"), count_tokens=len) for example in made]
     train_vocabulary([f"{text.inputs} true false weak" for text in texts], folder / "spiece.model", 110)
     return folder
 

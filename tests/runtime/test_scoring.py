@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lisax.models.t5 import T5Config, Transformer, initialize
+from lisax.models.architectures import T5Config
+from lisax.models.t5 import Transformer, initialize
 from lisax.records import LisaxError
 from lisax.runtime.scoring import LabelScorer, softmax
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent / "interop"))
 from checkpoint_files import in_memory, random_parameters
 
+from lisax.models.architectures import T5Config
 from lisax.models.stacking import stack, unstack
-from lisax.models.t5 import T5Config
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import flatten, nested
 from lisax.runtime.interop.opening import open_checkpoint

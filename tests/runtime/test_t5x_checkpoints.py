@@ -12,7 +12,7 @@ import pytest
 from flax.serialization import msgpack_restore
 from memory_task import config
 
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import T5Config
 from lisax.runtime.checkpoints import CheckpointConfig, RestoreCheckpointConfig, flatten
 from lisax.runtime.interop.convert import export_checkpoint
 from lisax.runtime.interop.kinds import Kind

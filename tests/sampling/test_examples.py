@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from lisax.formats.examples import read_examples, write_examples
 from lisax.records import Claim, DataError, Document, Label, Sentence
 from lisax.sampling import examples, negatives
 from lisax.sampling.negatives import Window
@@ -129,8 +130,8 @@ def test_examples_survive_their_file(tmp_path):
         *examples.claim_only(CLAIMS),
         *examples.infused(CLAIMS, RUN, LOOKUP),
     ]
-    assert examples.write(tmp_path / "e.jsonl", built) == len(built)
-    assert list(examples.read(tmp_path / "e.jsonl")) == built
+    assert write_examples(tmp_path / "e.jsonl", built) == len(built)
+    assert list(read_examples(tmp_path / "e.jsonl")) == built
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_examples_survive_their_file(tmp_path):
 def test_a_bad_line_is_named(tmp_path, line, message):
     (tmp_path / "e.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match=message):
-        list(examples.read(tmp_path / "e.jsonl"))
+        list(read_examples(tmp_path / "e.jsonl"))
 
 
 def test_a_gold_set_of_more_than_five_is_cut():

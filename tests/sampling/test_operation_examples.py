@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from lisax.formats.examples import read_examples, write_examples
+from lisax.formats.parts import OperationExample
 from lisax.records import DataError, Operation, Question, Table
 from lisax.sampling import operation_examples
-from lisax.sampling.operation_examples import OperationExample
 
 TABLES = {name: Table(name, "", ("year", "club"), (("1921", "Tirol"),)) for name in ("t", "u")}
 
@@ -29,8 +30,8 @@ def test_one_of_each_question_whose_operation_and_table_are_known():
 def test_written_examples_read_back_equal(tmp_path):
     path = tmp_path / operation_examples.file_name("dev")
     examples = [OperationExample("q", "Wer? שלום", "t", ("a", ""), label) for label in (*Operation, None)]
-    assert path.name == "operations.dev.jsonl" and operation_examples.write(path, examples) == 7
-    assert list(operation_examples.read(path)) == examples
+    assert path.name == "operations.dev.jsonl" and write_examples(path, examples) == 7
+    assert list(read_examples(path, OperationExample)) == examples
     assert examples[0].unit_ids == ["t"]
 
 
@@ -50,4 +51,4 @@ def test_a_wrong_field_is_named(tmp_path, field, value, message):
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps(row) + "\n" + json.dumps(row | {field: value}) + "\n")
     with pytest.raises(DataError, match=rf"x.jsonl:2: {message}"):
-        list(operation_examples.read(path))
+        list(read_examples(path, OperationExample))

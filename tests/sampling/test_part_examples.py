@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.formats.parts import PartKind
+from lisax.formats.examples import read_examples, write_examples
+from lisax.formats.parts import PartExample, PartKind
 from lisax.records import DataError, LisaxError, Table, cell_id
 from lisax.sampling import part_examples
-from lisax.sampling.part_examples import PartExample, parts_of
+from lisax.sampling.part_examples import parts_of
 
 TABLE = Table("t", "Clubs", ("year", "club", "note"), (("1921", "Tirol", ""), ("", " ", ""), ("1923", "Varn", "")))
 
@@ -50,8 +51,8 @@ def test_written_examples_read_back_equal(tmp_path):
     path = tmp_path / part_examples.file_name(PartKind.ROW, "dev")
     assert path.name == "parts_rows.dev.jsonl"
     examples = [*parts_of("q", "Who?", TABLE, ["t#r2c1"]), *parts_of("p", "Wer? שלום", TABLE)]
-    assert part_examples.write(path, examples) == 8
-    assert list(part_examples.read(path)) == examples
+    assert write_examples(path, examples) == 8
+    assert list(read_examples(path, PartExample)) == examples
 
 
 @pytest.mark.parametrize(
@@ -70,4 +71,4 @@ def test_a_wrong_field_is_named(tmp_path, field, value, message):
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps(row) + "\n" + json.dumps(row | {field: value}) + "\n")
     with pytest.raises(DataError, match=rf"x.jsonl:2: {message}"):
-        list(part_examples.read(path))
+        list(read_examples(path, PartExample))

@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from lisax.formats import pointing
+from lisax.formats.examples import Passage, read_examples, write_examples
+from lisax.formats.pointing import PointerExample
 from lisax.records import Claim, DataError, Label
 from lisax.sampling import pointer_examples as built
-from lisax.sampling.examples import Passage
-from lisax.sampling.pointer_examples import PointerExample
 
 UNITS = {f"{page}_{n}": Passage(f"{page}_{n}", page, f"sentence {n}") for page in "ABC" for n in range(3)}
 RANKED = list(UNITS)
@@ -83,9 +83,9 @@ EXAMPLE = PointerExample("1", "c", (Passage("a", "A", "text"), Passage("b", "B",
     ],
 )
 def test_lines_read_back_and_bad_ones_are_named(tmp_path, change, message):
-    built.write(tmp_path / "e.jsonl", [EXAMPLE])
-    assert list(built.read(tmp_path / "e.jsonl")) == [EXAMPLE]
+    write_examples(tmp_path / "e.jsonl", [EXAMPLE])
+    assert list(read_examples(tmp_path / "e.jsonl", PointerExample)) == [EXAMPLE]
     with open(tmp_path / "e.jsonl", "a") as file:
         file.write(json.dumps(json.loads(json.dumps(EXAMPLE.row())) | change) + "\n")
     with pytest.raises(DataError, match=message):
-        list(built.read(tmp_path / "e.jsonl"))
+        list(read_examples(tmp_path / "e.jsonl", PointerExample))

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from lisax.formats.examples import read_examples, write_examples
+from lisax.formats.reading import QuestionExample
 from lisax.records import DataError, Document, Graph, Question, Sentence, Table
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
@@ -92,8 +94,8 @@ def test_a_reader_learns_from_what_is_retrieved_and_is_given_a_gold_passage_wher
     assert skipped.total() == 2
     used = list(sampling.for_reader(index, [CELL, LOST], ranked, passages=2))
     assert [len(example.passages) for example in used] == [2, 1]
-    sampling.write(tmp_path / "reader.jsonl", found)
-    assert list(sampling.read(tmp_path / "reader.jsonl")) == found
+    write_examples(tmp_path / "reader.jsonl", found)
+    assert list(read_examples(tmp_path / "reader.jsonl", QuestionExample)) == found
     (tmp_path / "bad.jsonl").write_text('{"question_id": "q", "question": "?", "answers": [], "passages": [["x"]]}\n')
     with pytest.raises(DataError, match="bad.jsonl:1: field 'passages'"):
-        list(sampling.read(tmp_path / "bad.jsonl"))
+        list(read_examples(tmp_path / "bad.jsonl", QuestionExample))

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.formats.triples import Triples
+from lisax.formats.verbalizing import VerbalExample
 from lisax.sampling.swapping import Swapper
-from lisax.sampling.verbal_examples import VerbalExample
 
 POOL = Triples("pool", "Zor", (("height", "77"), ("built in", "7 May 1999")))
 

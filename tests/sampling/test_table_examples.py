@@ -7,9 +7,10 @@ from collections import Counter
 
 import pytest
 
+from lisax.formats.examples import read_examples
+from lisax.formats.tables import TableExample, TableView
 from lisax.records import Claim, DataError, Label, LisaxError, Table
 from lisax.sampling import table_examples as built
-from lisax.sampling.table_examples import TableExample, TableView
 
 TABLES = {
     f"t{i}": Table(
@@ -107,7 +108,7 @@ def test_files_of_all_depths_read_back_equal(tmp_path):
         tmp_path, "train", [*CLAIMS, Claim("u", "?")], RUN, TABLES.get, columns, in_training=True, depths=(1, 3)
     )
     assert counts == {"tables_closed": 3, "tables_one": 4, "tables_top3": 4}
-    assert list(built.read(tmp_path / "tables_top3.train.jsonl")) == list(
+    assert list(read_examples(tmp_path / "tables_top3.train.jsonl", TableExample)) == list(
         built.training(CLAIMS, RUN, TABLES.get, columns, 3)
     )
     assert built.write_all(tmp_path, "dev", CLAIMS, RUN, TABLES.get, columns, in_training=False, depths=(3,)) == {
@@ -138,5 +139,5 @@ ROW = {"claim_id": "1", "claim": "c", "tables": [TABLE], "label": None, "gold": 
 def test_a_bad_line_is_named(tmp_path, change, message):
     (tmp_path / "e.jsonl").write_text(json.dumps(ROW) + "\n" + json.dumps(ROW | change) + "\n")
     with pytest.raises(DataError, match=message):
-        list(built.read(tmp_path / "e.jsonl"))
+        list(read_examples(tmp_path / "e.jsonl", TableExample))
     assert TableExample.from_row(ROW) == TableExample("1", "c", (TableView("t", "", ("a",), (("1",),)),), None, (True,))

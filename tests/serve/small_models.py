@@ -11,15 +11,16 @@ import numpy as np
 from lisax import cli
 from lisax.corpora import plain
 from lisax.formats import presets
-from lisax.formats.card import text_card
-from lisax.formats.families import Family, encode
+from lisax.formats.examples import Example, Passage
+from lisax.formats.format import Format
+from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import T5Config
 from lisax.records import Document, Label, Sentence, Table, cell_id
 from lisax.runtime.checkpoints import CheckpointConfig, SaveCheckpointConfig
 from lisax.runtime.schedules import Schedule
 from lisax.runtime.train import TrainConfig, Trainer, train
-from lisax.sampling.examples import Example, Passage
 from lisax.sampling.part_examples import parts_of
 
 HEADER = ("name", "city", "year", "work")
@@ -102,15 +103,15 @@ def question_bundle(folder: Path, steps: int = 250) -> Path:
     examples = [
         part for question, table, cell in questions(tables()) for part in parts_of("q", question, table, [cell])
     ]
-    return _bundle(folder, Family.TABLE_PARTS, examples, steps)
+    return _bundle(folder, TABLE_PARTS, examples, steps)
 
 
 def label_bundle(folder: Path, steps: int = 60) -> Path:
     """A pointwise labeller."""
-    return _bundle(folder, Family.LABEL_POINTWISE, list(claims(tables())), steps)
+    return _bundle(folder, LABEL_POINTWISE, list(claims(tables())), steps)
 
 
-def _bundle(folder: Path, family: Family, examples: Sequence, steps: int) -> Path:
+def _bundle(folder: Path, text_format: Format, examples: Sequence, steps: int) -> Path:
     texts = [f"query: {q} row: column: relevant:" for q, _, _ in questions(tables())]
     texts += [" : ".join(map(" | ".join, table.rows)) for table in tables()]
     texts += [sentence.text for page in pages(tables()) for sentence in page.sentences]
@@ -130,14 +131,14 @@ def _bundle(folder: Path, family: Family, examples: Sequence, steps: int) -> Pat
         TrainConfig(
             model=model,
             model_dir=str(folder / "model"),
-            train_data=_Batches(family, examples, vocabulary),
+            train_data=_Batches(text_format, examples, vocabulary),
             total_steps=steps,
             log_period=steps,
             trainer=Trainer(
                 learning_rate_fn=Schedule(factors="constant * linear_warmup", base_learning_rate=0.02, warmup_steps=20)
             ),
             checkpoint=CheckpointConfig(SaveCheckpointConfig(period=steps, keep=1)),
-            card=text_card(family, presets.PAPER, MAX_TOKENS),
+            card=text_format.card(presets.PAPER, MAX_TOKENS),
             files={"spiece.model": vocabulary.path.read_bytes()},
         )
     )
@@ -148,10 +149,10 @@ def _bundle(folder: Path, family: Family, examples: Sequence, steps: int) -> Pat
 class _Batches:
     """As many of each label in a batch, drawn at random."""
 
-    def __init__(self, family: Family, examples: Sequence, vocabulary: Vocabulary):
+    def __init__(self, text_format: Format, examples: Sequence, vocabulary: Vocabulary):
         rows: dict[str, list[list[int]]] = {}
         for example in examples:
-            text = encode(example, family, max_tokens=MAX_TOKENS, count_tokens=vocabulary.count)
+            text = text_format.encode(example, max_tokens=MAX_TOKENS, count_tokens=vocabulary.count)
             rows.setdefault(text.targets, []).append([*vocabulary.encode(text.inputs), EOS_ID])
         self._rows = {vocabulary.piece_id(word): inputs for word, inputs in rows.items()}
 

@@ -13,11 +13,14 @@ from small_models import pages, questions
 from small_models import tables as small_tables
 
 from lisax.formats import presets
-from lisax.formats.card import text_card
-from lisax.formats.families import Family
+from lisax.formats.format import Format
+from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.predict.text_model import TextModel
 from lisax.retrieval import documents, table_text, tables
+from lisax.runtime.model_card import ModelCard
 from lisax.serve.answering import LABELLER, PARTS, TABLE_VERIFIER, Engine, Models
 from lisax.serve.app import Page, create
 from lisax.serve.guard import Rules
@@ -66,17 +69,17 @@ def build_index(folder: Path) -> Path:
     return folder
 
 
-def models(folder: Path, **families: Family) -> Models:
-    """By role; those that answer questions, label and verify over tables where no families are given."""
+def models(folder: Path, **formats: Format) -> Models:
+    """By role; those that answer questions, label and verify over tables where no formats are given."""
     texts = [question for question, _, _ in questions(small_tables())]
     vocabulary = train_vocabulary(texts, folder / "spiece.model", 300)
 
-    def model(family: Family) -> TextModel:
-        card = text_card(family, presets.PAPER, 64, 1) | {"architecture": {"vocab_size": vocabulary.size}}
-        return TextModel(Hashing, vocabulary, card, folder)
+    def model(text_format: Format) -> TextModel:
+        card = text_format.card(presets.PAPER, 64, 1) | {"architecture": {"vocab_size": vocabulary.size}}
+        return TextModel(Hashing, vocabulary, ModelCard(folder, card))
 
-    families = families or {PARTS: Family.TABLE_PARTS, LABELLER: Family.LABEL_POINTWISE, TABLE_VERIFIER: Family.TABLES}
-    return Models({role: model(family) for role, family in families.items()})
+    formats = formats or {PARTS: TABLE_PARTS, LABELLER: LABEL_POINTWISE, TABLE_VERIFIER: TABLES}
+    return Models({role: model(text_format) for role, text_format in formats.items()})
 
 
 def open_page(folder: Path, index: Path, made: Models, limits: Limits = Limits(), **rules) -> Page:

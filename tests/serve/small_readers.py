@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from lisax.formats.vocabulary import train_vocabulary
-from lisax.models.architectures import describe
-from lisax.models.dual_encoder import DualEncoderConfig
-from lisax.models.reader import SpanReaderConfig
-from lisax.models.t5 import T5Config, initialize
+from lisax.models.architectures import DualEncoderConfig, SpanReaderConfig, T5Config, describe
+from lisax.models.t5 import initialize
 from lisax.records import Document, Graph, Sentence, Table, write_json
 from lisax.retrieval import mixed, passages
 from lisax.retrieval.passages import Source
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, flatten
+from lisax.runtime.checkpoints import MODEL_JSON, flatten
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.interop.safetensors_files import write_arrays
 
 PASSAGES, ROOM = 3, 128

@@ -13,7 +13,8 @@ from small_readers import build_mixed, reader_bundle, retriever_bundle
 
 from lisax.cli import main
 from lisax.corpora import open_folder
-from lisax.formats.families import Family
+from lisax.formats.labelling import LABEL_POINTWISE
+from lisax.formats.ranking import RANK_ENTITIES
 from lisax.predict.passage_index import PassageIndex
 from lisax.predict.ranker import SentenceRanker, rank_to_file
 from lisax.predict.reader import Reader
@@ -50,9 +51,7 @@ def bundles(tmp_path_factory):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory, bundles):
     """A ranker and a labeller of sentences, a reader and a retriever."""
-    hashing = models(
-        tmp_path_factory.mktemp("models"), **{RANKER: Family.RANK_ENTITIES, LABELLER: Family.LABEL_POINTWISE}
-    )
+    hashing = models(tmp_path_factory.mktemp("models"), **{RANKER: RANK_ENTITIES, LABELLER: LABEL_POINTWISE})
     return Models(
         {
             LABELLER: hashing[LABELLER],

@@ -13,11 +13,11 @@ import pytest
 import seqio
 
 import lisax.tasks
+from lisax.formats import ranking
+from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.records import Label, LisaxError
-from lisax.sampling import examples
-from lisax.sampling.examples import Example, Passage
-from lisax.tasks import families, locations
+from lisax.tasks import example_tasks, locations
 from lisax.tasks.vocabularies import ByteVocabulary, SentencePieces, digest_of
 
 LENGTHS = {"inputs": 64, "targets": 4}
@@ -39,14 +39,14 @@ def folder(tmp_path_factory):
     train_vocabulary(
         [f"{p.title} {p.text} claim query sentence relevant" for p in PASSAGES] * 20, folder / "spiece.model", 120
     )
-    examples.write(folder / "examples/rank.train.jsonl", RANK)
+    write_examples(folder / "examples/rank.train.jsonl", RANK)
     for variant in ("label_pointwise", "label_listwise", "label_listwise_infused", "claim_only"):
         rows = (
             LISTS
             if "listwise" in variant
             else [Example(e.claim_id, e.claim, e.sentences[:1], (), e.label) for e in LISTS]
         )
-        examples.write(folder / f"examples/{variant}.train.jsonl", rows)
+        write_examples(folder / f"examples/{variant}.train.jsonl", rows)
     (folder / "msmarco").mkdir()
     (folder / "msmarco/triples.train.tsv").write_text("query one\tgood passage\tbad passage\nquery two\tgood\tbad\n")
     (folder / "examples/text.train.jsonl").write_text(
@@ -199,8 +199,8 @@ def test_a_cached_task_gives_the_same_examples_at_any_length(name, tmp_path, mon
 
 def test_seqios_own_command_caches_a_task(tmp_path, folder, monkeypatch):
     pytest.importorskip("apache_beam")
-    examples.write(tmp_path / "data/examples/rank.train.jsonl", RANK)
-    examples.write(tmp_path / "data/examples/rank.dev.jsonl", RANK[:4])
+    write_examples(tmp_path / "data/examples/rank.train.jsonl", RANK)
+    write_examples(tmp_path / "data/examples/rank.dev.jsonl", RANK[:4])
     environment = os.environ | {"LISAX_DATA": str(tmp_path / "data"), "LISAX_VOCABULARY": str(folder / "spiece.model")}
     # Beam's DirectRunner may look for a binary on the network; this runner is what it falls back to.
     subprocess.run(
@@ -264,9 +264,9 @@ def test_the_default_vocabulary_follows_the_locations(folder, tmp_path, monkeypa
 
 def test_a_byte_task_writes_initials(folder):
     name = "test_byte_rank"
-    families.add(
+    example_tasks.add(
         name,
-        families.Family.RANK,
+        ranking.RANK,
         locations.in_data_folder("examples/rank.{split}.jsonl"),
         splits=("train",),
         vocabulary=ByteVocabulary(),

@@ -9,6 +9,7 @@ import pytest
 import seqio
 
 import lisax.tasks.parts
+from lisax.formats.examples import write_examples
 from lisax.formats.parts import PartKind
 from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
 from lisax.records import LisaxError, Operation, Question, Table
@@ -31,7 +32,7 @@ def folder(tmp_path, monkeypatch):
         for example in part_examples.parts_of(f"q{i}", f"Which club in {1900 + i}?", table, [f"t{i}#r{i}c1"])
     ]
     for kind in PartKind:
-        part_examples.write(
+        write_examples(
             tmp_path / "examples" / part_examples.file_name(kind, "train"),
             (example for example in examples if example.kind is kind),
         )
@@ -81,12 +82,7 @@ def test_headers_are_answered_by_the_word_of_an_operation(folder):
         for i, operation in enumerate((Operation.COUNT, None, Operation.NONE))
     ]
     path = folder / "examples" / operation_examples.file_name("train")
-    assert (
-        operation_examples.write(
-            path, operation_examples.examples(questions, {table.id: table for table in TABLES}.get)
-        )
-        == 2
-    )
+    assert write_examples(path, operation_examples.examples(questions, {table.id: table for table in TABLES}.get)) == 2
     vocabulary = Vocabulary(folder / "spiece.model")
     rows = list(read("cltr_aggregation"))
     assert [(row["inputs_pretokenized"].decode(), row["sentence_ids"].decode()) for row in rows] == [

@@ -7,14 +7,10 @@ import pytest
 import seqio
 
 import lisax.tasks.pointer
-from lisax.formats.families import Family, encode, encode_each_candidate
-from lisax.formats.pointing import COLUMNS
+from lisax.formats.examples import Example, Passage, write_examples
+from lisax.formats.pointing import COLUMNS, POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.records import Label, LisaxError
-from lisax.sampling import examples as pairs
-from lisax.sampling import pointer_examples
-from lisax.sampling.examples import Example, Passage
-from lisax.sampling.pointer_examples import PointerExample
 
 PAGES = tuple(Passage(name, f"Page {name}", "") for name in "abc")
 SENTENCES = tuple(Passage(f"{name}_0", f"Page {name}", f"sentence {name}") for name in "abc")
@@ -34,12 +30,12 @@ def folder(tmp_path_factory):
         ["a claim another Query: Document: Page sentence Relevant: query: relevant:"] * 20, folder / "spiece.model", 90
     )
     for name, examples in EXAMPLES.items():
-        pointer_examples.write(folder / f"examples/{name}.train.jsonl", examples)
-    pairs.write(
+        write_examples(folder / f"examples/{name}.train.jsonl", examples)
+    write_examples(
         folder / "examples/pointer_titles.train.jsonl",
         [Example("1", "a claim", (Passage("a", "", "Page a"),), label=True)],
     )
-    pairs.write(
+    write_examples(
         folder / "examples/pointer_labels.train.jsonl", [Example("1", "a claim", SENTENCES[:1], label=Label.REFUTES)]
     )
     return folder
@@ -59,19 +55,16 @@ def read(name, lengths):
 def test_texts_are_those_of_the_pairs_that_come_first():
     count = {"count_tokens": len}
     (document,), (sentence, _) = EXAMPLES.values()
-    assert (
-        encode_each_candidate(document, Family.POINT_DOCUMENTS, **count)[0]
-        == "Query: a claim Document: Page a Relevant:"
-    )
-    assert encode_each_candidate(sentence, Family.POINT_SENTENCES, **count)[0] == (
+    assert POINT_DOCUMENTS.encode_each(document, **count)[0].inputs == "Query: a claim Document: Page a Relevant:"
+    assert POINT_SENTENCES.encode_each(sentence, **count)[0].inputs == (
         "query: a claim sentence: Page a . sentence a relevant:"
     )
     for name, of_pair in (("pointer_titles", "pointer_documents"), ("pointer_labels", "pointer_sentences")):
         (pair,), (example, *_) = read(name, {"inputs": 64, "targets": 2}), EXAMPLES[of_pair]
         family = lisax.tasks.pointer.POINTER_TASKS[of_pair]
-        assert pair["inputs_pretokenized"].decode() == encode_each_candidate(example, family, **count)[0]
+        assert pair["inputs_pretokenized"].decode() == family.encode_each(example, **count)[0]
     with pytest.raises(LisaxError, match="an input for each candidate"):
-        encode(document, Family.POINT_DOCUMENTS, **count)
+        POINT_DOCUMENTS.encode(document, **count)
 
 
 @pytest.mark.parametrize("name", lisax.tasks.pointer.POINTER_TASKS)
@@ -79,12 +72,12 @@ def test_features(name, folder):
     vocabulary, k, length = Vocabulary(folder / "spiece.model"), 4, 60
     rows = read(name, {"inputs": k * length, "targets": k * COLUMNS})
     for row, example in zip(rows, EXAMPLES[name], strict=True):
-        texts = encode_each_candidate(
-            example, lisax.tasks.pointer.POINTER_TASKS[name], max_tokens=length, count_tokens=vocabulary.count
+        texts = lisax.tasks.pointer.POINTER_TASKS[name].encode_each(
+            example, max_tokens=length, count_tokens=vocabulary.count
         )
         expected = np.zeros((k, length), np.int32)
         for i, text in enumerate(texts):
-            ids = [*vocabulary.encode(text), 1]
+            ids = [*vocabulary.encode(text.inputs), 1]
             expected[i, : len(ids)] = ids
         assert (row["inputs"].reshape(k, length) == expected).all() and row["inputs"].dtype == np.int32
         targets = row["targets"].reshape(k, COLUMNS)

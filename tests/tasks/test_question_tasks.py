@@ -7,18 +7,16 @@ import pytest
 import seqio
 
 import lisax.tasks.questions
-from lisax.formats.reading import Reads
+from lisax.formats.examples import write_examples
+from lisax.formats.reading import POINT, READ, RETRIEVE, PassageView, QuestionExample
 from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
 from lisax.models import dual_encoder
-from lisax.models.reader import SpanReaderConfig
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import SpanReaderConfig, T5Config
 from lisax.records import LisaxError
 from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches, model_card
 from lisax.runtime.objectives import Loss
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.train_config import TrainConfig, check
-from lisax.sampling import question_examples as sampling
-from lisax.sampling.question_examples import PassageView, QuestionExample
 from lisax.tasks.vocabularies import SentencePieces
 
 TEXT = "Tarn has 18 inns and 5,000 dwellers, of whom 18 are smiths."
@@ -42,12 +40,12 @@ def folder(tmp_path_factory):
         folder / "spiece.model",
         150,
     )
-    sampling.write(folder / "examples.jsonl", EXAMPLES)
+    write_examples(folder / "examples.jsonl", EXAMPLES)
     vocabulary = SentencePieces(folder / "spiece.model")
     for name, kind, encode, k in (
-        ("made_retrieve", Reads.RETRIEVE, lisax.tasks.questions.retriever_batch, 0),
-        ("made_point_top2", Reads.POINT, _row(Reads.POINT), 2),
-        ("made_read_top2", Reads.READ, _row(Reads.READ), 2),
+        ("made_retrieve", RETRIEVE, lisax.tasks.questions.retriever_batch, 0),
+        ("made_point_top2", POINT, _row(POINT), 2),
+        ("made_read_top2", READ, _row(READ), 2),
     ):
         lisax.tasks.questions.add(name, kind, lambda split: folder / "examples.jsonl", encode, k, vocabulary=vocabulary)
     yield folder
@@ -111,7 +109,7 @@ def test_a_pointing_readers_targets_are_the_places_of_the_answers(folder):
 
 def batch_room(room, vocabulary):
     _, targets = lisax.tasks.questions.reader_row(
-        EXAMPLES[0], vocabulary, {"inputs": 2 * room, "targets": 6}, kind=Reads.POINT, k=2
+        EXAMPLES[0], vocabulary, {"inputs": 2 * room, "targets": 6}, kind=POINT, k=2
     )
     return int((targets.reshape(-1, 2)[:, 0] > 0).sum())
 

@@ -14,12 +14,12 @@ import pytest
 import seqio
 
 import lisax
+from lisax.formats.examples import read_examples
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.records import DataError, Hit, LisaxError, write_json_lines
 from lisax.retrieval import runs
 from lisax.runtime.bundle import export
 from lisax.runtime.gin_files import bindings_of, run_gin
-from lisax.sampling import examples
 from lisax.tasks import register as module
 from lisax.tasks.register import register, register_file
 
@@ -160,7 +160,7 @@ def test_claims_with_their_own_candidates_need_no_retrieval(folder):
     write_json_lines(folder / "claims.dev.jsonl", [CLAIMS[9] | {"candidates": ["P_1_1"]}])
     register("mine", folder=folder, vocabulary="bytes")
     assert not (folder / "mine_tasks/sentences.bm25").exists()
-    (example,) = examples.read(folder / "mine_tasks/label_listwise.dev.jsonl")
+    (example,) = read_examples(folder / "mine_tasks/label_listwise.dev.jsonl")
     assert [sentence.id for sentence in example.sentences] == ["P_1_1"]
 
 

@@ -9,7 +9,8 @@ import pytest
 import seqio
 
 import lisax
-from lisax.formats.parts import PartKind
+from lisax.formats.examples import read_examples
+from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
 from lisax.records import DataError, LisaxError, Table, write_json_lines
 from lisax.runtime.bundle import export
 from lisax.runtime.gin_files import bindings_of, run_gin
@@ -93,11 +94,11 @@ def test_a_model_trained_on_them_scores_parts_from_its_bundle(folder, tmp_path):
         ),
     )
     model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
-    assert (model.family, model.max_tokens) == ("table_parts", 64)
+    assert (model.format, model.max_tokens) == (TABLE_PARTS, 64)
     table = Table("T", "Tirol", ("year", "coach"), (("1901", "Anna"), ("1902", "")))
     shares = model.probabilities(list(part_examples.parts_of("q", "Who was the coach in 1901?", table)))
     assert shares.shape == (4, 2) and np.allclose(shares.sum(axis=1), 1)
-    with pytest.raises(LisaxError, match="'table_parts' takes a row or column of a table"):
+    with pytest.raises(LisaxError, match="'table_parts' takes PartExample, found Example"):
         model.rank("Who?", ["a text"])
 
 
@@ -114,7 +115,7 @@ def test_files_from_json_and_again(folder, tmp_path):
         )
     )
     theirs = register_file(tmp_path / "task.json")
-    examples = list(part_examples.read(tmp_path / "built" / part_examples.file_name(PartKind.COLUMN, "dev")))
+    examples = list(read_examples(tmp_path / "built" / part_examples.file_name(PartKind.COLUMN, "dev"), PartExample))
     assert len(examples) == 6 and {example.kind for example in examples} == {PartKind.COLUMN}
     assert register_file(tmp_path / "task.json") == theirs  # once
     described = json.loads((tmp_path / "task.json").read_text())

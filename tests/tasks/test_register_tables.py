@@ -9,6 +9,8 @@ import pytest
 import seqio
 
 import lisax
+from lisax.formats.examples import read_examples
+from lisax.formats.tables import TableExample, TableView
 from lisax.records import DataError, Hit, LisaxError, write_json_lines
 from lisax.retrieval import runs
 from lisax.runtime.bundle import export
@@ -58,7 +60,7 @@ def test_a_folder_gives_every_task_over_tables(folder):
     mine = register("mine", folder=folder, vocabulary="train")
     assert mine.tasks == {variant: f"mine_{variant}" for variant in TABLE_TASKS}
     assert mine.counts["tables_top5"] == mine.counts["tables_closed"] == {"train": 9, "dev": 3}
-    examples = list(table_examples.read(folder / "mine_tasks/tables_top3.train.jsonl"))
+    examples = list(read_examples(folder / "mine_tasks/tables_top3.train.jsonl", TableExample))
     assert all(any(example.gold) and len(example.tables) == 3 for example in examples)
     headers = {table.header for example in examples for table in example.tables if table.id == f"T{example.claim_id}"}
     assert all(len(header) == 3 and "coach" in header for header in headers)
@@ -97,7 +99,7 @@ def test_a_model_trained_on_registered_tables_answers_from_its_bundle(folder, tm
     )
     model = lisax.load(export(tmp_path / "model", tmp_path / "bundle"))
     assert model.max_tokens == 96 and model.tables == (1 if variant == "tables_one" else 3)
-    view = table_examples.TableView("T1", "Seasons of Varn United", ("year", "goals"), (("1901", "41"),))
+    view = TableView("T1", "Seasons of Varn United", ("year", "goals"), (("1901", "41"),))
     shares = (
         model.probabilities([table_examples.TableExample("1", CLAIMS[1]["claim"], (view,))])
         if variant == "tables_one"
@@ -122,9 +124,9 @@ def test_files_with_a_run_from_json(folder, tmp_path):
         )
     )
     theirs = register_file(tmp_path / "task.json")
-    (first, *_) = table_examples.read(tmp_path / "built/tables_top3.train.jsonl")
+    (first, *_) = read_examples(tmp_path / "built/tables_top3.train.jsonl", TableExample)
     assert first.unit_ids == ["T1", "T2", "T0"] and first.gold == (False, False, True)
-    (first, *_) = table_examples.read(tmp_path / "built/tables_top3.dev.jsonl")
+    (first, *_) = read_examples(tmp_path / "built/tables_top3.dev.jsonl", TableExample)
     assert first.unit_ids == ["T10", "T11", "T0"] and not any(first.gold)
     theirs.write_gin(tmp_path / "theirs.gin", "tables_fusion_top5")
     text = (tmp_path / "theirs.gin").read_text()
@@ -148,7 +150,7 @@ def test_tables_may_be_a_folder_of_csv_files(tmp_path):
     )
     mine = register("mine", claims=tmp_path / "claims.jsonl", tables=tmp_path / "csv", vocabulary="bytes")
     assert mine.counts["tables_one"] == {"train": 1}
-    (example,) = table_examples.read(tmp_path / "mine_tasks/tables_one.train.jsonl")
+    (example,) = read_examples(tmp_path / "mine_tasks/tables_one.train.jsonl", TableExample)
     assert example.unit_ids == ["b.csv"] and example.tables[0].rows[0] == ("1921", "Coach b")
 
 

@@ -9,12 +9,11 @@ import pytest
 import seqio
 
 import lisax.tasks.tables
-from lisax.formats.tables import encode_table
+from lisax.formats.examples import write_examples
+from lisax.formats.tables import TableExample, TableView, encode_table
 from lisax.formats.vocabulary import Vocabulary, train_vocabulary
 from lisax.records import Label
 from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches
-from lisax.sampling import table_examples
-from lisax.sampling.table_examples import TableExample, TableView
 
 VIEWS = [
     TableView(f"t{i}", f"Table {i}", ("year", "goals"), tuple((str(1900 + r), str(r)) for r in range(3 * i)))
@@ -48,7 +47,7 @@ def folder(tmp_path_factory):
         ("tables_top5", EXAMPLES),
         ("tables_top10", EXAMPLES),
     ):
-        table_examples.write(folder / f"examples/{stem}.train.jsonl", examples)
+        write_examples(folder / f"examples/{stem}.train.jsonl", examples)
     return folder
 
 
@@ -73,7 +72,7 @@ def test_text_tasks_encode_what_they_print(name, folder):
         assert row["inputs"].tolist() == [*vocabulary.encode(text), 1] and len(row["inputs"]) <= 80
         assert row["targets"].tolist() == [vocabulary.piece_id(row["targets_pretokenized"].decode()), 1]
         assert text.startswith("query: claim") and text.endswith("relevant:")
-        assert ("table1:" in text) == (name != lisax.tasks.tables.CLAIM_ONLY and bool(row["sentence_ids"]))
+        assert ("table1:" in text) == (name != lisax.tasks.tables.CLAIM_ONLY_TASK and bool(row["sentence_ids"]))
     assert [row["targets_pretokenized"] for row in rows[:3]] == [b"true", b"false", b"weak"]
 
 

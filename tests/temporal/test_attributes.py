@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.formats.examples import Passage
 from lisax.formats.faithfulness import render, without_title
 from lisax.formats.triples import Triples, raw_text
 from lisax.records import Label
-from lisax.sampling.examples import Passage
 from lisax.temporal import judge
 from lisax.temporal.attributes import NAMES, stated
 from lisax.temporal.lexicon import Kind

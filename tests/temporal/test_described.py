@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lisax.formats.examples import Passage
 from lisax.records import Label
-from lisax.sampling.examples import Passage
 from lisax.temporal import judge
 from lisax.temporal.described import described
 

@@ -3,8 +3,8 @@ again."""
 
 import pytest
 
+from lisax.formats.examples import Passage
 from lisax.records import Label
-from lisax.sampling.examples import Passage
 from lisax.temporal import judge
 
 LIFE = "Ann Lee ( 5 May 1955 -- 6 June 2005 ) was an American actress ."

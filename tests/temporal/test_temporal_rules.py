@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.corpora import open_folder
+from lisax.formats.examples import Passage
 from lisax.records import Label
-from lisax.sampling.examples import Passage
 from lisax.temporal import judge, parse
 from lisax.text.numbers import number_words, ordinal_words
 from lisax.world.claims import Evidence

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lisax.corpora.answer_cells import value_of
+from lisax.formats.examples import write_examples
 from lisax.papers.base import REPORT, TRAIN, VALIDATION
 from lisax.papers.cltr.recipe import AGGREGATION, CltrRecipe
 from lisax.papers.stages import Stage
@@ -76,7 +77,7 @@ class AggregationStages:
     def write_examples(self) -> None:
         for role, path in self.example_files.items():
             made = operation_examples.examples(self._run.learned(role), self._run.lookup)
-            count = operation_examples.write(path, made)
+            count = write_examples(path, made)
             if not count:
                 raise LisaxError(
                     f"{self._run.data.folder}: no question for '{role}' says its operation, which a model "

@@ -18,8 +18,8 @@ import numpy as np
 
 from lisax.corpora import Dataset, open_folder
 from lisax.corpora.reading import Watch, told
-from lisax.formats.families import Family, encode
-from lisax.formats.parts import PartKind, encode_header
+from lisax.formats.examples import write_examples
+from lisax.formats.parts import TABLE_PARTS, PartKind, encode_header
 from lisax.formats.vocabulary import REQUIRED_WORDS
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.cltr import pool_scores
@@ -369,7 +369,7 @@ class Cltr(Pipeline):
         for table in tables:
             few = dataclasses.replace(table, rows=table.rows[:ROWS_OF_A_TABLE])
             for example in part_examples.parts_of("", "", few):
-                yield encode(example, Family.TABLE_PARTS, preset=self.preset, count_tokens=len).inputs
+                yield TABLE_PARTS.encode(example, preset=self.preset, count_tokens=len).inputs
             if self.recipe.learns_operations:
                 yield encode_header("", table.header, preset=self.preset, count_tokens=len)
         for question in questions:
@@ -451,7 +451,7 @@ class Cltr(Pipeline):
         """The rows and columns that questions by role teach; `pools` are the tables that are retrieved for them."""
         recipe = self.recipe
         for (kind, role), path in self._part_files(folder).items():
-            count = part_examples.write(
+            count = write_examples(
                 path,
                 part_negatives.examples(
                     [(question, pools.get(question.id, ())) for question in questions[role]],

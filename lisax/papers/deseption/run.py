@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lisax.formats.pointing import COLUMNS
+from lisax.formats.examples import Example, Passage, write_examples
+from lisax.formats.pointing import COLUMNS, PointerExample
 from lisax.papers.base import TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.deseption.recipe import TASKS, PointerRecipe
 from lisax.papers.list5.recipe import WORLD_SHARES
@@ -30,9 +31,7 @@ from lisax.retrieval.runs import read_run, write_run
 from lisax.sampling import examples as pairs
 from lisax.sampling import negatives, pointer_examples
 from lisax.sampling.balancing import balanced
-from lisax.sampling.examples import Example, Passage
 from lisax.sampling.negatives import Window
-from lisax.sampling.pointer_examples import PointerExample
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +179,7 @@ class Deseption(PagePipeline):
         recipe, skipped = self.recipe, Counter()
         for role in (TRAIN, VALIDATION):
             claims, ranked = self.limited(role), pairs.ranked_ids(read_run(self.pages_file("candidates", role)))
-            pairs.write(self.examples_file(PAGE_EXAMPLES[0], role), self._title_pairs(claims, ranked))
+            write_examples(self.examples_file(PAGE_EXAMPLES[0], role), self._title_pairs(claims, ranked))
             self._write_pointers(
                 PAGE_EXAMPLES[1],
                 role,
@@ -228,7 +227,7 @@ class Deseption(PagePipeline):
             made = pointer_examples.training(claims, ranked, lookup, sets, k, steps=steps, skipped=skipped)
         else:
             made = pointer_examples.as_used(claims, ranked, lookup, sets, k)
-        pointer_examples.write(self.examples_file(name, role), made)
+        write_examples(self.examples_file(name, role), made)
 
     def _hop(self, role: str) -> None:
         """The second hop from the documents pointed to: of as many, the last give way to what their sentences name."""
@@ -277,7 +276,7 @@ class Deseption(PagePipeline):
                 made = pairs.pointwise(labelled, ranked, self.lookup, weak=recipe.weak_sentences, **drawn)
             else:
                 made = balanced(labelled, ranked, self.lookup, **drawn)
-            pairs.write(self.examples_file(SENTENCE_EXAMPLES[0], role), made)
+            write_examples(self.examples_file(SENTENCE_EXAMPLES[0], role), made)
             self._write_pointers(
                 SENTENCE_EXAMPLES[1],
                 role,

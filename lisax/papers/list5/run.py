@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from lisax.formats.examples import Example, write_examples
 from lisax.papers.base import TRAIN, VALIDATION, tell
 from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, Recipe
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
@@ -26,7 +27,6 @@ from lisax.retrieval.multi_hop import second_pages, second_sentences
 from lisax.retrieval.runs import by_query, read_run, write_run
 from lisax.sampling import examples as sampling
 from lisax.sampling import files
-from lisax.sampling.examples import Example
 from lisax.sampling.negatives import Window
 
 BASE_WEAK = 2  # sentences of no information that each claim gives the base
@@ -191,7 +191,7 @@ class List5(PagePipeline):
                 ),
             }
             for name in names:
-                sampling.write(self.examples_file(name, role), itertools.chain.from_iterable(map(made[name], rounds)))
+                write_examples(self.examples_file(name, role), itertools.chain.from_iterable(map(made[name], rounds)))
         tell(skipped)
 
     # --- Selection --------------------------------------------------------------------------
@@ -328,7 +328,7 @@ class List5(PagePipeline):
             }
             for name in names:
                 as_used = role == VALIDATION and "listwise" in name
-                sampling.write(self.examples_file(name, role), lists if as_used else made[name]())
+                write_examples(self.examples_file(name, role), lists if as_used else made[name]())
         tell(skipped)
 
     # --- Training ---------------------------------------------------------------------------

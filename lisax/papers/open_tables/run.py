@@ -19,7 +19,9 @@ import numpy as np
 
 from lisax.corpora import open_folder
 from lisax.corpora.table_predictions import TablePrediction, read_predictions
-from lisax.formats.families import Family, encode
+from lisax.formats.examples import read_examples
+from lisax.formats.labelling import CLAIM_ONLY
+from lisax.formats.tables import TABLES, TableExample
 from lisax.metrics import tables as figures
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
 from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
@@ -39,7 +41,7 @@ from lisax.retrieval.table_store import TableStore
 from lisax.runtime.checkpoints import FITTED, write_fitted
 from lisax.sampling import table_examples
 from lisax.sampling.examples import ranked_ids
-from lisax.sampling.table_examples import CLOSED, DEPTHS, TableExample
+from lisax.sampling.table_examples import CLOSED, DEPTHS
 
 DEPTH = max(DEPTHS)
 ROLES = (TRAIN, VALIDATION, REPORT)
@@ -124,7 +126,7 @@ class OpenTables(Pipeline):
 
     @functools.lru_cache(4)
     def examples(self, name: str, role: str) -> list[TableExample]:
-        return list(table_examples.read(self.examples_file(name, role)))
+        return list(read_examples(self.examples_file(name, role), TableExample))
 
     # --- Stages -----------------------------------------------------------------------------
 
@@ -217,11 +219,9 @@ class OpenTables(Pipeline):
         for table in tables:
             seen = table_examples.view(dataclasses.replace(table, rows=table.rows[:20]), range(len(table.header)))
             example = TableExample(table.id, next((claim.text for claim in claims), ""), (seen,))
-            yield encode(example, Family.TABLES, preset=self.preset, count_tokens=len).inputs
+            yield TABLES.encode(example, preset=self.preset, count_tokens=len).inputs
         for claim in claims:
-            yield encode(
-                TableExample(claim.id, claim.text), Family.CLAIM_ONLY, preset=self.preset, count_tokens=len
-            ).inputs
+            yield CLAIM_ONLY.encode(TableExample(claim.id, claim.text), preset=self.preset, count_tokens=len).inputs
 
     # --- Training ---------------------------------------------------------------------------
 

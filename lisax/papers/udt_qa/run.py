@@ -16,9 +16,10 @@ from pathlib import Path
 
 from lisax.corpora import open_folder
 from lisax.formats import faithfulness
+from lisax.formats.examples import write_examples
 from lisax.formats.triples import Triples, graph_triples, table_triples
+from lisax.models.architectures import SpanReaderConfig
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
-from lisax.papers.recipe import gin_text
 from lisax.papers.settings import fact
 from lisax.papers.stages import Stage
 from lisax.papers.udt_qa.claims import ClaimChecks
@@ -32,6 +33,7 @@ from lisax.retrieval.corpus_passages import passages_of
 from lisax.retrieval.dense import encode_index
 from lisax.retrieval.mixed import Hits, MixedIndex
 from lisax.retrieval.passages import Source
+from lisax.runtime.gin_files import model_class_of
 from lisax.sampling import files
 from lisax.sampling import question_examples as sampling
 
@@ -257,7 +259,7 @@ class UdtQa(Pipeline):
             made = sampling.for_retriever(
                 index, questions.values(), ranked, gold, negatives=recipe.negatives, skipped=skipped
             )
-            sampling.write(out, made)
+            write_examples(out, made)
         tell(skipped)
 
     def _reader_stages(self, model: str, learned: str) -> list[Stage]:
@@ -283,7 +285,7 @@ class UdtQa(Pipeline):
             made = sampling.for_reader(
                 index, questions.values(), ranked, passages=self._passages(model), gold=gold, skipped=skipped
             )
-            sampling.write(out, made)
+            write_examples(out, made)
         tell(skipped)
 
     def _passages(self, reader: str) -> int:
@@ -292,7 +294,7 @@ class UdtQa(Pipeline):
 
     def _points(self, reader: str) -> bool:
         """Whether a reader points to its answers; else it writes them."""
-        return "SpanReaderConfig" in gin_text(self.recipe.train[reader])
+        return model_class_of(self.recipe.train[reader]) is SpanReaderConfig
 
     def task_of(self, model: str) -> str:
         if model.startswith("retriever"):

@@ -17,6 +17,7 @@ from typing import Any
 from lisax.corpora import Dataset
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
+from lisax.formats.verbalizing import VerbalExample
 from lisax.formats.vocabulary import Vocabulary
 from lisax.papers.base import make_vocabulary, train_by_gin
 from lisax.papers.settings import fact
@@ -34,7 +35,6 @@ from lisax.sampling.verbal_examples import (
     T_F,
     T_F_ID_T,
     T,
-    VerbalExample,
     dev_examples,
     kept_curve,
     rouge_of,

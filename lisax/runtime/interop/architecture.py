@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 import jax
 
-from lisax.models.architectures import Model
+from lisax.models.architectures import Model, T5Config
 from lisax.models.fields import FieldError
-from lisax.models.t5 import T5Config
 from lisax.records import LisaxError
 from lisax.runtime.interop.pieces import Shape
 

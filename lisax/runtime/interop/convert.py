@@ -15,11 +15,11 @@ from lisax.models.architectures import Model, describe
 from lisax.models.stacking import stack
 from lisax.places import COMMIT_NAME, exists, fetched, is_remote, place, send_folder
 from lisax.records import LisaxError, naming, write_json
-from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, VOCABULARY_NAME, flatten, nested
+from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, flatten, nested
 from lisax.runtime.data import digest
 from lisax.runtime.interop.architecture import infer, parameter_shapes
 from lisax.runtime.interop.huggingface import write_huggingface
-from lisax.runtime.interop.kinds import STATE_NAME, Kind
+from lisax.runtime.interop.kinds import STATE_NAME, VOCABULARY_NAME, Kind
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, shapes_of, whole
 from lisax.runtime.interop.t5x_native import write_native

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from lisax.models.architectures import T5Config
 from lisax.models.attention import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE
 from lisax.models.fields import FieldError, shown
-from lisax.models.t5 import T5Config
 from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop.architecture import parameter_shapes

@@ -10,6 +10,7 @@ from lisax.records import LisaxError
 STATE_NAME = "state"
 NATIVE_INDEX = "checkpoint"
 MODEL_JSON = "model.json"
+VOCABULARY_NAME = "spiece.model"
 HF_CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
 SAFETENSORS_INDEX = "model.safetensors.index.json"

@@ -10,16 +10,16 @@ from pathlib import Path
 from lisax.models.architectures import from_description
 from lisax.models.fields import FieldError
 from lisax.places import fetched, is_remote
-from lisax.records import DataError, LisaxError
-from lisax.runtime.checkpoints import MODEL_JSON, VOCABULARY_NAME, resolve_checkpoint
+from lisax.records import LisaxError
+from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint
 from lisax.runtime.interop.huggingface import open_huggingface
-from lisax.runtime.interop.kinds import Kind, kind_of
+from lisax.runtime.interop.kinds import VOCABULARY_NAME, Kind, kind_of
 from lisax.runtime.interop.pieces import Checkpoint
 from lisax.runtime.interop.safetensors_files import stored_arrays
 from lisax.runtime.interop.scanned import unrolled
 from lisax.runtime.interop.t5x_native import open_native
 from lisax.runtime.interop.t5x_orbax import open_orbax
-from lisax.runtime.model_json import needed, read_card
+from lisax.runtime.model_card import ModelCard
 
 
 def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
@@ -42,14 +42,14 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
         checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
     if not (folder / MODEL_JSON).is_file():
         return checkpoint
-    card = read_card(folder)
+    card = ModelCard.read(folder)
     architecture = checkpoint.architecture
     if architecture is None:
-        (described,) = needed(card, folder, "architecture")
+        (described,) = card.needed("architecture")
         try:
             architecture = from_description(described)
         except FieldError as error:  # fields that do not fit each other
-            raise DataError(error.complaint, path=folder / MODEL_JSON, field=f"architecture.{error.field}") from None
+            raise card.error(f"architecture.{error.field}", error.complaint) from None
     step = card.get("step") if checkpoint.step is None else checkpoint.step
     return dataclasses.replace(checkpoint, architecture=architecture, card=card, step=step)
 

@@ -11,13 +11,13 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from lisax.models.architectures import Model
 from lisax.records import LisaxError
 from lisax.runtime.interop.kinds import Kind
+from lisax.runtime.model_card import ModelCard
 
 Shape = tuple[int, ...]
 
@@ -59,7 +59,7 @@ class Checkpoint:
     parameters: tuple[Piece, ...]
     slots: tuple[Piece, ...] = ()
     architecture: Model | None = None
-    card: Mapping[str, Any] | None = None
+    card: ModelCard | None = None
     vocabulary: Path | None = None
     scanned: bool = False
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import T5Config
 from lisax.runtime.checkpoints import flatten, nested
 from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.interop.kinds import Kind

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lisax.models.t5 import T5Config
+from lisax.models.architectures import T5Config
 from lisax.runtime.interop.huggingface import shapes_of_model, write_huggingface
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.pieces import Checkpoint, Stored, whole

@@ -15,7 +15,7 @@ from checkpoint_files import T5_1_0, T5_1_1, in_memory, random_parameters, slots
 
 from lisax import cli
 from lisax.runtime import bundle
-from lisax.runtime.checkpoints import flatten, read_model_json
+from lisax.runtime.checkpoints import flatten, read_card
 from lisax.runtime.interop.huggingface import write_huggingface
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.safetensors_files import stored_arrays
@@ -57,7 +57,7 @@ def test_native_to_ours_and_back(tmp_path, name, capsys):
         assert checkpoint.step == 7
         _assert_same(dict(checkpoint.read(checkpoint.parameters)), parameters)
         _assert_same(dict(checkpoint.read(checkpoint.slots)), slots_of(parameters))
-    card = read_model_json(tmp_path / "ours")
+    card = read_card(tmp_path / "ours")
     assert card["architecture"]["num_encoder_layers"] == 3 and card["step"] == 7
     assert card["architecture"]["logits_via_embedding"] == MODELS[name].logits_via_embedding
 
@@ -72,7 +72,7 @@ def test_ours_to_hugging_face_and_back(tmp_path, name):
         )
     for path in ("theirs", "back"):
         _assert_same(flatten(load_parameters(tmp_path / path)), random_parameters(MODELS[name]))
-    assert read_model_json(tmp_path / "back")["architecture"]["mlp_activations"] == list(MODELS[name].mlp_activations)
+    assert read_card(tmp_path / "back")["architecture"]["mlp_activations"] == list(MODELS[name].mlp_activations)
 
 
 def test_shards(tmp_path):
@@ -111,7 +111,7 @@ def test_architecture_of_a_gin_file(tmp_path, capsys):
     fields = ("vocab_size", "emb_dim", "num_heads", "head_dim", "mlp_dim", "num_encoder_layers", "num_decoder_layers")
     bindings = [flag for name in fields for flag in ("--gin_bindings", f"T5Config.{name} = {getattr(T5_1_1, name)}")]
     assert cli.main([*import_, *bindings, "--gin_bindings", "T5Config.mlp_activations = ('silu', 'linear')"]) == 0
-    assert read_model_json(tmp_path / "ours")["architecture"]["mlp_activations"] == ["silu", "linear"]
+    assert read_card(tmp_path / "ours")["architecture"]["mlp_activations"] == ["silu", "linear"]
 
 
 def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
@@ -156,7 +156,7 @@ def test_bundle_of_a_foreign_checkpoint(tmp_path, capsys):
     _assert_same(flatten(load_parameters(tmp_path / "bundle")), random_parameters(config))
     assert (tmp_path / "bundle" / "spiece.model").read_bytes() == vocabulary.read_bytes()
     assert card["architecture"]["vocab_size"] == 160
-    assert card["vocabulary"] == read_model_json(tmp_path / "ours")["vocabulary"]
+    assert card["vocabulary"] == read_card(tmp_path / "ours")["vocabulary"]
 
 
 def test_nothing_is_overwritten(tmp_path, capsys):

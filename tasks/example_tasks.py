@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import gin
 import numpy as np
@@ -16,17 +17,17 @@ import seqio
 import tensorflow as tf
 
 from lisax.formats import presets
-from lisax.formats.card import text_card
-from lisax.formats.families import ExampleLike, Family, OperationExampleLike, PartExampleLike, TableExampleLike, encode
+from lisax.formats.examples import Record
+from lisax.formats.format import RELEVANCE, Format
 from lisax.formats.label_words import single_pieces
+from lisax.formats.parts import TABLE_PARTS
+from lisax.formats.tables import TABLES
 from lisax.formats.vocabulary import EOS_ID
 from lisax.records import DataError, LisaxError
-from lisax.sampling.examples import Example
 
 from . import locations, metrics
 from .vocabularies import default_vocabulary, encoder_of, is_bytes
 
-AnyExample = ExampleLike | TableExampleLike | PartExampleLike | OperationExampleLike
 # Lines shuffled in the source, before they are encoded: a good shuffle that costs little memory.
 SHUFFLED_LINES = 100_000
 # Records encoded by one call from TensorFlow into Python.
@@ -60,7 +61,7 @@ def features(vocabulary: seqio.Vocabulary) -> dict[str, seqio.Feature]:
 
 def add(
     name: str,
-    family: Family,
+    text_format: Format,
     file_of: locations.FileOf,
     *,
     splits: Sequence[str] = ("train", "dev"),
@@ -68,19 +69,20 @@ def add(
     preset: presets.Preset | None = None,
     before: Sequence = (),
     tables: int = 0,
-    read: Callable[[dict], AnyExample] = Example.from_row,
+    record: type[Record] | None = None,
 ) -> seqio.Task:
-    """Registers the task `name` over `file_of(split)`, a file of example records of `family`.
+    """Registers the task `name` over `file_of(split)`, a file of example records of `text_format`.
 
     Without a vocabulary or preset, those of gin or the environment are used at reading. `before` are
-    preprocessors that turn the file's lines into records where it does not hold records; `read` makes an
-    example of a record; `tables` is how many of them a record has.
+    preprocessors that turn the file's lines into records where it does not hold records; `record` is their type
+    where it is not the format's own; `tables` is how many of them a record has.
     """
-    if family is Family.TABLE_PARTS:
+    if text_format is TABLE_PARTS:
         figures = [metrics.accuracy, metrics.part_scores]
     else:
-        figures = [metrics.accuracy, metrics.ranking_scores] if family.ranks else [metrics.label_accuracy]
-    if family.reads_tables:
+        ranks = text_format.answer is RELEVANCE
+        figures = [metrics.accuracy, metrics.ranking_scores] if ranks else [metrics.label_accuracy]
+    if text_format is TABLES:
         figures.append(metrics.dropped_rows)
     task = seqio.TaskRegistry.add(
         name,
@@ -88,18 +90,20 @@ def add(
         preprocessors=[
             *before,
             seqio.CacheDatasetPlaceholder(),
-            functools.partial(encode_records, task=name, family=family, preset=preset, read=read),
+            functools.partial(
+                encode_records, task=name, text_format=text_format, preset=preset, record=record or text_format.example
+            ),
         ],
         output_features=features(vocabulary or default_vocabulary()),
         postprocess_fn=with_record,
         metric_fns=figures,
     )
-    return described(task, family, preset, lambda lengths: lengths["inputs"], tables)
+    return described(task, text_format, preset, lambda lengths: lengths["inputs"], tables)
 
 
 def described(
     task: seqio.Task,
-    family: Family,
+    text_format: Format,
     preset: presets.Preset | None,
     max_tokens: Callable[[Mapping[str, int]], int],
     depth: int | Callable[[Mapping[str, int]], int] = 0,
@@ -109,8 +113,8 @@ def described(
     def model_card(lengths: Mapping[str, int]) -> dict:
         if is_bytes(task.output_features["inputs"].vocabulary):
             return {}  # inference reads with SentencePiece
-        return text_card(
-            family, preset or chosen_preset(), max_tokens(lengths), depth(lengths) if callable(depth) else depth
+        return text_format.card(
+            preset or chosen_preset(), max_tokens(lengths), depth(lengths) if callable(depth) else depth
         )
 
     task.model_card = model_card
@@ -123,9 +127,9 @@ def encode_records(
     sequence_length: Mapping[str, int] | None,
     *,
     task: str,
-    family: Family,
+    text_format: Format,
     preset: presets.Preset | None,
-    read: Callable[[dict], AnyExample] = Example.from_row,
+    record: type[Record],
 ) -> tf.data.Dataset:
     """{"line": JSON record} -> inputs, targets (int32 with EOS) and their texts, the record's ids and label.
 
@@ -134,14 +138,14 @@ def encode_records(
 
     Documents are shortened to `sequence_length["inputs"]`; without lengths nothing is.
     """
-    wording, to_ids = wording_of(output_features, preset, family)
+    wording, to_ids = wording_of(output_features, preset, text_format)
     ids_of = remembering(to_ids)
     max_tokens = (sequence_length or {}).get("inputs")
 
     def one(line: bytes) -> tuple:
-        example = parsed(line, read, task)
-        text = encode(
-            example, family, preset=wording, max_tokens=max_tokens, count_tokens=lambda text: len(ids_of(text))
+        example = parsed(line, record, task)
+        text = text_format.encode(
+            example, preset=wording, max_tokens=max_tokens, count_tokens=lambda text: len(ids_of(text))
         )
         return (
             [*ids_of(text.inputs), EOS_ID],
@@ -192,7 +196,7 @@ def encode_records(
 
 
 def wording_of(
-    output_features: Mapping[str, seqio.Feature], preset: presets.Preset | None, family: Family
+    output_features: Mapping[str, seqio.Feature], preset: presets.Preset | None, text_format: Format
 ) -> tuple[presets.Preset, Callable[[str], list[int]]]:
     """The preset in the words of the task's vocabulary, each checked to be one piece, and text -> ids."""
     vocabulary = output_features["inputs"].vocabulary
@@ -200,8 +204,8 @@ def wording_of(
     wording = preset or chosen_preset()
     if is_bytes(vocabulary):
         wording = wording.with_initials()
-    if family.answers_in_words:
-        single_pieces(family.words(wording), to_ids)
+    if text_format.has_label_words:
+        single_pieces(text_format.words(wording), to_ids)
     return wording, to_ids
 
 
@@ -219,10 +223,10 @@ def remembering(to_ids: Callable[[str], list[int]]) -> Callable[[str], list[int]
     return ids_of
 
 
-def parsed(line: bytes, read: Callable[[dict], AnyExample], task: str):
+def parsed(line: bytes, record: type[Record], task: str) -> Any:
     """The example of a line of a task's file."""
     try:
-        return read(json.loads(line))
+        return record.from_row(json.loads(line))
     except (json.JSONDecodeError, DataError) as error:
         trouble = "is not valid JSON" if isinstance(error, json.JSONDecodeError) else "is not an example of it"
         raise LisaxError(f"task '{task}': a line {trouble}: {error}: {line[:80]!r}") from None

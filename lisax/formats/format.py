@@ -1,0 +1,124 @@
+"""What a text format is: the record that it is made from, the text, and what a model answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from lisax.formats.budget import CountTokens
+from lisax.formats.presets import PAPER, Preset
+from lisax.records import Label, LisaxError, Operation
+
+
+class Text(NamedTuple):
+    """One input with its target word. `dropped_rows`: rows of the example's tables for which it had no room."""
+
+    inputs: str
+    targets: str = ""
+    dropped_rows: int = 0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Answer:
+    """What a model of a format answers.
+
+    Label words are read from the logits of the first decoder step; `words` gives them for a preset. `label` is the
+    type of an example's label, `called` what an error message calls it. Other answers have neither."""
+
+    name: str
+    label: type | None = None
+    called: str = ""
+    words: Callable[[Preset], tuple[str, ...]] | None = None
+
+
+RELEVANCE = Answer("relevance", bool, "true or false", lambda preset: preset.ranking_words)
+VERDICT = Answer("verdict", Label, "a verdict", lambda preset: preset.label_words)
+OPERATION = Answer("operation", Operation, "an operation", lambda preset: preset.operation_words)
+TABLE_CLASSES = Answer("table classes")  # of each table of a claim, and how sure they are together
+POINTERS = Answer("pointers")  # to some of a claim's candidates, and the claim's label
+SENTENCES = Answer("sentences")  # that say what a row or sub-graph says
+VECTORS = Answer("vectors")  # of questions and passages
+SPANS = Answer("spans")  # of passages, where the answer to a question stands
+WRITTEN = Answer("written answer")  # to a question
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Format:
+    """One way of turning an example record into what a model reads. The entries are in `catalogue.FORMATS`.
+
+    `name` stands in tasks, files and `model.json`. `example` is the record of its files (`from_row`, `row`); `also` are
+    other records that it can be made from. `texts(example, preset=, max_tokens=, count_tokens=)` gives one text, or one
+    for each of what an example has several of (`each`: "table", "candidate", "passage"). `depth` is the field of
+    `model.json` that says how many are read for a claim."""
+
+    name: str
+    example: type
+    texts: Callable[..., Sequence[Any]]
+    answer: Answer
+    each: str = ""
+    depth: str = ""
+    also: tuple[type, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<format {self.name}>"
+
+    def __reduce__(self) -> tuple:
+        """Pickled by name, so that a copy in another process is the entry there."""
+        from lisax.formats.catalogue import format_named
+
+        return format_named, (self.name,)
+
+    @property
+    def has_label_words(self) -> bool:
+        return self.answer.words is not None
+
+    def words(self, preset: Preset) -> tuple[str, ...]:
+        """The label words that a model of this format answers with."""
+        if self.answer.words is None:
+            raise LisaxError(f"the format '{self}' has no label words: its answers are {self.answer.name}")
+        return self.answer.words(preset)
+
+    def encode(
+        self, example: Any, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
+    ) -> Text:
+        """The input of at most `max_tokens` tokens with EOS (None: no limit), and the target word.
+
+        `count_tokens` gives the number of pieces of a text without EOS. Raises LisaxError for an example that does not
+        fit the format: another record, a list where one sentence belongs, a verdict where relevance belongs."""
+        if self.each:
+            raise LisaxError(f"the format '{self}' has an input for each {self.each}: `encode_each` gives them")
+        self._check(example)
+        (text,) = self.texts(example, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens)
+        return text
+
+    def encode_each(
+        self, example: Any, *, preset: Preset = PAPER, max_tokens: int | None = None, count_tokens: CountTokens
+    ) -> list[Any]:
+        """The inputs of a format that has several for an example, each of at most `max_tokens` tokens with EOS."""
+        self._check(example)
+        return list(self.texts(example, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens))
+
+    def _check(self, example: Any) -> None:
+        label, wanted = getattr(example, "label", None), self.answer.label
+        if label is not None and wanted is not None and not isinstance(label, wanted):
+            raise LisaxError(
+                f"claim {example.claim_id}: label {label!r} does not fit the format '{self}', "
+                f"which wants {self.answer.called}"
+            )
+        if not isinstance(example, (self.example, *self.also)):
+            raise LisaxError(f"the format '{self}' takes {self.example.__name__}, found {type(example).__name__}")
+
+    def card(self, preset: Preset, max_tokens: int, depth: int = 0) -> dict[str, Any]:
+        """What inference must know of the texts that a model was trained on, for its `model.json`:
+        {"text": {family, preset, max_tokens, words of the answer, tables or candidates}}.
+
+        `max_tokens`: of an input, with its EOS; of table fusion, of the claim with one table, and of a pointer with one
+        candidate. `depth`: how many tables or candidates are read for a claim."""
+        card: dict[str, Any] = {"family": self.name, "preset": preset.name, "max_tokens": max_tokens}
+        if self.has_label_words:
+            card["words"] = list(self.words(preset))
+        return {"text": card | ({self.depth: depth} if self.depth and depth else {})}

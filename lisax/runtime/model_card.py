@@ -1,0 +1,182 @@
+"""`ModelCard`: the content of `model.json`, read and checked in one place, because a bundle may come from anyone."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lisax.formats import presets
+from lisax.formats.catalogue import FORMATS
+from lisax.formats.format import Format
+from lisax.formats.presets import PRESETS, Preset
+from lisax.formats.verbalizing import MARKERS
+from lisax.formats.vocabulary import Vocabulary
+from lisax.models.architectures import check_architecture
+from lisax.models.fields import (
+    FINITE,
+    REAL,
+    FieldError,
+    Items,
+    Kinds,
+    Maybe,
+    Number,
+    OneOf,
+    Text,
+    Truth,
+    Whole,
+    check,
+    shown,
+)
+from lisax.records import DataError, LisaxError
+from lisax.runtime.interop.kinds import MODEL_JSON, VOCABULARY_NAME
+from lisax.runtime.json_file import read_object
+
+# In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name, "decision" or "fusion"}.
+FITTED = "fitted.json"
+TOKENS, STEP = Whole(1, 1 << 16), Whole(0, 1 << 40)
+# What is read of it, where it is there. Other fields are kept, and nothing is done with them.
+FIELDS: Kinds = {
+    "text": {
+        "family": Text(100),
+        "preset": OneOf(tuple(PRESETS)),
+        "max_tokens": TOKENS,
+        "question_tokens": TOKENS,
+        "target_tokens": TOKENS,
+        "answer_tokens": Whole(0, 1 << 12),
+        "tables": Whole(0, 1000),
+        "candidates": Whole(1, 1000),
+        "passages": Whole(1, 10_000),
+        "words": Items(Text(100), 1, 100),
+        "markers": {marker: Whole(0, 1 << 24) for marker in MARKERS},
+    },
+    "vocabulary": {
+        "kind": Text(100),
+        "pieces": Whole(1, 1 << 24),
+        "extra_ids": Whole(0, 1 << 16),
+        "file": Text(255),
+        "sha256": Text(64),
+    },
+    # Slots of a checkpoint whose step was not taken over are older than the run.
+    "training": {"first_step": STEP, "slots_first_step": Whole(-(1 << 40), 1 << 40)},
+    "decision": {"threshold": REAL, "in_data": Truth(), "precision": Maybe(Number(0, math.nextafter(1, 2)))},
+    "fusion": Maybe(Items(FINITE, 3, 3)),
+    "files": Items(Text(255), 0, 100),
+    "step": STEP,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelCard(Mapping[str, Any]):
+    """What `model.json` in `folder` says of a checkpoint or a bundle: a mapping of its fields.
+
+    What is there is what it may be (`FIELDS`, and the architecture's own); nothing is promised to be there, see
+    `needed`. Fields that are not known here are kept."""
+
+    folder: Path
+    content: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, folder: Path) -> ModelCard:
+        """Of a checkpoint folder or a bundle, with what was fitted for the checkpoint (`FITTED`); DataError names the
+        field at fault."""
+        path = folder / MODEL_JSON
+        if not path.exists():
+            raise LisaxError(f"{folder} has no {MODEL_JSON}, so its architecture is not known")
+        content, fitted = _checked(path), folder.parent / FITTED
+        if fitted.is_file() and (found := _checked(fitted)).pop("checkpoint", None) == folder.name:
+            content |= found
+        return cls(folder, content)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.content[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.content)
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+    def having(self, **fields: Any) -> ModelCard:
+        """The card with these fields, or with others in their place."""
+        return dataclasses.replace(self, content={**self.content, **fields})
+
+    def needed(self, *fields: str) -> list[Any]:
+        """The values of fields, `text.max_tokens`; a DataError that names the first that is missing."""
+        values = []
+        for field in fields:
+            value: Any = self.content
+            for name in field.split("."):
+                value = value.get(name) if isinstance(value, Mapping) else None
+                if value is None:
+                    raise self.error(
+                        field, "it is missing, so that the model cannot be used; export or import it again"
+                    )
+            values.append(value)
+        return values
+
+    def error(self, field: str, complaint: str) -> DataError:
+        return DataError(complaint, path=self.folder / MODEL_JSON, field=field)
+
+    # --- Text ------------------------------------------------------------------------------------
+
+    @property
+    def text(self) -> Mapping[str, Any]:
+        """What is said of the texts that the model reads; empty where nothing is."""
+        return self.content.get("text") or {}
+
+    @property
+    def format(self) -> Format:
+        """The format that the model was trained on."""
+        (name,) = self.needed("text.family")
+        if name not in FORMATS:
+            raise self.error("text.family", f"there is no format {shown(name)}; there are {', '.join(FORMATS)}")
+        return FORMATS[name]
+
+    @property
+    def preset(self) -> Preset:
+        return presets.get(self.needed("text.preset")[0])
+
+    def format_among(self, *allowed: Format) -> Format:
+        """The card's format, which must be one of these."""
+        found = self.format
+        if found not in allowed:
+            raise self.error(
+                "text.family", f"expected a model of the format {' or '.join(map(str, allowed))}, found '{found}'"
+            )
+        return found
+
+    # --- Vocabulary ------------------------------------------------------------------------------
+
+    def open_vocabulary(self) -> Vocabulary:
+        """The vocabulary beside the card; see `check_vocabulary`."""
+        vocabulary = Vocabulary(self.folder / VOCABULARY_NAME)
+        self.check_vocabulary(vocabulary.size)
+        return vocabulary
+
+    def check_vocabulary(self, size: int) -> None:
+        """DataError where a vocabulary has more entries than the model has rows for."""
+        (described,) = self.needed("architecture")
+        # Of a T5 of another size than the default it is said.
+        rows = described.get("t5", described).get("vocab_size", size)
+        if size > rows:
+            raise self.error(
+                "architecture.vocab_size",
+                f"the vocabulary beside it has {size:,} entries, the model {rows:,}: they do not belong together",
+            )
+
+
+def _checked(path: Path) -> dict[str, Any]:
+    content = read_object(path)
+    try:
+        if content.get("architecture") is not None:
+            check_architecture(content["architecture"])
+    except FieldError as error:
+        raise DataError(error.complaint, path=path, field=f"architecture.{error.field}") from None
+    try:
+        check({name: value for name, value in content.items() if value is not None}, FIELDS, others=True)
+    except FieldError as error:
+        raise DataError(error.complaint, path=path, field=error.field) from None
+    return content

@@ -1,0 +1,54 @@
+"""Every kind of model: its architecture, what it learns by, and how it is used once trained. To add one is to add it
+here; the architecture itself (`models.architectures`) brings its network."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from lisax.models.architectures import (
+    DualEncoderConfig,
+    FusionConfig,
+    Model,
+    PointerConfig,
+    ReaderConfig,
+    SpanReaderConfig,
+    T5Config,
+)
+from lisax.models.pointer_loss import COLUMNS
+from lisax.runtime.fusion_scoring import FusionScorer
+from lisax.runtime.model_inference import ClaimInference, Inference, QuestionInference, TextToTextInference
+from lisax.runtime.objectives import Contrast, Fusion, Objective, Pointer, Pointing, Reading, TextToText
+from lisax.runtime.pointer_scoring import PointerScorer
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelKind:
+    config: type[Model]
+    objective: Objective
+    inference: Inference
+
+
+MODEL_KINDS: Mapping[type[Model], ModelKind] = {
+    kind.config: kind
+    for kind in (
+        ModelKind(T5Config, TextToText(), TextToTextInference()),
+        ModelKind(
+            FusionConfig,
+            Fusion(),
+            ClaimInference(FusionScorer, 1, ("prediction", "attention"), "table fusion"),
+        ),
+        ModelKind(
+            PointerConfig,
+            Pointer(),
+            ClaimInference(PointerScorer, COLUMNS, ("prediction", "shares", "labels"), "the evidence pointer"),
+        ),
+        ModelKind(DualEncoderConfig, Contrast(), QuestionInference()),
+        ModelKind(ReaderConfig, Reading(), QuestionInference()),
+        ModelKind(SpanReaderConfig, Pointing(), QuestionInference()),
+    )
+}
+
+
+def kind_of(model: Model) -> ModelKind:
+    return MODEL_KINDS[type(model)]

@@ -1,0 +1,27 @@
+"""Every architecture has its one entry, with an objective and an inference that agree with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from lisax.models.architectures import ARCHITECTURES, DualEncoderConfig, FusionConfig, T5Config
+from lisax.records import LisaxError
+from lisax.runtime.model_kinds import MODEL_KINDS, kind_of
+
+
+def test_every_architecture_has_an_entry_and_every_metric_its_sums():
+    assert list(MODEL_KINDS) == list(ARCHITECTURES.values())
+    for config, kind in MODEL_KINDS.items():
+        assert kind.config is config and "loss" in kind.objective.metrics
+        assert kind.inference.needs in ("words", "tables", "candidates", None)
+    assert [kind.inference.scores_targets for kind in MODEL_KINDS.values()] == [True, *[False] * 5]
+
+
+def test_what_a_kind_does_not_do_is_told():
+    questions = kind_of(DualEncoderConfig(T5Config())).inference
+    with pytest.raises(LisaxError, match="are used by `lisax index vectors` and `lisax"):
+        questions.check()
+    with pytest.raises(LisaxError, match="plan --program=train"):
+        questions.compiled()
+    with pytest.raises(LisaxError, match="table fusion generates nothing: plan --program=score"):
+        kind_of(FusionConfig(T5Config())).inference.compiled(None, "generate", {}, 1, None, None)
