@@ -21,7 +21,7 @@ CANDIDATES = {claim.id: UNITS[i % 3 :] for i, claim in enumerate(CLAIMS)}
 class Model:
     """Says of each unit what `scores` say, and stops before the claim `stop_at`."""
 
-    family = RANK
+    format = RANK
 
     def __init__(self, scores=None, stop_at=None):
         self.scores, self.stop_at, self.asked = scores or {}, stop_at, []
