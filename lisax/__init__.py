@@ -34,13 +34,14 @@ __all__ = [
     "Verdict",
     "Verifier",
     "__version__",
+    "example_model",
     "example_pages",
     "load",
 ]
 # Where the names are. A module is imported when one of its names is first asked for: `import lisax` costs nothing.
 _MODULES = {
     "errors": ("DataError", "LisaxError"),
-    "examples": ("example_pages",),
+    "examples": ("example_model", "example_pages"),
     "predict.answerer": ("Answerer",),
     "predict.checker": ("Checker",),
     "predict.index": ("Index",),
@@ -54,7 +55,7 @@ _MODULES = {
 
 if TYPE_CHECKING:
     from lisax.errors import DataError, LisaxError
-    from lisax.examples import example_pages
+    from lisax.examples import example_model, example_pages
     from lisax.predict.answerer import Answerer
     from lisax.predict.checker import Checker
     from lisax.predict.fusion_model import FusionModel

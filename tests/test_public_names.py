@@ -10,7 +10,7 @@ import lisax
 
 ALL = """
 Answer Answerer Checker Claim DataError Document Evidence Graph Index Label LisaxError Ranker Sentence Table Verbalizer
-Verdict Verifier __version__ example_pages load
+Verdict Verifier __version__ example_model example_pages load
 """.split()
 
 

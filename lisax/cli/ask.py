@@ -44,7 +44,7 @@ def ask(
 ) -> None:
     """Answer a question from a corpus or an index, each answer with the place that it was found in.
 
-    lisax ask "Where was Mara Velin born?" --index INDEX --model reader
+    lisax ask "Where was Vova Brugard born?" --index INDEX --model reader
     """
     if (corpus is None) == (index is None):
         raise click.UsageError("say what to ask: --corpus DIR or --index INDEX")

@@ -77,7 +77,7 @@ def check(
 ) -> None:
     """Check a claim, or many, against a corpus or an index.
 
-    lisax check "Mara Velin was born in Tarn." --corpus pages/ --model verifier
+    lisax check "Vova Brugard was born in Torimoor." --corpus pages/ --model verifier
     lisax check --claims claims.jsonl --index INDEX --ranker ranker --model verifier --out verdicts.jsonl
     """
     if (claim is None) == (claims is None):

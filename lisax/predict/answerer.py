@@ -35,7 +35,7 @@ class Answerer(Protocol):
     >>> from lisax import Answerer, Index, example_pages
     >>> index = Index.build(example_pages(), kind="mixed")
     >>> answerer = Answerer.open(index, READER)
-    >>> answers = answerer.ask("Where was Mara Velin born?", 2)
+    >>> answers = answerer.ask("Where was Vova Brugard born?", 2)
     >>> len(answers), answers[0].evidence.place.split()[0]
     (2, 'sentence')
     """

@@ -27,17 +27,17 @@ NO_INFORMATION = np.array([0.0, 0.0, 1.0])
 class Checker:
     """Checks claims against an index: search, rank, verify.
 
-    Without a ranker, evidence stands in BM25's order among the candidates (`Bm25Ranker`); an evidence pointer reads them
-    page by page in turn (`InTurn`). A claim for which nothing is
-    found has NOT ENOUGH INFO, and `Verdict.reason` says so.
+    Without a ranker, evidence stands in BM25's order among the candidates (`Bm25Ranker`); an evidence pointer reads
+    them page by page in turn (`InTurn`). A claim for which nothing is found has NOT ENOUGH INFO, and `Verdict.reason`
+    says so.
 
-    >>> from lisax import Checker, Index, example_pages
-    >>> checker = Checker(Index.build(example_pages()), verifier=VERIFIER)
-    >>> verdict = checker.check("Mara Velin was born in Tarn.")
-    >>> verdict.evidence[0].text
-    'Mara Velin was born in Tarn in 1931.'
-    >>> [verdict.claim for verdict in checker.check_many(["Tarn is a town.", "Olin Doker is a baker."])]
-    ['Tarn is a town.', 'Olin Doker is a baker.']
+    >>> from lisax import Checker, Index, example_model, example_pages
+    >>> checker = Checker(Index.build(example_pages()), verifier=example_model())
+    >>> verdict = checker.check("Vova Brugard was born in Torimoor.")
+    >>> verdict.label, verdict.evidence[0].text
+    (<Label.SUPPORTS: 'SUPPORTS'>, 'His sister Vova Brugard was born in Torimoor.')
+    >>> [verdict.label.value for verdict in checker.check_many(["Besa Siton was born in 1871.", "It rains in Ostra."])]
+    ['REFUTES', 'NOT ENOUGH INFO']
     """
 
     def __init__(

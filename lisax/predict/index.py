@@ -25,8 +25,8 @@ class Index(Protocol):
 
     >>> from lisax import Index, example_pages
     >>> index = Index.build(example_pages())
-    >>> index.search("Mara Velin was born in Tarn.", 2)[0].source
-    'Mara Velin'
+    >>> index.search("Vova Brugard was born in Torimoor.", 2)[0].source
+    'Vova Brugard'
     """
 
     reads: Reads = "sentences"

@@ -33,8 +33,8 @@ class Evidence:
     it last: the search, a ranker (a probability of relevance), or a model that points to evidence; None if nothing did.
     `page` is the page's id as the corpus' owner writes it, `table` what a model reads of a table.
 
-    >>> Evidence("Mara_Velin_0", "Mara Velin was born in Tarn.", "Mara Velin", "sentence 0", 0.98)
-    Evidence(unit='Mara_Velin_0', text='Mara Velin was born in Tarn.', source='Mara Velin', place='sentence 0', score=0.98)
+    >>> Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 0", 0.98)
+    Evidence(unit='Vova_Brugard_0', text='Vova Brugard was born in Torimoor.', source='Vova Brugard', place='sentence 0', score=0.98)
     """
 
     unit: str
@@ -78,15 +78,15 @@ class Verdict:
     as evidence.
 
     >>> from lisax.records import Label
-    >>> evidence = Evidence("Mara_Velin_0", "Mara Velin was born in Tarn.", "Mara Velin", "sentence 0", 0.98)
+    >>> evidence = Evidence("Vova_Brugard_0", "Vova Brugard was born in Torimoor.", "Vova Brugard", "sentence 0", 0.98)
     >>> shares = {Label.SUPPORTS: 0.9, Label.REFUTES: 0.04, Label.NOT_ENOUGH_INFO: 0.06}
-    >>> verdict = Verdict("Mara Velin was born in Tarn.", Label.SUPPORTS, shares, (evidence,))
+    >>> verdict = Verdict("Vova Brugard was born in Torimoor.", Label.SUPPORTS, shares, (evidence,))
     >>> print(verdict)
-    SUPPORTS  Mara Velin was born in Tarn.
+    SUPPORTS  Vova Brugard was born in Torimoor.
       SUPPORTS 0.900  NOT ENOUGH INFO 0.060  REFUTES 0.040
-      1. Mara Velin, sentence 0 (0.98): Mara Velin was born in Tarn.
+      1. Vova Brugard, sentence 0 (0.98): Vova Brugard was born in Torimoor.
     >>> verdict.to_dict()["predicted_evidence"]
-    [['Mara_Velin', 0]]
+    [['Vova_Brugard', 0]]
     """
 
     claim: str

@@ -38,7 +38,7 @@ class Verifier(Protocol):
 
     >>> from lisax import Verifier
     >>> verifier = Verifier.open(VERIFIER)
-    >>> verdict = verifier.verify("Mara Velin lived in Tarn .", ["Mara Velin lived in Tarn ."])
+    >>> verdict = verifier.verify("Vova Brugard lived in Torimoor .", ["Vova Brugard lived in Torimoor ."])
     >>> sorted(map(str, verdict.probabilities))
     ['NOT ENOUGH INFO', 'REFUTES', 'SUPPORTS']
     """

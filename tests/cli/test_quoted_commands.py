@@ -42,6 +42,11 @@ def problem(command: str) -> str | None:
         if verb is None:
             return f"no verb '{name}'"
         reached, rest = [verb], words[1:]
+        if isinstance(verb, verbs.VerbGroup) and rest and rest[0].isupper():  # PAPER, NAME: any verb of the group
+            known = {option for one in verb.commands.values() for parameter in one.params for option in parameter.opts}
+            if unknown := [word for word in rest if word.startswith("--") and word.rstrip(",.:)") not in known]:
+                return f"no verb of '{name}' has an option {unknown[0]}"
+            continue
         if rest and rest[0].startswith(("{", "…")):  # filled in when a message is printed; any of them
             continue
         if isinstance(verb, verbs.VerbGroup) and rest and re.fullmatch(WORD, rest[0]):
@@ -92,6 +97,8 @@ def test_quoted_commands_name_verbs_and_options_that_there_are():
         ("`lisax retrieve documents|tables --cluster x`", None),
         ("`lisax train --gin.TRAIN_STEPS=3`", None),
         ("`lisax --help`", None),
+        ("`lisax run NAME --until`", None),
+        ("`lisax run NAME --untill`", "no verb of 'run' has an option --untill"),
     ],
 )
 def test_what_is_wrong_is_found(text, said):

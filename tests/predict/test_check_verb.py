@@ -14,9 +14,10 @@ from lisax.predict import checking
 from lisax.records import Claim, write_json_lines
 from lisax.runtime.resumable import partial
 
-CLAIM = "Mara Velin was born in Tarn."
+CLAIM = "Vova Brugard was born in Torimoor."
 CLAIMS = [
-    {"id": i, "claim": f"{name} was born in Tarn."} for i, name in enumerate(("Mara Velin", "Olin Doker", "Zzz") * 3)
+    {"id": i, "claim": f"{name} was born in Torimoor."}
+    for i, name in enumerate(("Vova Brugard", "Lenas Brugard", "Zzz") * 3)
 ]
 
 
@@ -47,7 +48,7 @@ def test_one_claim_against_a_folder_of_pages(capsys, bundles, pages):
 
 def test_what_the_options_say_is_what_the_checker_does(capsys, bundles, pages):
     code, out, _ = run(
-        capsys, "check", "Mara Velin was born in 1950.", "--index", pages.folder, "--model", bundles["pointwise"],
+        capsys, "check", "Vova Brugard was born in 1950.", "--index", pages.folder, "--model", bundles["pointwise"],
         "--ranker", bundles["ranker"], "--aggregate", "sum", "--temporal", "--hops", "2", "--documents", 4,
         "--candidates", 9, "--evidence", 3, "--json",
     )  # fmt: skip
@@ -55,9 +56,9 @@ def test_what_the_options_say_is_what_the_checker_does(capsys, bundles, pages):
         pages, bundles["ranker"], bundles["pointwise"],
         aggregate="sum", temporal=True, hops=2, documents=4, candidates=9, evidence=3,
     )  # fmt: skip
-    assert code == 0 and rows(out) == [json.loads(checker.check("Mara Velin was born in 1950.").to_json())]
+    assert code == 0 and rows(out) == [json.loads(checker.check("Vova Brugard was born in 1950.").to_json())]
     given = ["--index", pages.folder, "--model", bundles["pointwise"], "--ranker", "bm25", "--temporal", "--json"]
-    _, out, _ = run(capsys, "check", "Mara Velin was born in 1950.", *given)
+    _, out, _ = run(capsys, "check", "Besa Siton was born in 1950.", *given)
     assert rows(out)[0]["temporal"]["label"] == rows(out)[0]["predicted_label"] == "REFUTES"
 
 
@@ -109,9 +110,9 @@ def test_an_interrupted_file_goes_on(capsys, bundles, pages, claims, tmp_path, m
 
 
 def test_standard_input_and_output(capsys, bundles, pages, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO('{"claim": "Tarn is  a town."}\n\n{"id": "x", "claim": "zzz"}\n'))
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"claim": "Torimoor is  a town."}\n\n{"id": "x", "claim": "zzz"}\n'))
     code, out, _ = run(capsys, "check", "--claims", "-", "--index", pages.folder, "--model", bundles["listwise"])
-    assert code == 0 and [(row["id"], row["claim"]) for row in rows(out)] == [(1, "Tarn is a town."), ("x", "zzz")]
+    assert code == 0 and [(row["id"], row["claim"]) for row in rows(out)] == [(1, "Torimoor is a town."), ("x", "zzz")]
     assert rows(out)[1]["reason"] == "no evidence was found for it"
 
 
@@ -135,7 +136,7 @@ def test_lines_that_are_no_claims(capsys, bundles, pages, monkeypatch, line, com
 
 def test_tables_are_indexed_as_the_model_reads_them(capsys, bundles, tmp_path):
     (tmp_path / "towns.csv").write_text("town,people\nTarn,18\nOstra,9\n")
-    given = ["check", "Tarn has 18 people.", "--corpus", tmp_path, "--json", "--model"]
+    given = ["check", "Torimoor has 18 people.", "--corpus", tmp_path, "--json", "--model"]
     code, out, err = run(capsys, *given, bundles["fusion"])
     assert code == 0 and "(cells)" in err and rows(out)[0]["predicted_evidence"] == ["towns.csv"]
     code, out, err = run(capsys, *given, bundles["listwise"])
@@ -165,7 +166,7 @@ def test_arguments_that_do_not_fit(capsys, bundles, arguments, code, complaint):
 
 
 def test_a_question_about_pages(capsys, bundles):
-    given = ["ask", "Where was Mara Velin born?", "--corpus", example_pages(), "--model", bundles["reader"]]
+    given = ["ask", "Where was Vova Brugard born?", "--corpus", example_pages(), "--model", bundles["reader"]]
     code, out, err = run(capsys, *given, "--json", "--answers", 3)
     assert code == 0 and "(mixed)" in err and len(rows(out)) == 3
     for row in rows(out):

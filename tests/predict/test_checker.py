@@ -19,13 +19,13 @@ from lisax.predict.verifier import AGGREGATES
 from lisax.records import LABELS, Claim, Hit, Table, write_json_lines
 from lisax.retrieval import documents, tables
 
-CLAIM = "Mara Velin was born in Tarn."
+CLAIM = "Vova Brugard was born in Torimoor."
 CLAIMS = [
     CLAIM,
     "The Glass Harbour was released in 1958.",
     "zzz qqq",
     "The River Orm flows through Ostra.",
-    "Olin Doker founded Doker Records in 1960.",
+    "Lenas Brugard founded Doker Records in 1960.",
 ]
 
 
@@ -107,9 +107,9 @@ def cells(tmp_path_factory):
 
 @pytest.mark.parametrize("model", ["fusion", "text to text"])
 def test_tables_are_read_whole(cells, bundles, model):
-    verdict = Checker(cells, model=bundles[model]).check("Tarn has 18,400 people.")
+    verdict = Checker(cells, model=bundles[model]).check("Torimoor has 39,000 people.")
     assert verdict.evidence[0].unit == "towns" and verdict.evidence[0].source == "Towns on the Orm"
-    assert verdict.evidence[0].text.startswith("town, mayor, people | Tarn, Minell, 18,400")
+    assert verdict.evidence[0].text.startswith("town, mayor, people | Torimoor, Minell, 18,400")
     assert (verdict.sufficiency is not None) is (model == "fusion")
     assert verdict.submission()["predicted_evidence"] == [one.unit for one in verdict.evidence]
     nothing = Checker(cells, model=bundles[model]).check("?")
@@ -117,47 +117,47 @@ def test_tables_are_read_whole(cells, bundles, model):
 
 
 def test_the_threshold_of_sufficiency_is_a_reason(cells, bundles, tmp_path):
-    verdict = Checker(cells, model=bundles["fusion"], threshold=1e9).check("Tarn has 18,400 people.")
+    verdict = Checker(cells, model=bundles["fusion"], threshold=1e9).check("Torimoor has 39,000 people.")
     assert verdict.label is Label.NOT_ENOUGH_INFO and "less surely" in verdict.reason
     assert verdict.probabilities == {} and "label_probabilities" not in verdict.submission()
     decision = {"threshold": 1e9, "in_data": False, "precision": 0.75}
     learned = bundle(tmp_path / "fusion", "fusion", decision=decision)
-    verdict = Checker(cells, model=learned).check("Tarn has 18,400 people.")
+    verdict = Checker(cells, model=learned).check("Torimoor has 39,000 people.")
     assert verdict.probabilities[Label.NOT_ENOUGH_INFO] == 0.75 and "held-out" in verdict.reason
-    assert Checker(cells, model=learned, threshold=-1e9).check("Tarn has 18,400 people.").reason == ""
+    assert Checker(cells, model=learned, threshold=-1e9).check("Torimoor has 39,000 people.").reason == ""
 
 
 def test_text_tables_and_graphs_are_evidence_together(bundles):
     index = Index.build(
         [
             *TABLES,
-            {"title": "Tarn", "text": "Tarn is a town. It has an inn."},
-            {"subject": "Tarn", "edges": [["mayor", "Tessa Minell"], ["river", "Orm"]]},
+            {"title": "Torimoor", "text": "Torimoor is a town. It has an inn."},
+            {"subject": "Torimoor", "edges": [["mayor", "Tessa Minell"], ["river", "Orm"]]},
         ]
     )
-    found = index.search("Tarn mayor", 100)
+    found = index.search("Torimoor mayor", 100)
     assert {one.place.split()[0] for one in found} == {"sentence", "row", "edge"}
-    verdict = Checker(index, bundles["ranker"], bundles["listwise"]).check("Tarn has a mayor.")
+    verdict = Checker(index, bundles["ranker"], bundles["listwise"]).check("Torimoor has a mayor.")
     row = verdict.to_dict()
     assert row["evidence_units"] == [one.unit for one in verdict.evidence]
     assert all("#" not in str(page) for page, _ in row["predicted_evidence"])
     with pytest.raises(LisaxError, match="hops=1"):
-        Checker(index, verifier=bundles["listwise"], hops=2).check("Tarn")
+        Checker(index, verifier=bundles["listwise"], hops=2).check("Torimoor")
 
 
 def test_one_folder_may_hold_pages_and_cells(bundles, tmp_path):
     tables.build_index(TABLES, tmp_path / "index", tables.Strategy.ENTITY_CHAR_23)
     documents.build_index(read_pages(example_pages()), tmp_path / "index")
     by_text, by_tables = (Checker(tmp_path / "index", model=bundles[kind]) for kind in ("listwise", "fusion"))
-    assert by_text.check("Tarn is a town.").evidence[0].unit.startswith("Tarn_")
-    assert by_tables.check("Tarn has 18,400 people.").evidence[0].unit == "towns"
+    assert by_text.check("Torimoor is a town.").evidence[0].unit.startswith("Torimoor_")
+    assert by_tables.check("Torimoor has 39,000 people.").evidence[0].unit == "towns"
 
 
 def test_dates_decide_where_they_can(pages, bundles):
-    claims = ["Mara Velin was born in 1950.", CLAIM]
+    claims = ["Besa Siton was born in 1950.", CLAIM]
     plain, ruled = (Checker(pages, verifier=bundles["listwise"], temporal=temporal) for temporal in (False, True))
     before, after = list(plain.check_many(claims)), list(ruled.check_many(claims))
-    assert after[0].label is Label.REFUTES and "1931" in after[0].reason and "1950" in after[0].reason
+    assert after[0].label is Label.REFUTES and "1861" in after[0].reason and "1950" in after[0].reason
     assert after[0].ruling["verifier_label"] == before[0].label and after[0].probabilities == before[0].probabilities
     assert after[0].to_dict()["temporal"]["label"] == "REFUTES" and after[1] == before[1]
 
@@ -197,14 +197,14 @@ class Echo(Verifier):
 
 class OneText(Index):
     def search(self, query, k=10):
-        return [Evidence("a", "Tarn is a town."), Evidence("b", f"Not {query}")][:k] if "Tarn" in query else []
+        return [Evidence("a", "Torimoor is a town."), Evidence("b", f"Not {query}")][:k] if "Torimoor" in query else []
 
 
 def test_parts_of_ones_own():
     checker = Checker(OneText(), Backwards(), Echo())
-    assert [one.unit for one in checker.check("Tarn is large.").evidence] == ["b"]
-    assert Checker(OneText(), verifier=Echo()).check("Tarn is a town.").evidence[0].unit == "a"
-    found = list(checker.check_many(["Tarn", "Ostra", "Tarn?"]))
+    assert [one.unit for one in checker.check("Torimoor is large.").evidence] == ["b"]
+    assert Checker(OneText(), verifier=Echo()).check("Torimoor is a town.").evidence[0].unit == "a"
+    found = list(checker.check_many(["Torimoor", "Ostra", "Torimoor?"]))
     assert [verdict.label for verdict in found] == [Label.SUPPORTS, Label.NOT_ENOUGH_INFO, Label.SUPPORTS]
     with pytest.raises(LisaxError, match="cannot look up"):
         OneText().evidence(["a"])
@@ -212,12 +212,12 @@ def test_parts_of_ones_own():
 
 def test_orders_without_a_model():
     texts = [Evidence(f"{page}_{i}", text, page) for page, i, text in (
-        ("P", 0, "It rained."), ("P", 1, "Tarn has a mayor."), ("Tarn", 0, "A town of glass."))]  # fmt: skip
-    assert [one.unit for one in Bm25Ranker().rank("The mayor of Tarn", texts)] == ["P_1", "Tarn_0", "P_0"]
+        ("P", 0, "It rained."), ("P", 1, "Torimoor has a mayor."), ("Torimoor", 0, "A town of glass."))]  # fmt: skip
+    assert [one.unit for one in Bm25Ranker().rank("The mayor of Torimoor", texts)] == ["P_1", "Torimoor_0", "P_0"]
     assert [one.score for one in Bm25Ranker().rank("zzz", texts)] == [0, 0, 0]
     assert Bm25Ranker().rank("zzz", []) == [] and AsFound().rank("x", texts) == texts
     turned = InTurn().rank("x", texts)
-    assert [one.unit for one in turned] == ["P_0", "Tarn_0", "P_1"] and turned[1].score == 1 / 2
+    assert [one.unit for one in turned] == ["P_0", "Torimoor_0", "P_1"] and turned[1].score == 1 / 2
     with pytest.raises(LisaxError, match="put it in a list"):
         Bm25Ranker().rank("x", "a text")
 
@@ -261,7 +261,7 @@ def test_verdicts_are_those_of_retrieve_rerank_and_verify(pages, bundles, verifi
 
 
 def test_verdicts_over_tables_are_those_of_the_verb(cells, bundles, tmp_path):
-    claims = ["Tarn has 18,400 people.", "The Red Mill is of 1961."]
+    claims = ["Torimoor has 39,000 people.", "The Red Mill is of 1961."]
     write_json_lines(tmp_path / "claims.jsonl", ({"id": str(i), "claim": text} for i, text in enumerate(claims)))
     given = ["--index", str(cells.folder), "--claims", str(tmp_path / "claims.jsonl")]
     assert main(["retrieve", "cells", *given, "--out", str(tmp_path / "run")]) == 0
@@ -335,7 +335,10 @@ def test_verdicts_print_and_are_escaped(bad):
 
 
 def test_evidence_of_a_run_is_looked_up_once_each(pages):
-    hits = [Hit("q", unit, rank, 1 / rank) for rank, unit in enumerate(("Tarn_0", "gone_0", "Tarn_99", "Tarn_1"), 1)]
-    assert [(one.unit, one.score) for one in pages.evidence(hits)] == [("Tarn_0", 1.0), ("Tarn_1", 0.25)]
-    assert [one.unit for one in pages.evidence(["Tarn_1", "Tarn_1", "Tarn_0"], 1)] == ["Tarn_1"]
+    hits = [
+        Hit("q", unit, rank, 1 / rank)
+        for rank, unit in enumerate(("Torimoor_0", "gone_0", "Torimoor_99", "Torimoor_1"), 1)
+    ]
+    assert [(one.unit, one.score) for one in pages.evidence(hits)] == [("Torimoor_0", 1.0), ("Torimoor_1", 0.25)]
+    assert [one.unit for one in pages.evidence(["Torimoor_1", "Torimoor_1", "Torimoor_0"], 1)] == ["Torimoor_1"]
     assert isinstance(TABLES[0], Table)

@@ -11,7 +11,18 @@ import pytest
 import lisax
 from lisax.corpora import page_files
 
-CLASSES = ("Answer", "Answerer", "Checker", "Evidence", "Index", "Ranker", "Verdict", "Verifier", "example_pages")
+CLASSES = (
+    "Answer",
+    "Answerer",
+    "Checker",
+    "Evidence",
+    "Index",
+    "Ranker",
+    "Verdict",
+    "Verifier",
+    "example_model",
+    "example_pages",
+)
 
 
 @pytest.mark.parametrize("name", CLASSES)

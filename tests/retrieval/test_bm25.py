@@ -88,6 +88,15 @@ def test_ties_go_to_the_earlier_document(tmp_path):
     assert [document for document, _ in index.search(["words"], 9)[0]] == [f"d{i}" for i in range(9)]
 
 
+def test_ties_of_rare_words_go_to_the_earlier_document(tmp_path):
+    texts = ["filler"] * 90
+    texts[40], texts[7], texts[60] = "alpha", "beta", "gamma"
+    index = build([(f"d{i}", text) for i, text in enumerate(texts)], tmp_path / "index")
+    for query in ("alpha beta gamma", "gamma alpha beta", "beta gamma alpha"):  # in whatever order they are come upon
+        for k in (1, 2, 3):
+            assert [document for document, _ in index.search([query], k)[0]] == ["d7", "d40", "d60"][:k]
+
+
 def test_threads_and_batches_change_nothing(tmp_path):
     rng = np.random.default_rng(1)
     texts = [" ".join(f"w{n}" for n in rng.zipf(1.4, 12) if n < 300) for _ in range(700)]

@@ -148,3 +148,10 @@ def test_a_bad_line_is_named(tmp_path, line, message):
     (tmp_path / "e.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match=message):
         list(read_examples(tmp_path / "e.jsonl"))
+
+
+def test_a_gold_set_of_more_than_five_is_cut():
+    many = Claim("m", "many", Label.SUPPORTS, (tuple(READABLE[:7]),))
+    assert [ids(e) for e in examples.listwise([many], {}, LOOKUP)] == [READABLE[:5]]
+    assert [ids(e) for e in examples.infused([many], {}, LOOKUP)] == [READABLE[:5]]
+    assert examples.set_sizes([many, SUPPORTED]) == [5, 2, 1, 1]

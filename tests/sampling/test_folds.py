@@ -40,3 +40,8 @@ def test_another_seed_gives_other_folds_and_too_few_groups_are_refused():
     with pytest.raises(LisaxError, match="found 1 folds"):
         folds(questions, 1)
     assert by_table(Question("q", "?")) == "q" and by_table(Question("q", "?", (), ("t7",))) == "t7"
+
+
+def test_a_large_group_leaves_the_small_ones_to_the_other_fold():
+    made = folds(questions_of([0] * 6 + [1, 2, 3, 4, 5, 6]), 2, group=by_table)
+    assert sorted(len({by_table(question) for question in fold.held_out}) for fold in made) == [1, 6]

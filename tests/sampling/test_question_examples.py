@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -73,6 +75,15 @@ def test_a_retriever_learns_gold_passages_against_ranked_ones_without_an_answer(
         ["text:Tarn:0", "text:Orm:0"],
     ]
     assert skipped == {"questions without a gold passage in the index": 1}
+
+
+def test_gold_passages_of_a_question_have_hard_negatives_in_turn(index):
+    other = index.passage("text:Orm:0")
+    hard = {f"h{i}": dataclasses.replace(other, id=f"h{i}") for i in range(3)}
+    known = SimpleNamespace(passage=lambda i: hard.get(i) or index.passage(i))
+    gold = {"q1": ["text:Tarn:0", "table:Tarn:seasons:0"]}
+    found = sampling.for_retriever(known, [CELL], {"q1": ["h0", "h1", "h2"]}, gold, negatives=2)
+    assert [[view.id for view in example.passages[1:]] for example in found] == [["h0", "h1"], ["h2", "h0"]]
 
 
 def test_a_reader_learns_from_what_is_retrieved_and_is_given_a_gold_passage_where_none_is(index, tmp_path):
