@@ -106,13 +106,13 @@ def test_dropout_is_drawn_anew_at_each_step_and_repeats_with_its_seed():
     parameters, optimizer = initialize(MODEL), AdamW()
 
     def losses(seed, steps, microbatches=1):
-        """Of one batch, `microbatches` times over, at these steps, with parameters that stay as they are."""
+        """Of one batch, `microbatches` times over, with the same parameters at each of these steps."""
         rows = {name: np.concatenate([array] * microbatches) for name, array in batch_of(3).items()}
         run = make_train_step(
             MODEL,
             Loss(),
             optimizer,
-            lambda _: jnp.float32(0.0),
+            lambda step: step / 1000,
             seed=seed,
             microbatches=microbatches,
             slots_first_step=0,
@@ -122,7 +122,12 @@ def test_dropout_is_drawn_anew_at_each_step_and_repeats_with_its_seed():
         for step in steps:
             copied = jax.tree.map(jnp.copy, parameters)
             state = TrainState(jnp.int32(step), copied, optimizer.init(copied))
-            found.append(float(run(state, rows)[1]["loss"]) / microbatches)
+            state, metrics = run(state, rows)
+            found.append(float(metrics["loss"]) / microbatches)
+            # The rate is that of the updates that are finished: the first is of rate 0 here.
+            assert int(state.step) == step + 1 and float(metrics["learning_rate"]) == pytest.approx(step / 1000)
+            moved = jax.tree.map(lambda new, old: jnp.abs(new - old).max(), state.parameters, parameters)
+            assert (max(jax.tree.leaves(moved)) > 0) == (step > 0)
         return found
 
     first, other = losses(0, (0, 1, 7, 1)), losses(1, (0, 1, 7))
