@@ -73,16 +73,16 @@ def write_bundle(folder: Path) -> None:
     from lisax.formats.labelling import LABEL_POINTWISE
     from lisax.models.architectures import T5Config
     from lisax.models.t5 import initialize
-    from lisax.runtime import bundle
+    from lisax.runtime import export
     from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig
-    from lisax.runtime.step import TrainState
+    from lisax.runtime.train_state import TrainState
 
     card = {"architecture": dataclasses.asdict(T5Config())}
     card |= LABEL_POINTWISE.card(presets.PAPER, 512)
     files = {"spiece.model": (folder / "data" / "spiece.model").read_bytes()}
     with CheckpointWriter(folder / "model", SaveCheckpointConfig(), card, files) as writer:
         writer.save(TrainState(jnp.int32(0), initialize(T5Config()), {}), {})
-    bundle.export(folder / "model", folder / "bundle")
+    export.export(folder / "model", folder / "bundle")
 
 
 def training(folder: Path, model_dir: Path) -> list[str]:

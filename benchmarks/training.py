@@ -27,7 +27,8 @@ from lisax.models.t5 import initialize
 from lisax.runtime.gin_files import parsed
 from lisax.runtime.optimizers import Adafactor
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.step import Loss, TrainState, make_train_step
+from lisax.runtime.step import Loss, make_train_step
+from lisax.runtime.train_state import TrainState
 from tests.models.reference import torch_t5
 
 ROWS, INPUTS, TARGETS = 8, 128, 8

@@ -60,7 +60,7 @@ def write_models() -> None:
     from lisax.models.architectures import DualEncoderConfig, SpanReaderConfig, T5Config, describe
     from lisax.models.t5 import initialize
     from lisax.records import write_json
-    from lisax.runtime import bundle
+    from lisax.runtime import export
     from lisax.runtime.checkpoints import MODEL_JSON, flatten
     from lisax.runtime.interop.kinds import VOCABULARY_NAME
     from lisax.runtime.interop.safetensors_files import write_arrays
@@ -80,8 +80,8 @@ def write_models() -> None:
         write_json(folder / MODEL_JSON, {"architecture": describe(model)} | card)
         return folder
 
-    bundle.export(write("untraced_ranker", t5, RANK.card(presets.PAPER, 96)), "ranker")
-    bundle.export(write("untraced_labeller", t5, LABEL_LISTWISE.card(presets.PAPER, 160)), "labeller")
+    export.export(write("untraced_ranker", t5, RANK.card(presets.PAPER, 96)), "ranker")
+    export.export(write("untraced_labeller", t5, LABEL_LISTWISE.card(presets.PAPER, 160)), "labeller")
     write("reader", SpanReaderConfig(t5, 3), {"text": {"family": "point", "max_tokens": 96, "passages": 3}})
     write("retriever", DualEncoderConfig(t5), {"text": {"family": "retrieve", "max_tokens": 96, "question_tokens": 48}})
 

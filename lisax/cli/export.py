@@ -24,6 +24,6 @@ def export(
 
     lisax export --model OUT/models/label_listwise_infused --out verifier
     """
-    from lisax.runtime.bundle import export
+    from lisax.runtime.export import export
 
     print(export(model, out, list(format)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 
 from lisax.formats.format import Format
@@ -40,3 +41,7 @@ def format_named(name: str) -> Format:
     if name not in FORMATS:
         raise LisaxError(f"there is no format '{name}'; there are {', '.join(FORMATS)}")
     return FORMATS[name]
+
+
+# Pickled by name, so that a copy in another process is the entry there.
+copyreg.pickle(Format, lambda entry: (format_named, (entry.name,)))

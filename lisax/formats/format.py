@@ -66,12 +66,6 @@ class Format:
     def __repr__(self) -> str:
         return f"<format {self.name}>"
 
-    def __reduce__(self) -> tuple:
-        """Pickled by name, so that a copy in another process is the entry there."""
-        from lisax.formats.catalogue import format_named
-
-        return format_named, (self.name,)
-
     @property
     def has_label_words(self) -> bool:
         return self.answer.words is not None

@@ -31,7 +31,7 @@ from lisax.runtime.model_card import FITTED, ModelCard
 from lisax.runtime.quiet import saving_quietly
 
 if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
-    from lisax.runtime.step import TrainState
+    from lisax.runtime.train_state import TrainState
 
 METRICS_JSON, GIN_NAME = "metrics.json", "config.gin"
 

@@ -21,8 +21,9 @@ from lisax.runtime.checkpoints import parameter_count
 from lisax.runtime.interop.architecture import parameter_shapes
 from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.partitioning import Partitioner, bytes_on_device
-from lisax.runtime.step import TrainState, make_train_step
+from lisax.runtime.step import make_train_step
 from lisax.runtime.train_config import TrainConfig
+from lisax.runtime.train_state import TrainState
 
 GIB = 2**30
 TOPOLOGIES = {

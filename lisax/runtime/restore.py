@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -38,13 +38,10 @@ from lisax.runtime.interop.t5x_orbax import index_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.shapes import check_parameters, check_same, differences
 from lisax.runtime.stacked_slots import stack_slots
+from lisax.runtime.train_state import TrainState
 
 # Other parameters are those of a model that is built on a T5.
 T5_PARTS = {"token_embedder", "encoder", "decoder"}
-
-if TYPE_CHECKING:  # parameters are checked without flax, which the model imports
-    from lisax.runtime.step import TrainState
-
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
@@ -76,8 +73,6 @@ def restore_own(
 
     `expected`: shapes. A checkpoint that cannot be read is told and skipped; one of another model or optimizer
     is an error. Checkpoints after the one taken, and rests of interrupted saves, are removed."""
-    from lisax.runtime.step import TrainState
-
     steps = complete_steps(model_dir)
     for step in reversed(steps):
         folder = checkpoint_folder(model_dir, step)
@@ -122,8 +117,6 @@ def restore_initial(
     Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model
     that is built on a T5, or on its encoder, starts from a plain one, the parameters are those that both have. A model
     with a relative bias a layer may start from one whose layers share theirs."""
-    from lisax.runtime.step import TrainState
-
     checkpoint = open_checkpoint(folder)
     if expected.parameters.keys() != T5_PARTS and T5_PARTS.issuperset(map(_part, checkpoint.parameters)):
         shared = {name: tree for name, tree in expected.parameters.items() if name in T5_PARTS}

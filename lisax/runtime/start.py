@@ -28,8 +28,8 @@ from lisax.runtime.checkpoints import (
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import restore_initial, restore_own
-from lisax.runtime.step import TrainState
 from lisax.runtime.train_config import TrainConfig, initial_folder
+from lisax.runtime.train_state import TrainState
 
 
 @dataclasses.dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,12 +14,7 @@ from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.objectives import Batch, Loss
 from lisax.runtime.optimizers import Optimizer
 from lisax.runtime.partitioning import Partitioner
-
-
-class TrainState(NamedTuple):
-    step: Array  # int32 scalar: finished updates, those of pretraining included
-    parameters: Any
-    slots: Any
+from lisax.runtime.train_state import TrainState
 
 
 def make_train_step(

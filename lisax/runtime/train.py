@@ -30,9 +30,10 @@ from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.run_lock import alone_in
 from lisax.runtime.start import begin, side_files
-from lisax.runtime.step import TrainState, make_eval_step, make_train_step
+from lisax.runtime.step import make_eval_step, make_train_step
 from lisax.runtime.train_config import TrainConfig, Trainer, check, check_batch
 from lisax.runtime.train_log import Meter, Progress, TrainLog, means
+from lisax.runtime.train_state import TrainState
 
 __all__ = ["TrainConfig", "TrainResult", "Trainer", "evaluate_batches", "train"]
 

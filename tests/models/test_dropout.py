@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from lisax.models.architectures import T5Config
 from lisax.models.attention import Attention
-from lisax.models.t5 import T5Config, _run_layers
+from lisax.models.t5 import _run_layers
 
 CONFIG = T5Config(emb_dim=4, num_heads=2, head_dim=2, dropout_rate=0.5, num_encoder_layers=3)
 

@@ -42,7 +42,7 @@ from lisax.models.t5 import initialize
 from lisax.predict.opening import format_of, open_model
 from lisax.records import LisaxError, Table, write_json
 from lisax.retrieval.passages import Passage
-from lisax.runtime import bundle
+from lisax.runtime import bundle, export
 from lisax.runtime.checkpoints import MODEL_JSON, flatten
 from lisax.runtime.interop.describing import described
 from lisax.runtime.interop.kinds import VOCABULARY_NAME
@@ -108,7 +108,7 @@ def build(folder: Path) -> dict[str, Path]:
         shutil.copyfile(vocabulary.path, plain / VOCABULARY_NAME)
         built[plain.name] = plain
         if name in ("ranker", "fusion", "pointer"):
-            built[name] = bundle.export(plain, folder / name)
+            built[name] = export.export(plain, folder / name)
     return built
 
 
@@ -231,7 +231,7 @@ def _work(folder: Path, seconds: float, seed: int, log: Path) -> None:
             for step in (
                 lambda: use(load(hostile)),
                 lambda: described(hostile),
-                lambda: bundle.export(hostile, Path(made) / "out"),
+                lambda: export.export(hostile, Path(made) / "out"),
             ):
                 began = time.monotonic()
                 try:

@@ -29,10 +29,10 @@ from lisax.models.t5 import Transformer, initialize
 from lisax.predict.fusion_model import FusionModel
 from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table
-from lisax.runtime import bundle, program, safetensors_file
+from lisax.runtime import bundle, export, program, safetensors_file
 from lisax.runtime.checkpoints import CheckpointWriter, SaveCheckpointConfig, nested
 from lisax.runtime.fusion_scoring import FusionScorer
-from lisax.runtime.step import TrainState
+from lisax.runtime.train_state import TrainState
 
 MODEL = T5Config(
     vocab_size=384, emb_dim=16, num_heads=2, num_encoder_layers=2, num_decoder_layers=2, head_dim=8, mlp_dim=32
@@ -186,7 +186,7 @@ every = [score(tokens=tf.constant(tokens))["probabilities"].numpy().tolist()]
 every.append([score(tokens=tf.constant(row[None]))["probabilities"].numpy()[0].tolist() for row in tokens])
 print(json.dumps(every))
 """,
-            exported / bundle.SAVED_MODEL_NAME,
+            exported / export.SAVED_MODEL_NAME,
             tmp_path / "tokens.npy",
         ).splitlines()[-1]
     )
@@ -233,7 +233,7 @@ def test_the_bundle_of_table_fusion_needs_no_more(vocabulary, tmp_path, objectiv
         text=TABLE_FUSION.card(presets.PAPER, 48, 3),
     )
     expected = FusionModel(checkpoint).verify(QUERY, [TABLE, TABLE])
-    folder = bundle.export(checkpoint, tmp_path / "bundle", ["stablehlo", "savedmodel"])
+    folder = export.export(checkpoint, tmp_path / "bundle", ["stablehlo", "savedmodel"])
     found = json.loads(
         fresh_process(
             ALONE
@@ -261,7 +261,7 @@ import tensorflow as tf
 score = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
 print(json.dumps({name: x.numpy().tolist() for name, x in score(tokens=tf.constant(np.load(sys.argv[2]))).items()}))
 """,
-            folder / bundle.SAVED_MODEL_NAME,
+            folder / export.SAVED_MODEL_NAME,
             tmp_path / "tokens.npy",
         ).splitlines()[-1]
     )
@@ -278,7 +278,7 @@ def test_what_does_not_belong_together_is_told(exported, vocabulary, tmp_path):
         with pytest.raises(DataError, match="model.safetensors: not a whole safetensors file"):
             TextModel.open(folder)
     other = save_checkpoint(tmp_path / "other", vocabulary, model=dataclasses.replace(MODEL, num_encoder_layers=1))
-    shutil.copyfile(bundle.export(other, tmp_path / "small") / bundle.PARAMETERS_NAME, folder / bundle.PARAMETERS_NAME)
+    shutil.copyfile(export.export(other, tmp_path / "small") / bundle.PARAMETERS_NAME, folder / bundle.PARAMETERS_NAME)
     with pytest.raises(LisaxError, match="missing encoder/layers_1/"):
         TextModel.open(folder)
     (folder / program.PROGRAM_JSON).write_text("{}")
@@ -298,4 +298,4 @@ def test_without_a_text_format_there_is_no_program(vocabulary, tmp_path, capsys)
         "spiece.model",
     ]
     with pytest.raises(LisaxError, match="no export format is named 'onnx'"):
-        bundle.export(checkpoint, tmp_path / "c", ["onnx"])
+        export.export(checkpoint, tmp_path / "c", ["onnx"])

@@ -33,9 +33,9 @@ from lisax.runtime.objectives import Fusion, Loss
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.restore import load_parameters
 from lisax.runtime.schedules import Schedule
-from lisax.runtime.step import TrainState
 from lisax.runtime.train import Trainer, train
 from lisax.runtime.train_log import read_train_log
+from lisax.runtime.train_state import TrainState
 
 sys.path.insert(0, str(Path(__file__).parent))
 LEARNING = {"trainer": Trainer(learning_rate_fn=Schedule("constant", 0.01)), "optimizer": AdamW(), "log_period": 100}

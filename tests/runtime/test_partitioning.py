@@ -27,7 +27,8 @@ from lisax.models.architectures import PointerConfig
 from lisax.models.architectures import FusionConfig
 from lisax.runtime.optimizers import Adafactor, AdamW
 from lisax.runtime.partitioning import PjitPartitioner, bytes_on_device
-from lisax.runtime.step import Loss, TrainState, make_train_step
+from lisax.runtime.step import Loss, make_train_step
+from lisax.runtime.train_state import TrainState
 import fusion_task, pointer_task
 from memory_task import batch_of
 

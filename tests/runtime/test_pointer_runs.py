@@ -26,8 +26,8 @@ from lisax.runtime.objectives import Loss
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.pointer_scoring import PointerScorer
 from lisax.runtime.schedules import Schedule
-from lisax.runtime.step import TrainState
 from lisax.runtime.train import Trainer, train
+from lisax.runtime.train_state import TrainState
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,8 @@ from lisax.runtime.objectives import Loss
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer, VectorEncoder
 from lisax.runtime.schedules import Schedule
-from lisax.runtime.step import TrainState
 from lisax.runtime.train import TrainConfig, Trainer, train
+from lisax.runtime.train_state import TrainState
 
 T5 = T5Config(
     vocab_size=64, emb_dim=16, num_heads=2, num_encoder_layers=1, num_decoder_layers=1, head_dim=8, mlp_dim=32

@@ -47,9 +47,9 @@ from lisax.runtime.interop.convert import opened
 from lisax.runtime.interop.pieces import shapes_of
 from lisax.runtime.optimizers import Adafactor
 from lisax.runtime.restore import load_parameters
-from lisax.runtime.step import TrainState
 from lisax.runtime.train import train
 from lisax.runtime.train_log import read_train_log
+from lisax.runtime.train_state import TrainState
 
 LENGTHS = "{'inputs': 64, 'targets': 2}"
 

@@ -12,7 +12,8 @@ from lisax.models.t5 import initialize
 from lisax.records import LisaxError
 from lisax.runtime.optimizers import AdamW
 from lisax.runtime.partitioning import Partitioner
-from lisax.runtime.step import Loss, TrainState, make_train_step
+from lisax.runtime.step import Loss, make_train_step
+from lisax.runtime.train_state import TrainState
 
 
 def _log_softmax(logits):

@@ -18,7 +18,7 @@ from lisax.formats.examples import read_examples
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.records import DataError, Hit, LisaxError, write_json_lines
 from lisax.retrieval import runs
-from lisax.runtime.bundle import export
+from lisax.runtime.export import export
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.tasks import register as module
 from lisax.tasks.register import register, register_file

@@ -12,7 +12,7 @@ import lisax
 from lisax.formats.examples import read_examples
 from lisax.formats.parts import TABLE_PARTS, PartExample, PartKind
 from lisax.records import DataError, LisaxError, Table, write_json_lines
-from lisax.runtime.bundle import export
+from lisax.runtime.export import export
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import part_examples
 from lisax.tasks.register import register, register_file

@@ -13,7 +13,7 @@ from lisax.formats.examples import read_examples
 from lisax.formats.tables import TableExample, TableView
 from lisax.records import DataError, Hit, LisaxError, write_json_lines
 from lisax.retrieval import runs
-from lisax.runtime.bundle import export
+from lisax.runtime.export import export
 from lisax.runtime.gin_files import bindings_of, run_gin
 from lisax.sampling import table_examples
 from lisax.tasks.register import TABLE_TASKS, register, register_file

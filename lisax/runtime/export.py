@@ -1,0 +1,88 @@
+"""A checkpoint written as a bundle for inference: see `bundle`, which reads it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lisax.formats.vocabulary import Vocabulary
+from lisax.models.architectures import Model
+from lisax.places import fetched, place
+from lisax.records import DataError, LisaxError, write_json
+from lisax.runtime import program, safetensors_file
+from lisax.runtime.bundle import PARAMETERS_NAME
+from lisax.runtime.checkpoints import MODEL_JSON
+from lisax.runtime.interop.convert import card_of, new_folder, opened
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.interop.pieces import shapes_of
+from lisax.runtime.interop.safetensors_files import write_arrays
+from lisax.runtime.model_inference import Inference
+from lisax.runtime.model_kinds import kind_of
+
+SAVED_MODEL_NAME = "saved_model"
+FORMATS = ("bundle", "stablehlo", "savedmodel")
+
+
+def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Sequence[str] = ("bundle",)) -> Path:
+    """Writes the bundle of a checkpoint of any kind to the new folder `out`, all or nothing.
+
+    `formats` besides "bundle", which is always written: "stablehlo" adds `scorer.jax_export`, which
+    `jax.export.deserialize` reads; "savedmodel" adds the folder `saved_model` for TensorFlow, parameters included."""
+    if unknown := set(formats) - set(FORMATS):
+        raise LisaxError(f"no export format is named '{min(unknown)}'; there are {', '.join(FORMATS)}")
+    source, architecture = opened(checkpoint)
+    if source.vocabulary is None:
+        raise DataError(
+            "the checkpoint has no vocabulary beside it; `lisax checkpoint import --vocabulary FILE` "
+            "writes it with one",
+            path=source.folder / VOCABULARY_NAME,
+        )
+    card = card_of(source, architecture)
+    text = card.get("text") or {}
+    inference = kind_of(architecture).inference
+    scored = inference.needs is not None and inference.needs in text
+    if not scored and set(formats) != {"bundle"}:
+        raise DataError(
+            "`text` with the label words, or the number of tables or candidates, is missing: without it "
+            "there is nothing to score, and only --format bundle can be written",
+            path=source.folder / MODEL_JSON,
+        )
+    with new_folder(out) as folder:
+        write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
+        (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
+        write_json(folder / MODEL_JSON, card)
+        for name, path in ({VOCABULARY_NAME: source.vocabulary} | _own_files(card, source.folder)).items():
+            shutil.copyfile(fetched(path), folder / name)
+        if scored:
+            _write_programs(folder, inference, architecture.for_inference(), text, formats)
+    return place(out)
+
+
+def _own_files(card: dict[str, Any], folder: Path) -> dict[str, Path]:
+    """What training put beside the parameters and inference reads: `files` of `model.json`, by name."""
+    names = card.get("files", [])
+    if not isinstance(names, list) or not all(
+        isinstance(name, str) and re.fullmatch(r"\w[\w.-]*", name) for name in names
+    ):
+        raise DataError(f"`files` must be names of files, found {names!r:.80}", path=folder / MODEL_JSON)
+    if missing := next((name for name in names if not (folder / name).is_file()), None):
+        raise DataError("no such file: the copy of the checkpoint is not whole", path=folder / missing)
+    return {name: folder / name for name in names}
+
+
+def _write_programs(
+    folder: Path, inference: Inference, model: Model, text: dict[str, Any], formats: Sequence[str]
+) -> None:
+    parameters = safetensors_file.read(folder / PARAMETERS_NAME)
+    exported, about = inference.exported(model, parameters, text, Vocabulary(folder / VOCABULARY_NAME))
+    program.save(exported, folder, **about)
+    if "stablehlo" in formats:
+        (folder / program.EXPORTED_NAME).write_bytes(exported.serialize())
+    if "savedmodel" in formats:
+        from lisax.runtime.saved_model import save
+
+        save(exported, parameters, folder / SAVED_MODEL_NAME)
