@@ -74,3 +74,15 @@ def test_sentences_of_the_second_hop_take_turns_after_the_first_ones(index):
     assert [hit.rank for hit in hits] == list(range(1, 9))
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True) and scores[:3] == [1, 1 / 2, 1 / 3]
+
+
+@pytest.mark.parametrize("place", [1, 5])
+def test_a_sentence_that_both_hops_find_stands_once_and_scores_fall(index, place):
+    units = ["Salt_0", "Salt_1", "Tarn_0", "Salt_1_0", "Salt_2_0"]
+    units.insert(place, "Mara_Velin_1")
+    run = {"1": [Hit("1", unit, rank, 1 / rank) for rank, unit in enumerate(units, start=1)]}
+    hits = list(second_sentences(index, [CLAIM], run, index.pages.page))
+    found = [hit.id for hit in hits]
+    assert len(set(found)) == len(found) and set(units) <= set(found)
+    assert found.index("Mara_Velin_1") == min(place, KEPT_FIRST)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

@@ -32,8 +32,13 @@ def _follow(optimizer, reference, steps=4, rate=0.01):
     return max(float(jnp.abs(a - b).max()) for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs)))
 
 
-def test_adafactor_is_optax_adafactor():
-    assert _follow(Adafactor(), optax.adafactor(0.01)) < 1e-6
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [({}, {}), ({"beta1": 0.9}, {"momentum": 0.9}), ({"weight_decay_rate": 0.01}, {"weight_decay_rate": 0.01})],
+    ids=["defaults", "momentum", "weight decay"],
+)
+def test_adafactor_is_optax_adafactor(ours, theirs):
+    assert _follow(Adafactor(**ours), optax.adafactor(0.01, **theirs)) < 1e-6
 
 
 def test_adamw_is_optax_adamw():
@@ -71,6 +76,9 @@ def test_adafactor_by_hand():
     updated, _ = optimizer.update(gradients, slots, parameters, jnp.float32(0.1), jnp.int32(0))
     size = np.sqrt(12.5)
     np.testing.assert_allclose(updated["scale"], [3 - 0.1 * size, -4 + 0.1 * size], rtol=1e-6)
+    # What is next to nothing moves as if its size were 0.001.
+    updated, _ = optimizer.update(gradients, slots, {"scale": jnp.array([1e-5, 0.0])}, jnp.float32(0.1), jnp.int32(0))
+    np.testing.assert_allclose(updated["scale"], [1e-5 - 0.1 * 1e-3, 0.1 * 1e-3], rtol=1e-5)
 
 
 @pytest.mark.parametrize("optimizer", [Adafactor(beta1=0.9), Adafactor(weight_decay_rate=0.01, factored=False)])
