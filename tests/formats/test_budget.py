@@ -108,6 +108,15 @@ def test_a_list_that_fits_is_untouched_and_one_that_does_not_gives_each_the_same
     assert short == ("query: q sentence1: a a a a a a sentence2: b b sentence3: c c c c c c relevant:")
 
 
+@pytest.mark.parametrize(("max_tokens", "budget"), [(40, 6), (39, 5), (15, 1), (14, 0), (5, -1)])
+def test_the_budget_of_a_sentence_keeps_room_for_the_template_and_eos(max_tokens, budget):
+    """`query: Ada composed sentence1: … sentence5: relevant:` are nine words."""
+    found = labelling.sentence_budget(
+        "Ada composed", 5, preset=PAPER, max_tokens=max_tokens, count_tokens=COUNTERS["words"]
+    )
+    assert found == budget
+
+
 @pytest.mark.skipif(not SPIECE.exists(), reason="T5's vocabulary is not here")
 def test_the_released_budget_is_the_formula_of_the_released_code():
     vocabulary = Vocabulary(SPIECE)

@@ -35,6 +35,11 @@ def test_trec_measures_by_hand():
     assert figures["ndcg@10"] == pytest.approx((1 + 1 / 2) / ideal / 2)
 
 
+def test_f1_of_a_short_run_divides_by_the_whole_depth():
+    claims = [claim("q", "a"), claim("missing", "a"), claim("two", "ab")]
+    assert mean_f1(claims, run_of(q="ab", two="ba")) == pytest.approx((2 * 0.2 / 1.2 + 0 + 2 * 0.4 / 1.4) / 3)
+
+
 ids = st.permutations("abcdefghijkl").map("".join)
 
 

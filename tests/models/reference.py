@@ -37,12 +37,13 @@ def torch_t5(config: T5Config, parameters: Any, kind: str = "T5") -> Any:
         model.lm_head.weight = torch.nn.Parameter(torch.empty_like(model.shared.weight))
         model.config.tie_word_embeddings = False  # UMT5 asks this one
     model.load_state_dict(
-        {name: torch.from_numpy(np.array(array)) for name, array in _torch_names(config, parameters).items()}
+        {name: torch.from_numpy(np.array(array)) for name, array in torch_names(config, parameters).items()}
     )
     return model.eval()
 
 
-def _torch_names(config: T5Config, parameters: Any) -> dict[str, np.ndarray]:
+def torch_names(config: T5Config, parameters: Any) -> dict[str, np.ndarray]:
+    """The parameters under the names and in the shapes that transformers' T5 has; needs no torch."""
     embedding = np.asarray(parameters["token_embedder"]["embedding"])
     found = {
         "shared.weight": embedding,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from lisax.records import Claim, Document, Sentence
@@ -36,6 +38,24 @@ def test_candidates_come_from_text_titles_and_phrases(index):
     assert not {"Savages_(disambiguation)", "List_of_savages"} & set(found)
     assert [hit.rank for hit in hits if hit.query_id == "1"] == list(range(1, len(found) + 1))
     assert len(list(retrieve(index, [Claim("1", "Savages was only a thriller film.")], 1))) == 1
+
+
+def test_the_best_page_of_each_phrase_comes_before_the_second_of_any():
+    pages = {"Ada": ["a1", "a2", "a3"], "Brook": ["b1"], "Osk": [], "composed": ["c1", "c2"]}
+    asked = []
+
+    def search_all(phrases, k, threads):
+        asked.append(k)
+        return [pages.get(phrase, []) for phrase in phrases]
+
+    index = SimpleNamespace(
+        titles=SimpleNamespace(search_all=search_all),
+        bm25=SimpleNamespace(search=lambda texts, k, threads: [[("t1", 2.0)] for _ in texts]),
+        pages=SimpleNamespace(title=lambda page: "List of lists" if page == "c1" else page),
+    )
+    spotter = SimpleNamespace(spot=lambda text: ["Ada", "Brook", "Osk"])
+    hits = list(retrieve(index, [Claim("1", "It was composed.")], 9, spotter=spotter))
+    assert [hit.id for hit in hits] == ["t1", "a1", "b1", "a2", "c2", "a3"] and asked == [3, 18]
 
 
 @pytest.mark.parametrize(
