@@ -323,7 +323,7 @@ def test_a_folder_of_everything(tmp_path, caplog):
         f"rows that are shorter than the others (padded): 1, first at {tmp_path}/wiki.jsonl:1",
     ]
     summary = check(tmp_path)
-    assert summary.sound and summary.counts == {"tables": 4}
+    assert summary.sound and summary.counts == {"tables": 4, "pages": 1, "sentences with text": 1}
 
 
 def test_problems_have_their_place(tmp_path):

@@ -350,7 +350,7 @@ def test_operations_make_answers_of_cells(finished, head, capfd, monkeypatch):
     )
     assert main(command) == 0
     assert "[aggregate] done before" in capfd.readouterr().err
-    assert main([*command[:6], "--aggregation-model", str(head)]) == 1
+    assert main([*command[:6], "--aggregation-model", str(head)]) == 2
 
 
 def test_what_a_head_learns_from(finished):

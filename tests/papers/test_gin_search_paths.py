@@ -62,8 +62,8 @@ def test_a_missing_file_is_refused_at_the_start(run, tmp_path, capsys, command, 
         f"include 'experiments/{BASES[kind]}'\n{kind}.initial = {{}}\n{kind}.train = {train}\n"
     )
     data = []
-    if command[1] in ("list5", "iterate"):  # others would generate a world
-        data = [f"--data={tmp_path / 'world'}", *([f"--tables={tmp_path}"] if command[1] == "iterate" else [])]
+    if command[1] in ("list5", "verbalizer"):  # others would generate a world
+        data = [f"--data={tmp_path / 'world'}", *([f"--tables={tmp_path}"] if command[1] == "verbalizer" else [])]
         world.write(tmp_path / "world", 60, 0)
     assert run(command, *data) == 1
     error = capsys.readouterr().err

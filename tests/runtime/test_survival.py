@@ -153,5 +153,5 @@ def _limited(limit: int, code: str) -> subprocess.CompletedProcess:
 def test_a_full_disk_is_told_with_the_file(tmp_path, code, named):
     ended = _limited(3000, f"exec({code.format(tmp_path)!r})")
     last = ended.stderr.strip().splitlines()[-1]
-    assert ended.returncode == 1 and last.startswith("lisax.records.LisaxError: "), ended.stderr
+    assert ended.returncode == 1 and last.startswith("lisax.errors.LisaxError: "), ended.stderr
     assert f"{tmp_path}/{named} could not be written: " in last
