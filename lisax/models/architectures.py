@@ -7,6 +7,7 @@ that a bundle is read without them.
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -44,7 +45,7 @@ def field(kind: Any, default: Any) -> Any:
     return dataclasses.field(default=default, metadata={"kind": kind})
 
 
-class Model:
+class Model(abc.ABC):
     """The architecture of a network: a frozen dataclass. What it learns by and how it is used is in
     `runtime.model_kinds`."""
 
@@ -69,20 +70,21 @@ class Model:
         """Part of the parameters -> (its name there, the part of a plain T5 that it begins as)."""
         return {}
 
+    @abc.abstractmethod
     def replaced(self, **fields: Any) -> Self:
         """The same model with other fields of its T5."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def for_inference(self) -> Self:
         """The same model without what only training needs, for parameters with a name for each layer."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def network(self) -> nn.Module:
-        raise NotImplementedError
+        """The Flax module with this architecture."""
 
+    @abc.abstractmethod
     def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
         """Inputs that its parameters can be drawn with."""
-        raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -90,13 +90,13 @@ class Pipeline(Staged):
     def seed_of(self, model: str) -> int:
         return self.recipe.seed
 
+    @abstractmethod
     def task_of(self, model: str) -> str:
         """The task that a model learns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lengths_of(self, model: str) -> Mapping[str, int] | None:
         """TASK_FEATURE_LENGTHS of a model; None for those of its gin file."""
-        raise NotImplementedError
 
     def bindings_of(self, model: str) -> Mapping[str, Any] | None:
         """What else the recipe says in the place of a model's gin file."""

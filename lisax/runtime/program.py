@@ -99,11 +99,19 @@ def _bias_of_any_length(call: Callable, args: tuple, kwargs: dict, context: Any)
 
 
 def _older(exported: export.Exported) -> bytes:
-    """The module in the StableHLO of twelve weeks ago, which TensorFlow 2.21 still reads."""
+    """The module in the StableHLO of twelve weeks ago, which TensorFlow 2.21 still reads, without the places in source
+    files that JAX notes: they are paths of the machine that exports."""
+    from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
+    from jaxlib.mlir.passmanager import PassManager
 
     version = stablehlo.get_version_from_compatibility_requirement(stablehlo.StablehloCompatibilityRequirement.WEEK_12)
-    return stablehlo.serialize_portable_artifact_str(exported.mlir_module(), version)
+    context = ir.Context()
+    stablehlo.register_dialect(context)
+    with context:
+        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        PassManager.parse("builtin.module(strip-debuginfo)").run(module.operation)
+        return stablehlo.serialize_portable_artifact(module, version)
 
 
 # --- Files ---------------------------------------------------------------------------------

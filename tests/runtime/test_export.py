@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import lisax
 from lisax import cli
 from lisax.formats import presets
 from lisax.formats.ranking import RANK
@@ -147,6 +148,18 @@ print(json.dumps([score for _, score in sorted(ranked)]))
         )
     )
     np.testing.assert_allclose(scores, expected, atol=ATOL)
+
+
+def test_no_file_names_a_place_of_the_machine_that_exported(exported):
+    places = [
+        str(Path(lisax.__file__).parents[1]).encode(),
+        str(Path(jax.__file__).parents[1]).encode(),
+        b"site-packages",
+    ]
+    for folder in (exported, lisax.example_model()):
+        for file in filter(Path.is_file, Path(folder).rglob("*")):
+            content = file.read_bytes()
+            assert not [place for place in places if place in content], file
 
 
 def test_stablehlo_is_read_by_jax_export(exported, expected, checkpoint, tmp_path):
