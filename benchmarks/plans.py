@@ -42,7 +42,7 @@ def main() -> None:
             shape = repr(
                 (
                     type(config.model),
-                    config.model.t5,
+                    config.model.backbone,
                     config.partitioner,
                     config.trainer.num_microbatches,
                     config.optimizer,

@@ -45,14 +45,27 @@ def field(kind: Any, default: Any) -> Any:
     return dataclasses.field(default=default, metadata={"kind": kind})
 
 
+@dataclasses.dataclass(frozen=True)
+class BuiltOn:
+    """A field that is a model of this class; in JSON its description."""
+
+    of: type[Model]
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, self.of)
+
+    def __str__(self) -> str:
+        return f"a {self.of.title}"
+
+
 class Model(abc.ABC):
     """The architecture of a network: a frozen dataclass. What it learns by and how it is used is in
     `runtime.model_kinds`."""
 
     kind: ClassVar[str | None]  # in `model.json`
     title: ClassVar[str]  # in messages
+    backbone: Backbone  # that it is, or is built on: vocabulary, types, dropout, layers
     passages: int | None = None  # texts that a row of its batches has end to end; None: it does not say
-    t5: T5Config  # that it is, or is built on: vocabulary, types, dropout, layers
 
     def __init_subclass__(cls, kind: str | None = None, title: str = "", **options: Any):
         super().__init_subclass__(**options)
@@ -62,17 +75,16 @@ class Model(abc.ABC):
 
     def __post_init__(self) -> None:
         """Checks the fields as the model is made; what it is built on was checked when that was."""
-        kinds = kinds_of(type(self))
-        check({name: value for name, value in vars(self).items() if not isinstance(kinds[name], Mapping)}, kinds)
+        check(vars(self), kinds_of(type(self)))
 
     @property
     def copies(self) -> Mapping[str, tuple[str, str]]:
-        """Part of the parameters -> (its name there, the part of a plain T5 that it begins as)."""
+        """Part of the parameters -> (its name there, the part of its backbone that it begins as)."""
         return {}
 
     @abc.abstractmethod
     def replaced(self, **fields: Any) -> Self:
-        """The same model with other fields of its T5."""
+        """The same model with other fields of its backbone."""
 
     @abc.abstractmethod
     def for_inference(self) -> Self:
@@ -87,8 +99,54 @@ class Model(abc.ABC):
         """Inputs that its parameters can be drawn with."""
 
 
+class Backbone(Model):
+    """An encoder, with or without a decoder, that other models are built on.
+
+    Its modules are `token_embedder` and `encoder` of the parameter tree, there and in what is built on it, so that the
+    one's checkpoint starts the other."""
+
+    vocab_size: int
+    dtype: str  # of activations; parameters are always float32
+    emb_dim: int  # of the encoder's hidden states
+    num_heads: int
+    dropout_rate: float
+    scan_layers: bool
+    remat: str
+    attention_chunk: int | None
+
+    @property
+    def backbone(self) -> Self:
+        return self
+
+    @property
+    @abc.abstractmethod
+    def stacks(self) -> Mapping[str, int]:
+        """The number of layers of each stack, whose field is `num_{stack}_layers`."""
+
+    @property
+    @abc.abstractmethod
+    def layers_stand_alone(self) -> bool:
+        """Whether the layers of a stack share no parameter."""
+
+    def replaced(self, **fields: Any) -> Self:
+        return dataclasses.replace(self, **fields)
+
+    def for_inference(self) -> Self:
+        return dataclasses.replace(self, scan_layers=False, remat="none", attention_chunk=None)
+
+    @abc.abstractmethod
+    def embedder(self) -> nn.Module:
+        """(tokens int32 [batch, length], token types of the same shape or None) -> what `encoder` takes. Token 0 is
+        padding."""
+
+    @abc.abstractmethod
+    def encoder(self) -> nn.Module:
+        """(embedded tokens, mask bool [batch, 1, length, length], dropout: bool) -> hidden states [batch, length,
+        emb_dim] of `dtype`."""
+
+
 @dataclasses.dataclass(frozen=True)
-class T5Config(Model, title="T5"):
+class T5Config(Backbone, title="T5"):
     """Architecture. `dtype` is that of activations; parameters are always float32."""
 
     vocab_size: int = field(Whole(1, 1 << 22), 32128)
@@ -126,15 +184,23 @@ class T5Config(Model, title="T5"):
             object.__setattr__(self, "mlp_activations", tuple(self.mlp_activations))
         super().__post_init__()
 
-    def for_inference(self) -> T5Config:
-        return dataclasses.replace(self, scan_layers=False, remat="none", attention_chunk=None)
+    @property
+    def stacks(self) -> Mapping[str, int]:
+        return {"encoder": self.num_encoder_layers, "decoder": self.num_decoder_layers}
 
     @property
-    def t5(self) -> T5Config:
-        return self
+    def layers_stand_alone(self) -> bool:
+        return self.relative_bias_per_layer
 
-    def replaced(self, **fields: Any) -> T5Config:
-        return dataclasses.replace(self, **fields)
+    def embedder(self) -> nn.Module:
+        from lisax.models.t5 import TokenEmbedder
+
+        return TokenEmbedder(self)
+
+    def encoder(self) -> nn.Module:
+        from lisax.models.t5 import Encoder
+
+        return Encoder(self)
 
     def network(self) -> nn.Module:
         from lisax.models.t5 import Transformer
@@ -146,21 +212,21 @@ class T5Config(Model, title="T5"):
 
 
 @dataclasses.dataclass(frozen=True)
-class OnT5(Model):
-    """A model that is built on a T5."""
+class OnBackbone(Model):
+    """A model that is built on an encoder."""
 
-    t5: T5Config
+    backbone: Backbone = dataclasses.field(metadata={"kind": BuiltOn(Backbone)})
 
     def replaced(self, **fields: Any) -> Self:
-        return dataclasses.replace(self, t5=self.t5.replaced(**fields))
+        return dataclasses.replace(self, backbone=self.backbone.replaced(**fields))
 
     def for_inference(self) -> Self:
-        return dataclasses.replace(self, t5=self.t5.for_inference())
+        return dataclasses.replace(self, backbone=self.backbone.for_inference())
 
 
 @dataclasses.dataclass(frozen=True)
-class FusionConfig(OnT5, kind="table_fusion", title="table fusion"):
-    """Architecture: a T5, whose decoder is not used, and what is put on its encoder.
+class FusionConfig(OnBackbone, kind="table_fusion", title="table fusion"):
+    """Architecture: an encoder, and what is put on it.
 
     `objective` is what training maximises. "joint": the probability of the right pair of table and truth, of all
     pairs; "uniform": that of the right truth where every table has the same weight; "ternary": that of each table's
@@ -175,8 +241,8 @@ class FusionConfig(OnT5, kind="table_fusion", title="table fusion"):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.heads and self.t5.emb_dim % self.heads:
-            raise FieldError("heads", f"is {self.heads}, which must divide emb_dim {self.t5.emb_dim}, or be 0")
+        if self.heads and self.backbone.emb_dim % self.heads:
+            raise FieldError("heads", f"is {self.heads}, which must divide emb_dim {self.backbone.emb_dim}, or be 0")
 
     @property
     def classes(self) -> int:
@@ -192,8 +258,8 @@ class FusionConfig(OnT5, kind="table_fusion", title="table fusion"):
 
 
 @dataclasses.dataclass(frozen=True)
-class PointerConfig(OnT5, kind="evidence_pointer", title="evidence pointer"):
-    """Architecture: a T5, whose decoder is not used, and the pointer network on its encoder.
+class PointerConfig(OnBackbone, kind="evidence_pointer", title="evidence pointer"):
+    """Architecture: an encoder, and the pointer network on it.
 
     `relation` is how a claim is labelled. "sequence": at every step, by the state that points (the joint model); "set":
     once, by an MLP of its own on the vectors of all that was pointed to, side by side with their maximum and minimum
@@ -221,8 +287,8 @@ class PointerConfig(OnT5, kind="evidence_pointer", title="evidence pointer"):
 
 
 @dataclasses.dataclass(frozen=True)
-class DualEncoderConfig(OnT5, kind="dual_encoder", title="dual encoder"):
-    """Architecture: a T5, whose decoder is not used. `pooling`: one vector of a text is the mean of its tokens' or
+class DualEncoderConfig(OnBackbone, kind="dual_encoder", title="dual encoder"):
+    """Architecture: an encoder. `pooling`: one vector of a text is the mean of its tokens' or
     that of the first token. `tied`: questions and passages share their encoder; the embedding they always do."""
 
     pooling: str = field(OneOf(("mean", "first")), "mean")
@@ -242,23 +308,26 @@ class DualEncoderConfig(OnT5, kind="dual_encoder", title="dual encoder"):
 
 
 @dataclasses.dataclass(frozen=True)
-class ReaderConfig(OnT5, kind="reader", title="generating reader"):
+class ReaderConfig(OnBackbone, kind="reader", title="generating reader"):
     """A T5 whose inputs are `passages` texts end to end, each filled to the same length."""
 
+    backbone: T5Config = dataclasses.field(metadata={"kind": BuiltOn(T5Config)})  # it has a decoder
     passages: int = field(Whole(1, 10_000), 100)
 
     def network(self) -> nn.Module:
         from lisax.models.reader import FusionInDecoder
 
-        return FusionInDecoder(self.t5, self.passages)
+        return FusionInDecoder(self.backbone, self.passages)
 
     def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
         return _tokens(1, self.passages), _tokens(1, 2), _tokens(1, 2)
 
 
 @dataclasses.dataclass(frozen=True)
-class SpanReaderConfig(ReaderConfig, kind="span_reader", title="pointing reader"):
-    """The same inputs; only the T5's encoder is used."""
+class SpanReaderConfig(OnBackbone, kind="span_reader", title="pointing reader"):
+    """An encoder whose inputs are `passages` texts end to end, each filled to the same length."""
+
+    passages: int = field(Whole(1, 10_000), 100)
 
     def network(self) -> nn.Module:
         from lisax.models.reader import SpanReader
@@ -280,38 +349,49 @@ def _tokens(*shape: int) -> jax.ShapeDtypeStruct:
 
 
 def kinds_of(architecture: type[Model]) -> Kinds:
-    """What each of its fields may be; of one that is a T5, what each of that one's may be."""
-    return {
-        entry.name: entry.metadata["kind"] if entry.metadata else kinds_of(T5Config)
-        for entry in dataclasses.fields(architecture)
-    }
+    """What each of its fields may be."""
+    return {entry.name: entry.metadata["kind"] for entry in dataclasses.fields(architecture)}
 
 
 def describe(model: Model) -> dict[str, Any]:
     """`architecture` of `model.json`."""
-    return ({} if model.kind is None else {"kind": model.kind}) | dataclasses.asdict(model)
+    values = {entry.name: getattr(model, entry.name) for entry in dataclasses.fields(model)}
+    return ({} if model.kind is None else {"kind": model.kind}) | {
+        name: describe(value) if isinstance(value, Model) else value for name, value in values.items()
+    }
 
 
-def check_architecture(described: Any) -> None:
+def check_architecture(described: Any, allowed: type[Model] = Model, field: str = "") -> None:
     """FieldError unless `described` is `architecture` of a `model.json`: no field but those of its kind of model, each
-    with a value that it may have."""
+    with a value that it may have. `field` is where it stands in another's description, and `allowed` what may stand
+    there."""
     if not isinstance(described, Mapping):
-        raise FieldError("architecture", f"must be an object, found {shown(described)}")
-    kind = described.get("kind")
-    if not (kind is None or isinstance(kind, str)) or kind not in ARCHITECTURES:
-        known = ", ".join(repr(name) for name in ARCHITECTURES if name)
-        raise FieldError("kind", f"must be one of {known}, or left out of a T5's, found {shown(kind)}")
+        raise FieldError(field or "architecture", f"must be an object, found {shown(described)}")
+    within, kind = f"{field}." if field else "", described.get("kind")
+    known = {name: model for name, model in ARCHITECTURES.items() if issubclass(model, allowed)}
+    if not (kind is None or isinstance(kind, str)) or kind not in known:
+        names = ", ".join(repr(name) for name in known if name)
+        raise FieldError(
+            f"{within}kind", f"must be left out of a T5's{names and f', or one of {names}'}, found {shown(kind)}"
+        )
     kinds = kinds_of(ARCHITECTURES[kind])
-    if kind is not None and "t5" not in described:
-        raise FieldError("t5", "is missing")
-    check({name: value for name, value in described.items() if name != "kind"}, kinds)
+    inner = {name: of.of for name, of in kinds.items() if isinstance(of, BuiltOn)}
+    for name, allowed in inner.items():
+        if name not in described:
+            raise FieldError(f"{within}{name}", "is missing")
+        check_architecture(described[name], allowed, f"{within}{name}")
+    check({name: value for name, value in described.items() if name not in ("kind", *inner)}, kinds, within)
 
 
 def from_description(described: Mapping[str, Any]) -> Model:
     """The model that `describe` described; `fields.FieldError` where it is none."""
     check_architecture(described)
-    values = dict(described)
-    architecture = ARCHITECTURES[values.pop("kind", None)]
-    if "t5" in values:
-        values["t5"] = T5Config(**values["t5"])
-    return architecture(**values)
+    architecture = ARCHITECTURES[described.get("kind")]
+    inner = {name for name, of in kinds_of(architecture).items() if isinstance(of, BuiltOn)}
+    return architecture(
+        **{
+            name: from_description(value) if name in inner else value
+            for name, value in described.items()
+            if name != "kind"
+        }
+    )

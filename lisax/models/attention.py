@@ -34,6 +34,11 @@ def constrain(x: Array, *axes: str | None) -> Array:
     return nn.with_logical_constraint(x, axes)
 
 
+def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) -> Array:
+    """[batch, length], [batch, keys] -> bool [batch, 1, length, keys]."""
+    return compare(queries[:, None, :, None], keys[:, None, None, :])
+
+
 def relative_position_bucket(
     relative: np.ndarray,
     *,

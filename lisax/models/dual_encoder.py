@@ -1,8 +1,8 @@
-"""A T5 encoder that brings questions and passages to vectors whose dot product says how well they belong together
-(Karpukhin et al. 2020, with T5 in BERT's place).
+"""An encoder that brings questions and passages to vectors whose dot product says how well they belong together
+(Karpukhin et al. 2020).
 
-Parameters are T5X's of the encoder and the embedding, so that a T5 checkpoint starts them. With towers that are not
-tied, questions have an encoder of their own (`question`), which begins as the other does.
+Parameters are the backbone's, so that its checkpoint starts them. With towers that are not tied, questions have an
+encoder of their own (`question`), which begins as the other does.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from lisax.models.architectures import DualEncoderConfig, T5Config
-from lisax.models.attention import constrain
+from lisax.models.architectures import Backbone, DualEncoderConfig
+from lisax.models.attention import constrain, pair_mask
 from lisax.models.pooling import pooled
-from lisax.models.t5 import Encoder, TokenEmbedder, pair_mask
 
 # Classes of a passage in `targets`; NO_PASSAGE is that of a place without one.
 NO_PASSAGE, NEGATIVE, POSITIVE = range(3)
@@ -29,10 +28,10 @@ class DualEncoder(nn.Module):
     config: DualEncoderConfig
 
     def setup(self):
-        self.token_embedder = TokenEmbedder(self.config.t5)
-        self.encoder = Encoder(self.config.t5)
+        self.token_embedder = self.config.backbone.embedder()
+        self.encoder = self.config.backbone.encoder()
         if not self.config.tied:
-            self.question = _Tower(self.config.t5)
+            self.question = _Tower(self.config.backbone)
 
     def questions(self, tokens: Array, *, enable_dropout: bool = False) -> Array:
         return self._vectors(self.encoder if self.config.tied else self.question, tokens, enable_dropout)
@@ -55,11 +54,13 @@ class DualEncoder(nn.Module):
 
 
 class _Tower(nn.Module):
-    config: T5Config
+    backbone: Backbone
 
-    @nn.compact
+    def setup(self):
+        self.encoder = self.backbone.encoder()
+
     def __call__(self, x: Array, mask: Array, *, dropout: bool) -> Array:
-        return Encoder(self.config, name="encoder")(x, mask, dropout=dropout)
+        return self.encoder(x, mask, dropout=dropout)
 
 
 # --- Batches and losses --------------------------------------------------------------------

@@ -1,10 +1,10 @@
 """Pointer networks over the candidates of a claim (DeSePtion, section 5): an LSTM points at one after the other.
 
-A T5 encoder reads the claim with each candidate, a page's title or a sentence, and the text's vector m_p is one place
+An encoder reads the claim with each candidate, a page's title or a sentence, and the text's vector m_p is one place
 of the memory. At every step the LSTM reads the vector it pointed to last, q hops over the memory give h (equation 2),
 an MLP on [m_p; h] gives the distribution over the candidates that are left, and an MLP on h the claim's label given
-the evidence so far (equation 4). Nothing knows the order of the candidates. Parameters are T5X's of the encoder and
-the embedding, so that a T5 checkpoint starts them, and a `pointer` head that is computed in float32.
+the evidence so far (equation 4). Nothing knows the order of the candidates. Parameters are the
+backbone's, so that its checkpoint starts them, and a `pointer` head that is computed in float32.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from lisax.models.architectures import PointerConfig
-from lisax.models.attention import MASKED, Dense, constrain, fan_in
+from lisax.models.attention import MASKED, Dense, constrain, fan_in, pair_mask
 from lisax.models.pooling import pooled
-from lisax.models.t5 import Encoder, TokenEmbedder, pair_mask
 
 LABEL_COUNT = 3  # in the order of `records.LABELS`
 
@@ -58,8 +57,8 @@ class EvidencePointer(nn.Module):
     config: PointerConfig
 
     def setup(self):
-        self.token_embedder = TokenEmbedder(self.config.t5)
-        self.encoder = Encoder(self.config.t5)
+        self.token_embedder = self.config.backbone.embedder()
+        self.encoder = self.config.backbone.encoder()
         self.pointer = PointerHead(self.config)
 
     def __call__(
@@ -92,7 +91,7 @@ class PointerHead(nn.Module):
     config: PointerConfig
 
     def setup(self):
-        config, emb_dim = self.config, self.config.t5.emb_dim
+        config, emb_dim = self.config, self.config.backbone.emb_dim
 
         def dense(features: int, axes: tuple[str, str] = ("embed", "mlp")) -> Dense:
             return Dense(features, "float32", fan_in, axes)
@@ -112,7 +111,7 @@ class PointerHead(nn.Module):
         self.pointer_score = self.param("pointer_score", nn.initializers.normal(hidden**-0.5), (hidden,), jnp.float32)
         if config.relation != "none":
             self.hidden, self.classes = dense(hidden), dense(LABEL_COUNT, ("mlp", "classes"))
-        self.dropout = nn.Dropout(config.t5.dropout_rate)
+        self.dropout = nn.Dropout(config.backbone.dropout_rate)
 
     def memory(self, encoded: Array, valid: Array, candidates: int, dropout: bool) -> Memory:
         """encoded [rows * k, length, emb], valid bool [rows * k, length]."""

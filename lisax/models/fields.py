@@ -165,4 +165,4 @@ def check(values: Mapping[str, Any], fields: Kinds, within: str = "", others: bo
 
 def _plain(name: str) -> str:
     """A name that someone else chose, for a message."""
-    return name if name.isprintable() and len(name) <= 80 else ascii(name[:80])
+    return name if name.isprintable() and len(name) <= 80 else shown(name)

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from lisax.models.architectures import SpanReaderConfig
-from lisax.models.attention import MASKED, Dense, constrain, fan_in
-from lisax.models.t5 import Encoder, TokenEmbedder, Transformer, pair_mask
+from lisax.models.attention import MASKED, Dense, constrain, fan_in, pair_mask
+from lisax.models.t5 import Transformer
 
 
 def texts_of(tokens: Array, passages: int) -> Array:
@@ -45,8 +45,8 @@ class SpanReader(nn.Module):
     config: SpanReaderConfig
 
     def setup(self):
-        self.token_embedder = TokenEmbedder(self.config.t5)
-        self.encoder = Encoder(self.config.t5)
+        self.token_embedder = self.config.backbone.embedder()
+        self.encoder = self.config.backbone.encoder()
         self.span = Dense(2, "float32", fan_in, ("embed", "ends"))
 
     def __call__(self, tokens: Array, *, enable_dropout: bool = False) -> Array:

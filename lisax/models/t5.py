@@ -8,7 +8,7 @@ position bias is shared by the layers of a stack (`t5x.examples.t5`) or each lay
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import flax.linen as nn
@@ -18,7 +18,7 @@ import numpy as np
 from jax import Array
 
 from lisax.models.architectures import T5Config
-from lisax.models.attention import ENCODED, PAST, Attention, Dense, RelativePositionBias, constrain, fan_in
+from lisax.models.attention import ENCODED, PAST, Attention, Dense, RelativePositionBias, constrain, fan_in, pair_mask
 
 ACTIVATIONS = {
     "linear": lambda x: x,
@@ -274,14 +274,10 @@ class TokenEmbedder(nn.Module):
             "embedding", nn.initializers.normal(1.0), (self.config.vocab_size, self.config.emb_dim), jnp.float32
         )
 
-    def __call__(self, tokens: Array) -> Array:
+    def __call__(self, tokens: Array, token_types: None = None) -> Array:
+        """[batch, length] -> [batch, length, emb]. A T5 has no token types."""
         embedding = constrain(self.embedding.astype(self.config.dtype), "vocab", "embed")
         return constrain(embedding[tokens], "batch", "length", "embed")
-
-
-def pair_mask(queries: Array, keys: Array, compare: Callable = jnp.logical_and) -> Array:
-    """[batch, length], [batch, keys] -> bool [batch, 1, length, keys]."""
-    return compare(queries[:, None, :, None], keys[:, None, None, :])
 
 
 class Transformer(nn.Module):

@@ -1,9 +1,9 @@
-"""Table fusion: a T5 encoder reads a claim with each of k tables, and self-attention across the tables decides.
+"""Table fusion: an encoder reads a claim with each of k tables, and self-attention across the tables decides.
 
 Every (claim, table) text is encoded on its own and pooled to one vector f; one multi-head self-attention lets the
 k vectors of a claim see each other; from f and the heads' outputs side by side an MLP gives the table's logits.
-The network has no order of tables: permuted tables have permuted outputs. Parameters are T5X's of the encoder and
-the embedding, so that a T5 checkpoint starts them, and a `fusion` head that is computed in float32.
+The network has no order of tables: permuted tables have permuted outputs. Parameters are the
+backbone's, so that its checkpoint starts them, and a `fusion` head that is computed in float32.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import numpy as np
 from jax import Array
 
 from lisax.models.architectures import FusionConfig
-from lisax.models.attention import MASKED, Dense, constrain
+from lisax.models.attention import MASKED, Dense, constrain, pair_mask
 from lisax.models.pooling import pooled
-from lisax.models.t5 import Encoder, TokenEmbedder, pair_mask
 
 # Classes of a table in `targets`; NO_TABLE is that of a place without one. Logits are of the last two or three.
 NO_TABLE, IRRELEVANT, TRUE, FALSE = range(4)
@@ -37,8 +36,8 @@ class TableFusion(nn.Module):
     config: FusionConfig
 
     def setup(self):
-        self.token_embedder = TokenEmbedder(self.config.t5)
-        self.encoder = Encoder(self.config.t5)
+        self.token_embedder = self.config.backbone.embedder()
+        self.encoder = self.config.backbone.encoder()
         self.fusion = FusionHead(self.config)
 
     def __call__(self, tokens: Array, *, enable_dropout: bool = False) -> Fused:
@@ -69,7 +68,7 @@ class FusionHead(nn.Module):
         if config.heads:
             mixed, attention = self._across(vectors, present)
         x = jnp.concatenate([vectors, mixed], axis=-1)  # [rows, tables, 2 emb]
-        x = nn.Dropout(config.t5.dropout_rate)(x, deterministic=not dropout)
+        x = nn.Dropout(config.backbone.dropout_rate)(x, deterministic=not dropout)
         x = jnp.tanh(Dense(emb_dim, "float32", _kernel_init, ("embed", "mlp"), name="hidden")(x))
         logits = Dense(config.classes, "float32", _kernel_init, ("mlp", "classes"), name="classes")(x)
         return Fused(logits, present, attention)

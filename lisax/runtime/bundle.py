@@ -26,7 +26,7 @@ def read(folder: str | os.PathLike) -> tuple[ModelCard, dict[str, np.ndarray]]:
     folder = Path(folder)
     card, parameters = ModelCard.read(folder), safetensors_file.read(folder / PARAMETERS_NAME)
     (described,) = card.needed("architecture")
-    described = described.get("t5", described)
+    described = described.get("backbone", described)
     for axis, field in enumerate(("vocab_size", "emb_dim")):
         found = parameters[EMBEDDING].shape[axis : axis + 1] if EMBEDDING in parameters else ()
         if field in described and found != (described[field],):

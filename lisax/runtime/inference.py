@@ -86,7 +86,7 @@ class _Loaded:
         partitioner = Partitioner.over_all_devices()
         folder = resolve_checkpoint(config.restore.path, config.restore.mode)
         partitioner.check_batch_size(config.dataset.batch_size, 1)
-        data.check_dataset(config.dataset, config.model.t5.vocab_size, "dataset")
+        data.check_dataset(config.dataset, config.model.backbone.vocab_size, "dataset")
         model = config.model.for_inference()
         parameters = load_parameters(folder)
         check_parameters(parameter_shapes(model), parameters, folder)

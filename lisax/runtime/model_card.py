@@ -160,7 +160,7 @@ class ModelCard(Mapping[str, Any]):
         """DataError where a vocabulary has more entries than the model has rows for."""
         (described,) = self.needed("architecture")
         # Of a T5 of another size than the default it is said.
-        rows = described.get("t5", described).get("vocab_size", size)
+        rows = described.get("backbone", described).get("vocab_size", size)
         if size > rows:
             raise self.error(
                 "architecture.vocab_size",

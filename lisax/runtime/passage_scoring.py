@@ -84,7 +84,7 @@ class VectorEncoder(_Scorer):
     def _vectors(self, tower: str, texts: Sequence[Tokens], progress: Progress | None) -> np.ndarray:
         encode = _compiled(self.model, self._loop.partitioner, tower)
         vectors = list(self._each(texts, encode, progress))
-        return np.array(vectors, np.float32).reshape(len(texts), self.model.t5.emb_dim)
+        return np.array(vectors, np.float32).reshape(len(texts), self.model.backbone.emb_dim)
 
 
 class SpanScorer(_Scorer):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -157,7 +158,11 @@ def plan(config: TrainConfig, program: str, devices: list[Any], known: Modelled 
         peak=getattr(memory, "peak_memory_in_bytes", None) or None,
     )
     flops, seconds = _cost(compiled)
-    if config.model.t5.scan_layers or config.model.t5.attention_chunk or (program == "train" and microbatches > 1):
+    if (
+        config.model.backbone.scan_layers
+        or config.model.backbone.attention_chunk
+        or (program == "train" and microbatches > 1)
+    ):
         at_once = dataclasses.replace(config, model=config.model.replaced(attention_chunk=None))
         known = known or modelled(at_once, program, partitioner)
         flops, seconds = known.flops, known.seconds
@@ -201,20 +206,19 @@ def _compiled(config: TrainConfig, program: str, partitioner: Partitioner) -> An
 def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Modelled:
     """What a step costs without loops, from one microbatch through one and two layers of each stack."""
     microbatches = (config.trainer.num_microbatches or 1) if program == "train" else 1
-    stacks, chunk = config.model.t5, config.model.t5.attention_chunk
+    stacks, chunk = config.model.backbone.stacks, config.model.backbone.attention_chunk
     part = dataclasses.replace(
         config,
         trainer=dataclasses.replace(config.trainer, num_microbatches=1),
         train_data=dataclasses.replace(config.train_data, batch_size=_batch_size(config) // microbatches),
     )
 
-    def of(encoder: int, decoder: int) -> np.ndarray:
-        """[FLOPs, seconds, bytes]"""
+    def of(layers: Mapping[str, int]) -> np.ndarray:
+        """[FLOPs, seconds, bytes] with so many layers of each stack."""
 
         def compiled(chunk: int | None) -> Any:
-            model = config.model.replaced(
-                num_encoder_layers=encoder, num_decoder_layers=decoder, scan_layers=False, attention_chunk=chunk
-            )
+            counts = {f"num_{stack}_layers": count for stack, count in layers.items()}
+            model = config.model.replaced(**counts, scan_layers=False, attention_chunk=chunk)
             return _compiled(dataclasses.replace(part, model=model), program, partitioner)
 
         whole = compiled(None)
@@ -222,11 +226,14 @@ def modelled(config: TrainConfig, program: str, partitioner: Partitioner) -> Mod
         needed = getattr(memory, "peak_memory_in_bytes", 0) or memory.temp_size_in_bytes + memory.argument_size_in_bytes
         return np.array([*_cost(whole), needed], dtype=float)
 
-    encoder, decoder = stacks.num_encoder_layers - 1, stacks.num_decoder_layers - 1
+    one = dict.fromkeys(stacks, 1)
+    # Stacks of as many layers are compiled together.
+    alike: dict[int, dict[str, int]] = {}
+    for stack, count in stacks.items():
+        alike.setdefault(count - 1, dict(one))[stack] = 2
     try:
-        base = of(1, 1)
-        more = [(encoder, (2, 2))] if encoder == decoder else [(encoder, (2, 1)), (decoder, (1, 2))]
-        flops, seconds, memory = base + sum(times * (of(*layers) - base) for times, layers in more if times)
+        base = of(one)
+        flops, seconds, memory = base + sum(times * (of(layers) - base) for times, layers in alike.items() if times)
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise

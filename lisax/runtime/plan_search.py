@@ -44,7 +44,7 @@ class Setting:
 
     @classmethod
     def of(cls, config: TrainConfig) -> Setting:
-        model, partitioner = config.model.t5, config.partitioner
+        model, partitioner = config.model.backbone, config.partitioner
         return cls(
             partitioner.num_partitions,
             partitioner.parameter_partitioning_dims == 2,
@@ -117,7 +117,11 @@ def _layouts(config: TrainConfig, devices: int) -> Iterator[Setting]:
     """The ways of dividing parameters and rows among devices, those with the fewest messages first."""
     for partitions in range(1, devices + 1):
         shards = devices // partitions
-        if devices % partitions or config.model.t5.num_heads % partitions or config.train_data.batch_size % shards:
+        if (
+            devices % partitions
+            or config.model.backbone.num_heads % partitions
+            or config.train_data.batch_size % shards
+        ):
             continue
         for fully_sharded in (False, True)[: 1 if shards == 1 else 2]:
             yield Setting(partitions, fully_sharded, False, "none", None, 1)

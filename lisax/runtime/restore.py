@@ -40,8 +40,8 @@ from lisax.runtime.shapes import check_parameters, check_same, differences
 from lisax.runtime.stacked_slots import stack_slots
 from lisax.runtime.train_state import TrainState
 
-# Other parameters are those of a model that is built on a T5.
-T5_PARTS = {"token_embedder", "encoder", "decoder"}
+# Other parameters are those of a model that is built on a backbone.
+BACKBONE_PARTS = {"token_embedder", "encoder", "decoder", "pooler"}
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
@@ -115,11 +115,11 @@ def restore_initial(
     """State from another run's checkpoint, and whether its optimizer slots were taken.
 
     Where they were not, `slots` is None. `optimizer`: True demands them, None takes them if they fit. Where a model
-    that is built on a T5, or on its encoder, starts from a plain one, the parameters are those that both have. A model
+    that is built on a backbone starts from that alone, the parameters are those that both have. A model
     with a relative bias a layer may start from one whose layers share theirs."""
     checkpoint = open_checkpoint(folder)
-    if expected.parameters.keys() != T5_PARTS and T5_PARTS.issuperset(map(_part, checkpoint.parameters)):
-        shared = {name: tree for name, tree in expected.parameters.items() if name in T5_PARTS}
+    if BACKBONE_PARTS.issuperset(map(_part, checkpoint.parameters)):
+        shared = {name: tree for name, tree in expected.parameters.items() if name in BACKBONE_PARTS}
         expected = expected._replace(parameters=shared)
         checkpoint = dataclasses.replace(
             checkpoint, parameters=tuple(piece for piece in checkpoint.parameters if _part(piece) in shared)

@@ -74,7 +74,7 @@ def begin(config: TrainConfig, partitioner: Partitioner, say: Callable[[str], No
         copied = {name: {inner: state.parameters[part]} for name, (inner, part) in copies.items() if name in own}
         fresh = sorted(own - copied.keys())
         say(
-            f"{folder} is a plain T5: "
+            f"{folder} has the backbone alone: "
             + "; ".join(
                 [
                     *(f"{name} begins fresh" for name in fresh),

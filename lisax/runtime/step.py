@@ -45,12 +45,12 @@ def make_train_step(
             sums = objective(model, parameters, batch, loss, key)
             return sums["loss"] / normalizer, sums
 
-        gradients, metrics = jax.grad(normalized_loss, has_aux=True)(cast_kernels(model.t5, parameters))
+        gradients, metrics = jax.grad(normalized_loss, has_aux=True)(cast_kernels(model.backbone, parameters))
         # Each device keeps its part of the sum only.
         return jax.lax.with_sharding_constraint(gradients, partitioner.state(gradients)), metrics
 
     def train_step(state: TrainState, batch: Batch) -> tuple[TrainState, dict[str, Array]]:
-        key = jax.random.fold_in(jax.random.key(seed), state.step) if model.t5.dropout_rate else None
+        key = jax.random.fold_in(jax.random.key(seed), state.step) if model.backbone.dropout_rate else None
         normalizer = None if normalize_each else loss.normalizer(objective.weights(model, batch))
         with partitioner.constraints():
             if microbatches == 1:

@@ -94,7 +94,7 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
         initial_folder(config)
     if isinstance(config.train_data, data.DatasetConfig):
         partitioner.check_batch_size(config.train_data.batch_size, microbatches or 1)
-        data.check_dataset(config.train_data, config.model.t5.vocab_size, "train")
+        data.check_dataset(config.train_data, config.model.backbone.vocab_size, "train")
         if config.train_data.task_feature_lengths is None:
             raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
         objective.check(config.model, config.loss, config.train_data.task_feature_lengths, config.train_data.pack)
@@ -106,17 +106,17 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
             )
     if isinstance(config.dev_data, data.DatasetConfig):
         partitioner.check_batch_size(config.dev_data.batch_size, 1, "the batch size of evaluation")
-        data.check_dataset(config.dev_data, config.model.t5.vocab_size, "dev")
+        data.check_dataset(config.dev_data, config.model.backbone.vocab_size, "dev")
 
 
 def check_batch(batch: data.HostBatch, config: TrainConfig, partitioner: Partitioner, microbatches: int) -> None:
     partitioner.check_batch_size(len(batch["encoder_input_tokens"]), microbatches)
     for name in ("encoder_input_tokens", "decoder_target_tokens"):
         highest = int(batch[name].max())
-        if highest >= config.model.t5.vocab_size:
+        if highest >= config.model.backbone.vocab_size:
             raise LisaxError(
                 f"the first batch has token {highest} in '{name}', but the model's vocabulary has "
-                f"{config.model.t5.vocab_size} entries"
+                f"{config.model.backbone.vocab_size} entries"
             )
 
 

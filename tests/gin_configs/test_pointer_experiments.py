@@ -25,7 +25,7 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(model, size)
     with configured("train", [FOLDER / f"{model}_{size}.gin"], given) as config:
         pass
     assert type(config.model) is (PointerConfig if points else T5Config)
-    assert config.model.t5.emb_dim == SIZES[size] and (config.total_steps or config.relative_steps)
+    assert config.model.backbone.emb_dim == SIZES[size] and (config.total_steps or config.relative_steps)
     objective, lengths = kind_of(config.model).objective, config.train_data.task_feature_lengths
     objective.check(config.model, config.loss, lengths, config.train_data.pack)
     assert config.checkpoint.save.best_metric in objective.metrics

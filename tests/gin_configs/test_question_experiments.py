@@ -34,7 +34,7 @@ def test_a_models_file_needs_only_what_the_pipeline_gives(name):
     if not name.endswith("_micro"):
         given.append("INITIAL_CHECKPOINT_PATH = 'given'")
     with configured("train", [FOLDER / f"{name}.gin"], given) as config:
-        assert type(config.model) is KINDS[name] and config.model.t5.vocab_size == 256
+        assert type(config.model) is KINDS[name] and config.model.backbone.vocab_size == 256
         assert config.total_steps or config.relative_steps
         assert name.startswith("reader") or config.loss.z_loss == 0.0
 

@@ -26,13 +26,13 @@ def test_a_models_file_needs_only_what_is_given_on_the_command_line(name):
     with configured("train", [FOLDER / f"{name}.gin"], given) as config:
         pass
     assert type(config.model) is (FusionConfig if fusion else T5Config)
-    assert config.model.t5.vocab_size == 256
+    assert config.model.backbone.vocab_size == 256
     assert config.total_steps or config.relative_steps
     lengths, objective = config.train_data.task_feature_lengths, kind_of(config.model).objective
     objective.check(config.model, config.loss, lengths, config.train_data.pack)
     assert config.checkpoint.save.best_metric in objective.metrics
     if large:
-        assert config.model.t5.emb_dim == 1024 and config.train_data.batch_size == 32
+        assert config.model.backbone.emb_dim == 1024 and config.train_data.batch_size == 32
         task = name.removesuffix("_large").removesuffix("_no_attention")
         assert config.train_data.mixture_or_task_name == (f"tables_fusion_{task.split('_')[2]}" if fusion else task)
     if fusion:

@@ -63,7 +63,7 @@ def test_padding_changes_no_vector_and_towers_differ_where_they_are_not_tied():
     wider, _ = applied(config, parameters, np.pad(tokens, ((0, 0), (0, 5))), tokens)
     np.testing.assert_allclose(wider, questions, atol=1e-6)
     assert np.abs(questions - passages).max() > 0.1
-    scanned = initialize(dataclasses.replace(config, t5=dataclasses.replace(T5, scan_layers=True)))
+    scanned = initialize(dataclasses.replace(config, backbone=dataclasses.replace(T5, scan_layers=True)))
     again = stack(unstack(scanned))
     assert jax.tree.structure(again) == jax.tree.structure(scanned)
     assert jax.tree.structure(unstack(scanned)) == jax.tree.structure(parameters)

@@ -203,7 +203,7 @@ def test_eval_and_infer_read_the_task(finished, monkeypatch):
         "--gin.MIXTURE_OR_TASK_MODULE=tasks",
         "--gin.MIXTURE_OR_TASK_NAME=pointer_sentences",
         "--gin.TASK_FEATURE_LENGTHS={'inputs': 480, 'targets': 80}",
-        f"--gin.VOCAB_SIZE={card['architecture']['t5']['vocab_size']}",
+        f"--gin.VOCAB_SIZE={card['architecture']['backbone']['vocab_size']}",
         "--gin.T5Config.num_encoder_layers=1",
         "--gin.T5Config.num_decoder_layers=1",
         "--gin.PointerConfig.hidden=16",

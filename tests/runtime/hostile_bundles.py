@@ -197,7 +197,7 @@ def _changed(value: Any, draw: random.Random) -> tuple[str, Any]:
         if how == "gone":
             return f"no {name}", rest
         if how == "renamed":
-            new = draw.choice(("kind", "t5", "x", f"{name}/x", "a\nb", ""))
+            new = draw.choice(("kind", "backbone", "x", f"{name}/x", "a\nb", ""))
             return f"{name} is {new!r}", rest | {new: value[name]}
         said, inner = _changed(value[name], draw)
         return f"{name}.{said}", value | {name: inner}

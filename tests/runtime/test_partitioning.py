@@ -45,14 +45,14 @@ initial = {model: jax.tree.map(np.asarray, initialize(model)) for model in (t5, 
 def run(model, devices, microbatches=1, layout={}, optimizer=None, **options):
     config, batch = model.replaced(**options), batches[type(model)]
     partitioner = PjitPartitioner(**layout).over(devices)
-    parameters = stack(initial[model]) if config.t5.scan_layers else initial[model]
+    parameters = stack(initial[model]) if config.backbone.scan_layers else initial[model]
     state = TrainState(jnp.int32(0), parameters, optimizer.init(parameters))
     held = bytes_on_device(state, partitioner.state(state))
     step = make_train_step(config, Loss(), optimizer, lambda _: jnp.float32(1.0), seed=0, microbatches=microbatches,
                            slots_first_step=0, partitioner=partitioner)
     state, metrics = step(partitioner.place_state(state), partitioner.place_batch(batch))
     parameters = jax.tree.map(np.asarray, state.parameters)
-    return unstack(parameters) if config.t5.scan_layers else parameters, metrics, held
+    return unstack(parameters) if config.backbone.scan_layers else parameters, metrics, held
 
 adamw, adafactor = AdamW(epsilon=1.0, global_norm_clip_threshold=None), Adafactor(min_dim_size_to_factor=16)
 everything = dict(scan_layers=True, remat="full", attention_chunk=4)

@@ -56,8 +56,8 @@ def _layers(shapes: Mapping[str, Shape], stack: str) -> int:
 
 def parameter_shapes(config: Model) -> dict:
     """The nested tree of float32 `jax.ShapeDtypeStruct` that `config` has."""
-    layers = {"encoder": config.t5.num_encoder_layers, "decoder": config.t5.num_decoder_layers}
-    if not config.t5.scan_layers:  # one of each is traced: layers of a stack are alike, and many take a minute
+    layers = config.backbone.stacks
+    if not config.backbone.scan_layers:  # one of each is traced: layers of a stack are alike, and many take a minute
         config = config.replaced(**{f"num_{stack}_layers": min(1, count) for stack, count in layers.items()})
     # The key is made inside, so that no device is asked for.
     shapes = jax.eval_shape(lambda *inputs: config.network().init(jax.random.key(0), *inputs), *config.example())[

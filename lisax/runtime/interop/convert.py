@@ -59,10 +59,10 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
     if layers is not None:
         stacks = layers == "stacked"
     else:
-        stacks = checkpoint.scanned and kind is not Kind.HUGGINGFACE and architecture.t5.relative_bias_per_layer
+        stacks = checkpoint.scanned and kind is not Kind.HUGGINGFACE and architecture.backbone.layers_stand_alone
     if stacks and kind is Kind.HUGGINGFACE:
         raise LisaxError("Hugging Face's layout has a name for each layer: leave out --layers stacked")
-    if stacks and not architecture.t5.relative_bias_per_layer:
+    if stacks and not architecture.backbone.layers_stand_alone:
         raise LisaxError(
             f"{checkpoint.folder} has one relative bias for all layers of a stack, and T5X has no model of "
             "stacked layers that share one: use --layers separate"
@@ -71,7 +71,7 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
         checkpoint, architecture = _stacked(checkpoint), architecture.replaced(scan_layers=True)
     card = card_of(checkpoint, architecture)
     if kind is Kind.HUGGINGFACE:
-        if architecture.t5 is not architecture:
+        if architecture.backbone is not architecture:
             raise LisaxError(f"{checkpoint.folder} is no plain T5, and has no place in Hugging Face's layout of one")
         with new_folder(out) as folder:
             write_huggingface(folder, checkpoint, architecture)
@@ -141,10 +141,10 @@ def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | N
     except RuntimeError:
         raise LisaxError(f"{path} is not a SentencePiece model") from None
     pieces = processor.GetPieceSize() + extra_ids
-    if pieces > architecture.t5.vocab_size:
+    if pieces > architecture.backbone.vocab_size:
         raise LisaxError(
             f"{path} has {pieces} pieces (with {extra_ids} sentinels), but the embedding of "
-            f"{checkpoint.folder} has {architecture.t5.vocab_size} rows: it is another model's vocabulary"
+            f"{checkpoint.folder} has {architecture.backbone.vocab_size} rows: it is another model's vocabulary"
         )
     return {
         "kind": "sentencepiece",
