@@ -113,6 +113,7 @@ class Backbone(Model):
     scan_layers: bool
     remat: str
     attention_chunk: int | None
+    shared_layers: bool = False  # all layers of a stack are one, ALBERT's way
 
     @property
     def backbone(self) -> Self:
@@ -209,6 +210,83 @@ class T5Config(Backbone, title="T5"):
 
     def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
         return (_tokens(1, 2),) * 3
+
+
+@dataclasses.dataclass(frozen=True)
+class EncoderConfig(Backbone, kind="encoder", title="encoder of the BERT family"):
+    """Architecture. `dtype` is that of activations; parameters are always float32."""
+
+    vocab_size: int = field(Whole(1, 1 << 22), 30522)
+    dtype: str = field(OneOf(DTYPES), "float32")
+    emb_dim: int = field(Whole(1, 1 << 16), 768)
+    num_heads: int = field(Whole(1, 1 << 12), 12)
+    num_encoder_layers: int = field(LAYERS, 12)
+    mlp_dim: int = field(Whole(1, 1 << 20), 3072)
+    activation: str = field(OneOf(("gelu_exact", "gelu_tanh", "relu", "silu")), "gelu_exact")
+    # Width of the embeddings, which a matrix brings to emb_dim (ALBERT); None: emb_dim, without such a matrix.
+    embedding_dim: int | None = field(Maybe(Whole(1, 1 << 16)), None)
+    max_positions: int = field(Whole(1, 1 << 20), 512)  # rows of the embedding of positions
+    position_offset: int = field(Whole(0, 1 << 20), 0)  # row of a text's first token: RoBERTa's is padding_id + 1
+    token_types: int = field(Whole(1, 1 << 10), 2)
+    # Tokens after the first one with this id have type 1, all others type 0; None: all have type 0.
+    separator_id: int | None = field(Maybe(Whole(1, 1 << 22)), None)
+    # Padding's id as published. Here padding is 0: the two ids change places, in the embedding and in the vocabulary.
+    padding_id: int = field(Whole(0, 1 << 22), 0)
+    layer_norm_epsilon: float = field(Number(0, 1), 1e-12)
+    shared_layers: bool = field(Truth(), False)
+    pooler: bool = field(Truth(), False)  # a layer on the first token's state
+    dropout_rate: float = field(Number(0, 1), 0.0)
+    # As a T5's.
+    scan_layers: bool = field(Truth(), False)
+    remat: str = field(OneOf(REMATS), "none")
+    attention_chunk: int | None = field(Maybe(Whole(1, 1 << 20)), None)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.emb_dim % self.num_heads:
+            raise FieldError("num_heads", f"is {self.num_heads}, which must divide emb_dim {self.emb_dim}")
+        for name, limit in (
+            ("position_offset", "max_positions"),
+            ("padding_id", "vocab_size"),
+            ("separator_id", "vocab_size"),
+        ):
+            if (getattr(self, name) or 0) >= getattr(self, limit):
+                raise FieldError(name, f"is {getattr(self, name)}, which must be below {limit} {getattr(self, limit)}")
+
+    @property
+    def embedding_width(self) -> int:
+        return self.embedding_dim or self.emb_dim
+
+    @property
+    def max_length(self) -> int:
+        """Tokens of the longest text."""
+        return self.max_positions - self.position_offset
+
+    @property
+    def stacks(self) -> Mapping[str, int]:
+        return {"encoder": self.num_encoder_layers}
+
+    @property
+    def layers_stand_alone(self) -> bool:
+        return not self.shared_layers
+
+    def embedder(self) -> nn.Module:
+        from lisax.models.encoder import TokenEmbedder
+
+        return TokenEmbedder(self)
+
+    def encoder(self) -> nn.Module:
+        from lisax.models.encoder import Encoder
+
+        return Encoder(self)
+
+    def network(self) -> nn.Module:
+        from lisax.models.encoder import TextEncoder
+
+        return TextEncoder(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return (_tokens(1, min(2, self.max_length)),)
 
 
 @dataclasses.dataclass(frozen=True)

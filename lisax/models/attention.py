@@ -71,12 +71,13 @@ def relative_position_bucket(
 
 
 class Dense(nn.Module):
-    """x [..., in] -> [..., features], no bias. `axes` name the kernel's dimensions."""
+    """x [..., in] -> [..., features]. `axes` name the kernel's dimensions."""
 
     features: int
     dtype: str
     kernel_init: Callable
     axes: tuple[str, str]
+    bias: bool = False
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -85,7 +86,10 @@ class Dense(nn.Module):
         rows = x.astype(self.dtype).reshape(-1, x.shape[-1])
         # Where parameters are fully sharded, this is where a layer's are gathered, in the type they are used in.
         kernel = constrain(kernel.astype(self.dtype), *self.axes)
-        return jnp.dot(rows, kernel).reshape(*x.shape[:-1], self.features)
+        y = jnp.dot(rows, kernel)
+        if self.bias:
+            y += self.param("bias", nn.initializers.zeros, (self.features,), jnp.float32).astype(self.dtype)
+        return y.reshape(*x.shape[:-1], self.features)
 
 
 class RelativePositionBias(nn.Module):
@@ -180,7 +184,7 @@ class Attention(nn.Module):
             weights = jax.nn.softmax(logits).astype(config.dtype)
             return jnp.einsum(f"bhqk,{attended}->bqhd", weights if kept is None else weights * kept, value)
 
-        mixed = _in_chunks(attend, config.attention_chunk, query, mask, bias)
+        mixed = in_chunks(attend, config.attention_chunk, query, mask, bias)
         if folded:
             mixed = jnp.einsum("bqhe,ehd->bqhd", mixed, self._heads_of("value"))
         mixed = mixed.reshape(*queries.shape[:2], heads * head_dim)  # [batch, length, kv]
@@ -230,8 +234,8 @@ class Attention(nn.Module):
         return tuple(kept)
 
 
-def _in_chunks(attend: Callable, chunk: int | None, query: Array, mask: Array, bias: Array | None) -> Array:
-    """`attend` on `chunk` queries at a time, computed again in the backward pass; all at once where that is fewer.
+def in_chunks(attend: Callable, chunk: int | None, query: Array, mask: Array, bias: Array | None) -> Array:
+    """`attend(query, mask, bias)` on `chunk` queries at a time, computed again in the backward pass; all at once where that is fewer.
 
     query [batch, length, heads, head_dim], mask [batch, 1, length, keys], bias [1, heads, length, keys]."""
     length = query.shape[1]

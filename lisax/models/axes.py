@@ -22,6 +22,11 @@ LOGICAL_AXES = {
         for name in ("lstm_input", "lstm_state", "keys", "hop", "pointer_keys", "pointer_state")
     },
     ("span", "kernel"): ("embed", "ends"),  # of the pointing reader
+    # Of the BERT family.
+    ("token_embedder", "positions"): ("positions", "embed"),
+    ("token_embedder", "token_types"): ("token_types", "embed"),
+    ("projection", "kernel"): ("factor", "embed"),
+    ("pooler", "kernel"): ("embed", "mlp"),
 }
 
 

@@ -18,6 +18,8 @@ def stack(parameters: dict[str, Any]) -> dict[str, Any]:
     stacked = {name: stack(tree) if _holds_stack(name, tree) else tree for name, tree in parameters.items()}
     for name in STACKS & parameters.keys():
         layers = {int(match[1]): tree for key, tree in parameters[name].items() if (match := LAYER.fullmatch(key))}
+        if not layers:  # they share one, which is not stacked
+            continue
         rest = {key: tree for key, tree in parameters[name].items() if not LAYER.fullmatch(key)}
         ordered = [layers[i] for i in range(len(layers))]
         stacked[name] = rest | {name: jax.tree.map(lambda *leaves: _numpy_of(leaves[0]).stack(leaves, 1), *ordered)}
@@ -29,6 +31,8 @@ def unstack(parameters: dict[str, Any]) -> dict[str, Any]:
     separate = {name: unstack(tree) if _holds_stack(name, tree) else tree for name, tree in parameters.items()}
     for name in STACKS & parameters.keys():
         tree = dict(parameters[name])
+        if name not in tree:
+            continue
         whole = tree.pop(name)
         count = jax.tree.leaves(whole)[0].shape[1]
         separate[name] = tree | {f"layers_{i}": jax.tree.map(lambda leaf, i=i: leaf[:, i], whole) for i in range(count)}

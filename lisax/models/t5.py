@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models.architectures import T5Config
+from lisax.models.architectures import Backbone, T5Config
 from lisax.models.attention import ENCODED, PAST, Attention, Dense, RelativePositionBias, constrain, fan_in, pair_mask
 
 ACTIVATIONS = {
@@ -36,7 +36,7 @@ REMAT = {
 }
 
 
-def cast_kernels(config: T5Config, parameters: dict) -> dict:
+def cast_kernels(config: Backbone, parameters: dict) -> dict:
     """The parameters with the layers' matrices in the type of activations, in which they are used anyway.
 
     Gradients with respect to these are the same numbers as with respect to the float32 originals, in half the
@@ -94,15 +94,16 @@ def _residual(config: T5Config, x: Array, y: Array, dropout: bool) -> Array:
     return constrain(x + _dropout(config, y, dropout), "batch", "length", "embed")
 
 
-def _run_layers(
-    config: T5Config,
+def run_layers(
+    config: Backbone,
     layers: Sequence[nn.Module] | nn.Module,
     count: int,
     x: Array,
     *shared: Array | None,
     dropout: bool,
 ) -> Array:
-    """x through all layers, or `count` times through the one whose parameters a scan stacks."""
+    """x through all layers, or with `scan_layers` `count` times through the one that is given: its parameters are those
+    of all layers, stacked, or of each of them where `shared_layers` says so."""
 
     def run(layer: nn.Module, x: Array, *shared: Array | None) -> Array:
         return layer(constrain(x, "batch", "length", "embed"), *shared, dropout=dropout)
@@ -115,8 +116,9 @@ def _run_layers(
         return x
     scan = nn.scan(
         lambda layer, x, *shared: (run(layer, x, *shared), None),
-        variable_axes={"params": 1},
-        split_rngs={"params": True, "dropout": True},
+        variable_axes={} if config.shared_layers else {"params": 1},
+        variable_broadcast="params" if config.shared_layers else False,
+        split_rngs={"params": not config.shared_layers, "dropout": True},
         in_axes=nn.broadcast,
         length=count,
     )
@@ -198,7 +200,7 @@ class Encoder(nn.Module):
             if config.scan_layers
             else [EncoderLayer(config, name=f"layers_{i}") for i in range(count)]
         )
-        x = _run_layers(config, layers, count, x, mask, bias, dropout=dropout)
+        x = run_layers(config, layers, count, x, mask, bias, dropout=dropout)
         return _dropout(config, LayerNorm(config.dtype, name="encoder_norm")(x), dropout)
 
 
@@ -240,7 +242,7 @@ class Decoder(nn.Module):
             bias = _decoder_bias(self.relpos_bias, x, self_mask, position)
         x = self.input_dropout(x.astype(config.dtype), deterministic=not dropout)
         layers = self.decoder if config.scan_layers else self.layers
-        x = _run_layers(
+        x = run_layers(
             config,
             layers,
             config.num_decoder_layers,

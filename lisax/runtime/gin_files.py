@@ -205,6 +205,7 @@ def register_configurables() -> None:
     """Names and fields that gin files may set: those of T5X where it has them."""
     from lisax.models.architectures import (
         DualEncoderConfig,
+        EncoderConfig,
         FusionConfig,
         PointerConfig,
         ReaderConfig,
@@ -218,6 +219,7 @@ def register_configurables() -> None:
     register("eval_script", "eval", inference.EvalConfig)
     register("infer_script", "infer", inference.InferConfig)
     register("network", "T5Config", T5Config)
+    register("encoder", "EncoderConfig", EncoderConfig)
     register("table_fusion", "FusionConfig", FusionConfig)
     register("evidence_pointer", "PointerConfig", PointerConfig)
     register("dual_encoder", "DualEncoderConfig", DualEncoderConfig)

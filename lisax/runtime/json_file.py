@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from lisax.models.fields import shown
 from lisax.places import place
 from lisax.records import DataError, parse_json_object
 
@@ -44,3 +47,15 @@ def _is_deeper(value: Any, depth: int) -> bool:
     return depth == 0 or any(
         _is_deeper(item, depth - 1) for item in (value.values() if isinstance(value, dict) else value)
     )
+
+
+def config_field(described: Mapping[str, Any], path: Path, name: str, kind: type, default: Any = None) -> Any:
+    """A field of another library's `config.json`: a positive integer, a number or a string (`kind` int, float or str).
+    DataError where it is something else, or is missing without a default."""
+    value = described.get(name)
+    value = default if value is None else value
+    kinds = (int, float) if kind is float else kind
+    if not isinstance(value, kinds) or isinstance(value, bool) or (kind is int and value < 1):
+        expected = {int: "a positive integer", float: "a number", str: "a string"}[kind]
+        raise DataError(f"expected {expected}, found {shown(value)}", path=path, field=name)
+    return value

@@ -251,3 +251,16 @@ class QuestionInference:
 
     def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
         raise LisaxError("a dual encoder's or a reader's bundle has no program")
+
+
+class EncoderInference(QuestionInference):
+    """That of an encoder alone, whose states what is built on it reads."""
+
+    def check(self) -> None:
+        raise LisaxError("an encoder alone predicts nothing: give a model that is built on it")
+
+    def compiled(self, *_: Any) -> Any:
+        self.check()
+
+    def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
+        raise LisaxError("an encoder's bundle has no program")

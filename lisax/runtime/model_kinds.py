@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from lisax.models.architectures import (
     DualEncoderConfig,
+    EncoderConfig,
     FusionConfig,
     Model,
     PointerConfig,
@@ -17,8 +18,14 @@ from lisax.models.architectures import (
 )
 from lisax.models.pointer_loss import COLUMNS
 from lisax.runtime.fusion_scoring import FusionScorer
-from lisax.runtime.model_inference import ClaimInference, Inference, QuestionInference, TextToTextInference
-from lisax.runtime.objectives import Contrast, Fusion, Objective, Pointer, Pointing, Reading, TextToText
+from lisax.runtime.model_inference import (
+    ClaimInference,
+    EncoderInference,
+    Inference,
+    QuestionInference,
+    TextToTextInference,
+)
+from lisax.runtime.objectives import Contrast, Fusion, Objective, Pointer, Pointing, Reading, TextToText, Untrained
 from lisax.runtime.pointer_scoring import PointerScorer
 
 
@@ -33,6 +40,7 @@ MODEL_KINDS: Mapping[type[Model], ModelKind] = {
     kind.config: kind
     for kind in (
         ModelKind(T5Config, TextToText(), TextToTextInference()),
+        ModelKind(EncoderConfig, Untrained(), EncoderInference()),
         ModelKind(
             FusionConfig,
             Fusion(),

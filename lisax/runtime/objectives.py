@@ -17,6 +17,7 @@ from jax import Array
 from lisax.models import dual_encoder, pointer_loss, table_fusion, table_truth
 from lisax.models.architectures import (
     DualEncoderConfig,
+    EncoderConfig,
     FusionConfig,
     PointerConfig,
     ReaderConfig,
@@ -374,7 +375,31 @@ class Pointing:
         return lengths["inputs"] // model.passages
 
 
-def _check_passages(model: ReaderConfig, lengths: Mapping[str, int], pack: bool) -> None:
+class Untrained:
+    """That of an encoder alone, which learns under what is built on it."""
+
+    metrics = {"loss": ("loss", "learned")}
+
+    def weights(self, model: EncoderConfig, batch: Batch) -> Array:
+        raise self._nothing_to_learn()
+
+    def __call__(self, model: EncoderConfig, *_: Any) -> dict[str, Array]:
+        raise self._nothing_to_learn()
+
+    def check(self, model: EncoderConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
+        raise self._nothing_to_learn()
+
+    def text_length(self, model: EncoderConfig, lengths: Mapping[str, int]) -> int:
+        return lengths["inputs"]
+
+    def _nothing_to_learn(self) -> LisaxError:
+        return LisaxError(
+            "an encoder alone has nothing to learn: give the gin file of a model that is built on it after its own, such "
+            "as models/pair.gin"
+        )
+
+
+def _check_passages(model: ReaderConfig | SpanReaderConfig, lengths: Mapping[str, int], pack: bool) -> None:
     if lengths["inputs"] % model.passages:
         raise LisaxError(
             f"TASK_FEATURE_LENGTHS is {dict(lengths)}: PASSAGES, which is {model.passages}, must divide "

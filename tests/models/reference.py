@@ -1,12 +1,13 @@
-"""The torch T5 of transformers with a model's parameters, for tests and benchmarks. Nothing is downloaded."""
+"""The torch models of transformers with a model's parameters, for tests and benchmarks. Nothing is downloaded."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lisax.models.architectures import T5Config
+from lisax.models.architectures import EncoderConfig, T5Config
 
 
 def torch_t5(config: T5Config, parameters: Any, kind: str = "T5") -> Any:
@@ -40,6 +41,37 @@ def torch_t5(config: T5Config, parameters: Any, kind: str = "T5") -> Any:
         {name: torch.from_numpy(np.array(array)) for name, array in torch_names(config, parameters).items()}
     )
     return model.eval()
+
+
+def torch_encoder(config: EncoderConfig, parameters: Any) -> Any:
+    """The `BertModel`, `RobertaModel` or `AlbertModel` in float32 and evaluation mode with these parameters, by way of
+    a folder that transformers reads; arrays that it misses or does not know are an error."""
+    import tempfile
+
+    import transformers
+
+    from lisax.runtime.checkpoints import flatten
+    from lisax.runtime.interop.huggingface import write_huggingface
+    from lisax.runtime.interop.kinds import Kind
+    from lisax.runtime.interop.pieces import Checkpoint, Stored, whole
+
+    arrays = {name: np.asarray(array) for name, array in flatten(parameters).items()}
+    pieces = tuple(whole(name, Stored(array.shape, lambda a=array: a)) for name, array in arrays.items())
+    with tempfile.TemporaryDirectory() as folder:
+        write_huggingface(Path(folder), Checkpoint(Kind.BUNDLE, Path(folder), None, pieces), config)
+        model, report = transformers.AutoModel.from_pretrained(
+            folder, output_loading_info=True, attn_implementation="eager"
+        )
+    lost = {name for kind in ("missing_keys", "unexpected_keys", "mismatched_keys") for name in report[kind]}
+    assert all("pooler" in name and not config.pooler for name in lost), lost
+    return model.eval()
+
+
+def their_ids(config: EncoderConfig, tokens: np.ndarray) -> np.ndarray:
+    """Token ids as published, of ours, in which padding is 0."""
+    swapped = np.arange(config.vocab_size)
+    swapped[[0, config.padding_id]] = swapped[[config.padding_id, 0]]
+    return swapped[tokens]
 
 
 def torch_names(config: T5Config, parameters: Any) -> dict[str, np.ndarray]:

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.models import architectures, fields, t5
-from lisax.models.architectures import FusionConfig, ReaderConfig, T5Config, describe, from_description
+from lisax.models.architectures import (
+    Backbone,
+    EncoderConfig,
+    FusionConfig,
+    ReaderConfig,
+    T5Config,
+    describe,
+    from_description,
+)
 from lisax.models.fields import FieldError
 from lisax.records import LisaxError
 from lisax.runtime.gin_files import GIN_CONFIGS, parsed
@@ -49,12 +57,12 @@ LARGE = {  # the paper's and others' largest, which no gin file here has
 
 def test_every_field_of_every_kind_says_what_it_may_be():
     assert list(architectures.ARCHITECTURES) == [
-        *(None, "table_fusion", "evidence_pointer", "dual_encoder", "reader", "span_reader")
+        *(None, "encoder", "table_fusion", "evidence_pointer", "dual_encoder", "reader", "span_reader")
     ]
     for kind, architecture in architectures.ARCHITECTURES.items():
         kinds = architectures.kinds_of(architecture)
         assert {entry.name for entry in dataclasses.fields(architecture)} == kinds.keys()
-        model = architecture(*(() if kind is None else (T5Config(),)))
+        model = architecture(*(() if issubclass(architecture, Backbone) else (T5Config(),)))
         for name, value in vars(model).items():
             assert kinds[name].accepts(value)
         assert from_description(describe(model)) == model
@@ -119,7 +127,12 @@ JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=8,
 )
-DESCRIPTIONS = [describe(T5Config()), describe(FusionConfig(T5Config())), describe(ReaderConfig(T5Config()))]
+DESCRIPTIONS = [
+    describe(T5Config()),
+    describe(FusionConfig(EncoderConfig())),
+    describe(FusionConfig(T5Config())),
+    describe(ReaderConfig(T5Config())),
+]
 
 
 @given(st.sampled_from(DESCRIPTIONS), st.data())

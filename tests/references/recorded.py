@@ -7,6 +7,7 @@ relative positions counts, and the scales of LayerNorm differ from 1.
 
 from __future__ import annotations
 
+import dataclasses
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from lisax.models.architectures import T5Config
+from lisax.models.architectures import EncoderConfig, T5Config
 from lisax.models.decoding import Decoding
 from lisax.models.t5 import initialize
 
@@ -49,6 +50,27 @@ UMT5 = T5Config(
     relative_bias_per_layer=True,
 )
 ARCHITECTURES = {"t5_1_0": T5_1_0, "t5_1_1": T5_1_1, "mt5": MT5, "umt5": UMT5}
+
+BERT = EncoderConfig(
+    vocab_size=40,
+    emb_dim=16,
+    num_heads=2,
+    num_encoder_layers=3,
+    mlp_dim=24,
+    max_positions=24,
+    token_types=2,
+    pooler=True,
+)
+ENCODERS = {
+    "bert": BERT,
+    "minilm": dataclasses.replace(BERT, num_heads=4, num_encoder_layers=2, activation="gelu_tanh", pooler=False),
+    "roberta": dataclasses.replace(
+        BERT, max_positions=26, position_offset=2, padding_id=1, token_types=1, layer_norm_epsilon=1e-5
+    ),
+    "albert": dataclasses.replace(
+        BERT, embedding_dim=8, shared_layers=True, activation="gelu_tanh", num_encoder_layers=4
+    ),
+}
 
 # Positions of which outputs are stored: both sides of the exact buckets, and past the last bucket's first distance.
 ENCODED_AT = (0, 1, 7, 8, 9, 40, 90, 149)
@@ -103,9 +125,14 @@ def targets(config: T5Config) -> np.ndarray:
     return _rows(config, (140, 17, 3, 1), seed=2)
 
 
-def questions(config: T5Config) -> np.ndarray:
+def questions(config: T5Config | EncoderConfig) -> np.ndarray:
     """int32 [4, 19]: inputs of which targets are searched for."""
     return _rows(config, (19, 12, 5, 2), seed=3)
+
+
+def token_types(config: EncoderConfig, tokens: np.ndarray) -> np.ndarray:
+    """int32 of the tokens' shape: a first segment of 3 tokens and a second one, where the model has two types."""
+    return np.minimum(np.arange(tokens.shape[1]) >= 3, config.token_types - 1).astype(np.int32) + 0 * tokens
 
 
 def passages(config: T5Config) -> np.ndarray:
@@ -118,7 +145,7 @@ def answers(config: T5Config) -> np.ndarray:
     return _rows(config, (6, 3, 5, 2), seed=5)
 
 
-def _rows(config: T5Config, lengths: tuple[int, ...], seed: int) -> np.ndarray:
+def _rows(config: T5Config | EncoderConfig, lengths: tuple[int, ...], seed: int) -> np.ndarray:
     rng = np.random.RandomState(seed)
     rows = rng.randint(2, config.vocab_size, (len(lengths), max(lengths))).astype(np.int32)
     for row, length in zip(rows, lengths):

@@ -16,7 +16,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from lisax.models.architectures import DualEncoderConfig
 from lisax.models.decoding import Decoding
-from tests.models.reference import torch_t5
+from tests.models.reference import their_ids, torch_encoder, torch_t5
 from tests.references import recorded
 
 KINDS = {"mt5": "MT5", "umt5": "UMT5"}
@@ -28,6 +28,7 @@ def main() -> None:
         model = torch_t5(config, recorded.drawn(config), KINDS.get(name, "T5"))
         write(name, of_transformer(config, model) | searches(model, recorded.questions(config), encoded=None))
     write("texts", of_texts())
+    write("encoders", {key: array for name in recorded.ENCODERS for key, array in of_encoder(name).items()})
 
 
 def write(name: str, arrays: dict[str, np.ndarray]) -> None:
@@ -115,6 +116,21 @@ def of_texts() -> dict[str, np.ndarray]:
         "logits": recorded.stored(read.logits, answers, whole),
         **found,
     }
+
+
+def of_encoder(name: str) -> dict[str, np.ndarray]:
+    """States of each token that is no padding, and what the pooler makes of the first one's."""
+    config = recorded.ENCODERS[name]
+    tokens = recorded.questions(config)
+    with torch.no_grad():
+        found = torch_encoder(config, recorded.drawn(config))(
+            input_ids=tensor(their_ids(config, tokens)),
+            attention_mask=tensor(tokens > 0),
+            token_type_ids=tensor(recorded.token_types(config, tokens)),
+        )
+    whole = tuple(range(tokens.shape[1]))
+    states = {f"{name}.states": recorded.stored(found.last_hidden_state, tokens, whole)}
+    return states | ({f"{name}.pooled": found.pooler_output.numpy()} if config.pooler else {})
 
 
 def tensor(array: np.ndarray) -> Any:

@@ -216,7 +216,7 @@ def test_checkpoints_are_shown_converted_and_scored(whole, tmp_path, capsys):
         )
         == 1
     )
-    assert "is no plain T5" in capsys.readouterr().err and not (tmp_path / "hf").exists()
+    assert "is a table fusion, built on a backbone" in capsys.readouterr().err and not (tmp_path / "hf").exists()
 
 
 @pytest.mark.parametrize(

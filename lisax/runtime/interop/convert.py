@@ -71,8 +71,6 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
         checkpoint, architecture = _stacked(checkpoint), architecture.replaced(scan_layers=True)
     card = card_of(checkpoint, architecture)
     if kind is Kind.HUGGINGFACE:
-        if architecture.backbone is not architecture:
-            raise LisaxError(f"{checkpoint.folder} is no plain T5, and has no place in Hugging Face's layout of one")
         with new_folder(out) as folder:
             write_huggingface(folder, checkpoint, architecture)
             _copy_beside(checkpoint, folder, (VOCABULARY_NAME,))

@@ -11,6 +11,8 @@ STATE_NAME = "state"
 NATIVE_INDEX = "checkpoint"
 MODEL_JSON = "model.json"
 VOCABULARY_NAME = "spiece.model"
+# A vocabulary's file by the library that reads it: SentencePiece, tokenizers.
+VOCABULARY_NAMES = (VOCABULARY_NAME, "tokenizer.json")
 HF_CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
 SAFETENSORS_INDEX = "model.safetensors.index.json"
@@ -21,6 +23,11 @@ class Kind(enum.StrEnum):
     NATIVE = "t5x-native"
     HUGGINGFACE = "huggingface"
     BUNDLE = "bundle"
+
+
+def vocabulary_in(folder: Path) -> Path | None:
+    """The vocabulary's file of a checkpoint; None where there is none."""
+    return next((folder / name for name in VOCABULARY_NAMES if (folder / name).is_file()), None)
 
 
 def kind_of(folder: Path) -> Kind | None:

@@ -13,7 +13,7 @@ from lisax.places import fetched, is_remote
 from lisax.records import LisaxError
 from lisax.runtime.checkpoints import MODEL_JSON, resolve_checkpoint
 from lisax.runtime.interop.huggingface import open_huggingface
-from lisax.runtime.interop.kinds import VOCABULARY_NAME, Kind, kind_of
+from lisax.runtime.interop.kinds import Kind, kind_of, vocabulary_in
 from lisax.runtime.interop.pieces import Checkpoint
 from lisax.runtime.interop.safetensors_files import stored_arrays
 from lisax.runtime.interop.scanned import unrolled
@@ -37,8 +37,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     checkpoint = readers[kind_of(folder)](folder)
     for pieces in (checkpoint.parameters, checkpoint.slots):
         _check_names(folder, [name for piece in pieces for name in piece.shapes])
-    vocabulary = folder / VOCABULARY_NAME
-    if vocabulary.is_file():
+    if (vocabulary := vocabulary_in(folder)) is not None:
         checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
     if not (folder / MODEL_JSON).is_file():
         return checkpoint

@@ -11,10 +11,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from lisax.models.architectures import Model
+from lisax.models.architectures import Backbone, Model
 from lisax.records import LisaxError
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.model_card import ModelCard
@@ -45,6 +46,33 @@ class Piece:
 def whole(name: str, stored: Stored) -> Piece:
     """A parameter stored as it is."""
     return Piece(name, stored, {name: stored.shape}, lambda array: {name: array})
+
+
+@dataclasses.dataclass(frozen=True)
+class Array:
+    """How another library stores one of our parameters: under which name, whether as the transpose, and what
+    brings its numbers (after transposing) to ours."""
+
+    theirs: str
+    transposed: bool = False
+    convert: Callable[[np.ndarray], np.ndarray] = lambda array: array
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """A model as its file describes it, how it stores each parameter, and which of its arrays no parameter needs."""
+
+    architecture: Backbone
+    stored_as: Callable[[str], Array]
+    unused: Callable[[str], bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class Writing:
+    """What a file says of a model, and how it stores each parameter (`Array.convert`: from ours, before transposing)."""
+
+    described: Mapping[str, Any]
+    stored_as: Callable[[str], Array]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -179,7 +179,7 @@ def _edit(folder, **changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model_type": "bart"}, "'model_type': only T5 is read"),
+        ({"model_type": "bart"}, "'model_type': a model of another kind than is read here"),
         ({"model_type": "umt5"}, "missing decoder.block.1.layer.0.SelfAttention.relative_attention_bias"),
         ({"vocab_size": 100}, r"of another shape: .*shared.weight is \[96, 24\], expected \[100, 24\]"),
         ({"num_layers": 200}, "too few for the 202 layers"),
