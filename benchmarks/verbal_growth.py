@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.cells import apart, made_tables, peak_mib
 from lisax.formats.triples import Triples, table_triples
 from lisax.formats.verbalizing import Encoder, marker_ids
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.predict.verbalizer import Choices, Verbalizer, verbalize_to_file
 from lisax.records import Table, read_json_lines
 from lisax.retrieval import mixed, passages
@@ -65,7 +65,7 @@ def units_of(rows: int, until: int | None = None) -> Iterator[Triples]:
 
 
 def verbalized(folder: Path, rows: int, beams: int) -> dict:
-    vocabulary = Vocabulary(folder / "spiece.model")
+    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     markers = marker_ids(vocabulary.size)
     verbalizer = Verbalizer(
         Copying(set(markers.values()), beams),

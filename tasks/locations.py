@@ -34,14 +34,18 @@ def data_folder() -> Path:
     return place(data)
 
 
-def vocabulary_path() -> Path:
+def vocabulary_path(*, pairs: bool = False) -> Path:
+    """The vocabulary's file: the one that was given, or the data folder's `spiece.model`. Of tasks over `pairs` of texts
+    it may be a `tokenizer.json`, which in the data folder goes before the other."""
     data, vocabulary = given()
     if not data and not vocabulary:
         raise LisaxError(
             "the tasks' vocabulary is not set: set LISAX_VOCABULARY (or `lisax_locations.vocabulary` "
             "in gin) to a SentencePiece model, or LISAX_DATA to a folder that holds spiece.model"
         )
-    path = fetched(vocabulary or place(data) / "spiece.model")
+    beside = ("tokenizer.json", "spiece.model") if pairs else ("spiece.model",)
+    own = next((name for name in beside if data and (place(data) / name).is_file()), beside[-1])
+    path = fetched(vocabulary or place(data) / own)
     if not path.is_file():
         raise LisaxError(
             f"there is no vocabulary at {path}; set LISAX_VOCABULARY (or "

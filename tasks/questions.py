@@ -17,7 +17,7 @@ import tensorflow as tf
 from lisax.formats import reading
 from lisax.formats.format import Format
 from lisax.formats.reading import POINT, READ, RETRIEVE, QuestionExample
-from lisax.formats.vocabulary import EOS_ID, Vocabulary
+from lisax.formats.vocabulary import EOS_ID, SentencePieceVocabulary, Vocabulary
 from lisax.models.dual_encoder import NEGATIVE, POSITIVE, question_room
 from lisax.records import LisaxError
 from lisax.sampling.question_examples import DEPTHS
@@ -138,7 +138,7 @@ def _encode_lines(
     path = getattr(output_features["inputs"].vocabulary, "sentencepiece_model_file", None)
     if path is None:
         raise LisaxError(f"task '{task}' reads with a SentencePiece vocabulary")
-    vocabulary = Vocabulary(path, output_features["inputs"].vocabulary.extra_ids)
+    vocabulary = SentencePieceVocabulary(path, output_features["inputs"].vocabulary.extra_ids)
 
     def many(lines: np.ndarray) -> tuple:
         examples = [example_tasks.parsed(line, QuestionExample, task) for line in lines]

@@ -9,16 +9,27 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import seqio
+import tensorflow as tf
 
 from lisax.formats.vocabulary import EXTRA_IDS, Vocabulary, train_vocabulary
+from lisax.formats.vocabulary_file import open_vocabulary
 
 from . import locations
 
-__all__ = ["ByteVocabulary", "SentencePieces", "default_vocabulary", "digest_of", "encoder_of", "train_vocabulary"]
+__all__ = [
+    "ByteVocabulary",
+    "Pieces",
+    "SentencePieces",
+    "default_vocabulary",
+    "digest_of",
+    "encoder_of",
+    "train_vocabulary",
+]
 
 
 class SentencePieces(seqio.SentencePieceVocabulary):
@@ -53,6 +64,58 @@ def _located(path: Path, extra_ids: int) -> SentencePieces:
     return SentencePieces(path, extra_ids)
 
 
+class Pieces(seqio.Vocabulary):
+    """A vocabulary of either kind of file, SentencePiece's or `tokenizer.json`, for tasks over pairs of texts; without a
+    path, the one that `locations` finds."""
+
+    def __init__(self, path: str | os.PathLike | None = None):
+        super().__init__()
+        self._path = None if path is None else str(path)
+
+    @property
+    def file(self) -> str:
+        return self._path or str(locations.vocabulary_path(pairs=True))
+
+    @property
+    def plain(self) -> Vocabulary:
+        """The same without TensorFlow."""
+        return _plain(Path(self.file), EXTRA_IDS)
+
+    @property
+    def eos_id(self) -> int:
+        """What ends every input: `</s>`, `[SEP]`."""
+        return self.plain.encode_input("")[-1]
+
+    @property
+    def unk_id(self) -> None:
+        """None: ids are taken as they are."""
+        return None
+
+    @property
+    def _base_vocab_size(self) -> int:
+        return self.plain.size
+
+    def _encode(self, s: str) -> Sequence[int]:
+        return self.plain.encode(s)
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        return self.plain.decode(ids)
+
+    def _encode_tf(self, s: tf.Tensor) -> tf.Tensor:
+        ids = tf.py_function(lambda text: np.array(self._encode(text.numpy().decode()), np.int32), [s], tf.int32)
+        ids.set_shape([None])
+        return ids
+
+    def _decode_tf(self, ids: tf.Tensor) -> tf.Tensor:
+        return tf.py_function(lambda ids: self._decode(ids.numpy().tolist()), [ids], tf.string)
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Pieces) and (self is other or self.file == other.file)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
 class ByteVocabulary(seqio.ByteVocabulary):
     """UTF-8 bytes after padding, EOS and UNK, then `extra_ids` sentinels. Target words are initials."""
 
@@ -66,13 +129,21 @@ def default_vocabulary() -> SentencePieces:
     return SentencePieces()
 
 
+@functools.cache
+def pair_vocabulary() -> Pieces:
+    """The vocabulary of every task over pairs of texts that is not given one."""
+    return Pieces()
+
+
 @functools.lru_cache(maxsize=8)
 def _plain(path: Path, extra_ids: int) -> Vocabulary:
-    return Vocabulary(path, extra_ids)
+    return open_vocabulary(path, extra_ids)
 
 
 def encoder_of(vocabulary: seqio.Vocabulary) -> Callable[[str], list[int]]:
     """text -> ids without EOS, in Python."""
+    if isinstance(vocabulary, Pieces):
+        return vocabulary.plain.encode
     if isinstance(vocabulary, seqio.SentencePieceVocabulary):
         return _plain(Path(vocabulary.sentencepiece_model_file), vocabulary.extra_ids).encode
     return vocabulary.encode
@@ -83,7 +154,9 @@ def is_bytes(vocabulary: seqio.Vocabulary) -> bool:
 
 
 def digest_of(vocabulary: seqio.Vocabulary) -> str:
-    """What a checkpoint is compared by: sha256 of the model file, or the name of the byte vocabulary."""
+    """What a checkpoint is compared by: sha256 of the file, or the name of the byte vocabulary."""
+    if isinstance(vocabulary, Pieces):
+        return vocabulary.plain.digest
     if isinstance(vocabulary, seqio.SentencePieceVocabulary):
         return _plain(Path(vocabulary.sentencepiece_model_file), vocabulary.extra_ids).digest
     return hashlib.sha256(f"{type(vocabulary).__name__} {vocabulary.vocab_size}".encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""SentencePiece vocabularies without TensorFlow: wrapping one for inference, training one.
+"""Vocabularies without TensorFlow: what texts and pairs of texts are in token ids. Padding is 0 in all of them.
 
-T5's conventions: padding is 0, EOS 1, UNK 2, there is no BOS; `extra_ids` sentinels lie above the pieces,
-`<extra_id_0>` at the very top.
+A SentencePiece model has T5's conventions: EOS is 1, UNK 2, there is no BOS; `extra_ids` sentinels lie above the
+pieces, `<extra_id_0>` at the very top. `vocabulary_file` opens these and `tokenizer.json` files.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from lisax.formats.reading import Places
 from lisax.records import DataError, LisaxError, atomic_write, check_text
@@ -24,7 +25,66 @@ REQUIRED_WORDS = ("true", "false", "weak")
 PUNCTUATION = ".,:;()"
 
 
-class Vocabulary:
+class Pair(NamedTuple):
+    """Two texts as one input. Both are of the same length."""
+
+    ids: list[int]  # with special tokens
+    types: list[int]  # 0 of the first text, 1 of the second where the vocabulary tells them apart
+
+
+class Vocabulary(Protocol):
+    """What formats, tasks and inference ask of a vocabulary. LisaxError of a text with half of a surrogate pair."""
+
+    path: Path
+    extra_ids: int  # sentinels among its ids
+
+    @property
+    def size(self) -> int:
+        """The number of rows that an embedding needs: all ids are below."""
+
+    @property
+    def digest(self) -> str:
+        """sha256 of the file, in hexadecimal."""
+
+    @property
+    def padding_id(self) -> int:
+        """Padding's id as published; here it is 0, and the two ids have changed places."""
+
+    def encode(self, text: str) -> list[int]:
+        """Piece ids, without special tokens. What spells a special token in a text is text."""
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+    def count(self, text: str) -> int:
+        """Number of pieces, without special tokens."""
+
+    def encode_with_places(self, text: str) -> tuple[list[int], Places]:
+        """Piece ids as `encode` gives them, with the characters of the text that each stands for."""
+
+    def encode_input(self, text: str, max_tokens: int | None = None) -> list[int]:
+        """A text as a model reads it, with special tokens, at most `max_tokens` long; what is above is cut at its
+        end."""
+
+    def encode_pair(self, first: str, second: str, max_tokens: int | None = None) -> Pair:
+        """Two texts as a model reads them, at most `max_tokens` long: the second is cut at its end, and the first only
+        where it alone is too long."""
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids."""
+
+    def piece_id(self, word: str) -> int:
+        """The id of a word that is one piece; LisaxError naming it otherwise."""
+
+
+def room_of_pair(first: int, second: int, specials: int, max_tokens: int | None) -> tuple[int, int]:
+    """How many pieces of each text go into a pair of at most `max_tokens` tokens, `specials` of them special ones."""
+    if max_tokens is None:
+        return first, second
+    room = max(0, max_tokens - specials)
+    return min(first, room), min(second, max(0, room - first))
+
+
+class SentencePieceVocabulary:
     """A SentencePiece model file. `size` counts the sentinels; ids are Python ints."""
 
     def __init__(self, path: str | os.PathLike, extra_ids: int = EXTRA_IDS):
@@ -46,6 +106,8 @@ class Vocabulary:
                 path=self.path,
             )
         self.pieces = self._processor.GetPieceSize()
+
+    padding_id = PAD_ID
 
     @property
     def size(self) -> int:
@@ -72,6 +134,18 @@ class Vocabulary:
         found = self._processor.EncodeAsOffsetMapping(check_text(text))
         begins, ends = zip(*found["offsets"]) if found["ids"] else ((), ())
         return list(found["ids"]), Places(list(begins), list(ends))
+
+    def encode_input(self, text: str, max_tokens: int | None = None) -> list[int]:
+        """Piece ids and EOS."""
+        ids = self.encode(text)
+        return [*(ids if max_tokens is None else ids[: max(0, max_tokens - 1)]), EOS_ID]
+
+    def encode_pair(self, first: str, second: str, max_tokens: int | None = None) -> Pair:
+        """Each text with its EOS; types are all 0."""
+        texts = self.encode(first), self.encode(second)
+        room = room_of_pair(*map(len, texts), 2, max_tokens)
+        ids = [i for text, most in zip(texts, room) for i in (*text[:most], EOS_ID)]
+        return Pair(ids, [0] * len(ids))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids up to the first EOS; sentinels are written `<extra_id_n>`."""
@@ -105,7 +179,7 @@ class Vocabulary:
 
 def train_vocabulary(
     texts: Iterable[str], out: str | os.PathLike, size: int, required_words: Sequence[str] = REQUIRED_WORDS
-) -> Vocabulary:
+) -> SentencePieceVocabulary:
     """Trains a model of at most `size` pieces on `texts` and writes it to `out`.
 
     Each required word is one piece of it. The same texts in the same order give the same bytes. A corpus
@@ -150,7 +224,7 @@ def train_vocabulary(
         raise LisaxError(f"no vocabulary of {size} pieces could be trained on these texts: {error}") from None
     with atomic_write(out, "wb") as file:
         file.write(model.getvalue())
-    vocabulary = Vocabulary(out)
+    vocabulary = SentencePieceVocabulary(out)
     for word in required_words:
         vocabulary.piece_id(word)
     return vocabulary

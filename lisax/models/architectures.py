@@ -113,6 +113,7 @@ class Backbone(Model):
     scan_layers: bool
     remat: str
     attention_chunk: int | None
+    padding_id: int = 0  # as published; here padding is 0
     shared_layers: bool = False  # all layers of a stack are one, ALBERT's way
 
     @property

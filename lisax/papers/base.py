@@ -16,7 +16,7 @@ from lisax import world
 from lisax.corpora import Dataset, open_folder
 from lisax.formats import presets
 from lisax.formats.presets import Preset
-from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, Vocabulary, train_vocabulary
 from lisax.papers.recipe import WARM_UP, BaseRecipe, WarmUpRecipe
 from lisax.papers.settings import fact, kept
 from lisax.papers.staged import Staged
@@ -170,7 +170,7 @@ class Pipeline(Staged):
 
     @functools.cached_property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.vocabulary_file)
+        return SentencePieceVocabulary(self.vocabulary_file)
 
     def _claims_if_there(self, split: str) -> Iterable[Claim]:
         return self.read_claims(split) if split in self.claim_splits else ()
@@ -286,7 +286,7 @@ def make_vocabulary(
 ) -> None:
     """The vocabulary that a recipe names, or one of its size trained on `texts`."""
     if recipe.vocabulary:
-        Vocabulary(recipe.vocabulary)
+        SentencePieceVocabulary(recipe.vocabulary)
         with atomic_write(file, "wb") as written:
             written.write(Path(recipe.vocabulary).read_bytes())
     else:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from lisax.formats.vocabulary import Vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary
 from lisax.records import LisaxError
 from lisax.runtime.resumable import fingerprint
 
@@ -26,7 +26,7 @@ def gin_text(gin_file: str) -> str:
 
 
 def _vocabulary_digest(path: str) -> str:
-    return Vocabulary(path).digest
+    return SentencePieceVocabulary(path).digest
 
 
 def _model_files(path: str) -> list:

@@ -26,9 +26,11 @@ import numpy as np
 
 from lisax.places import place
 from lisax.records import LisaxError
+from lisax.runtime.interop.kinds import TOKENIZER_NAME, VOCABULARY_NAME, vocabulary_name
 from lisax.runtime.quiet import stderr_closed
 
 HostBatch = dict[str, np.ndarray]
+KINDS = {VOCABULARY_NAME: "sentencepiece", TOKENIZER_NAME: "tokenizers"}  # of vocabularies, by their file
 # Data for training: given a number of batches to skip, the batches after them, without end.
 BatchSource = Callable[[int], Iterator[HostBatch]]
 # LisaX's own seqio tasks, the package `lisax.tasks`; in a checkout it is a link to the folder at the top.
@@ -166,20 +168,21 @@ def check_dataset(config: DatasetConfig, vocab_size: int, name: str) -> None:
 
 
 def vocabulary_file(config: DatasetConfig) -> str | None:
-    """Path of the task's SentencePiece model, or None for a vocabulary without one (bytes)."""
-    return getattr(_vocabulary(config), "sentencepiece_model_file", None)
+    """Path of the task's SentencePiece model or `tokenizer.json`, or None for a vocabulary without one (bytes)."""
+    vocabulary = _vocabulary(config)
+    return getattr(vocabulary, "sentencepiece_model_file", None) or getattr(vocabulary, "file", None)
 
 
-def describe_vocabulary(config: DatasetConfig, name: str) -> dict[str, Any]:
-    """For `model.json`: {"kind", "pieces", "extra_ids"} and, of a SentencePiece model, "file" (`name`) and
+def describe_vocabulary(config: DatasetConfig) -> dict[str, Any]:
+    """For `model.json`: {"kind", "pieces", "extra_ids"} and, of one with a file, the "file" beside a checkpoint and
     its "sha256"."""
     vocabulary, path = _vocabulary(config), vocabulary_file(config)
     described = {
-        "kind": "sentencepiece" if path else "bytes",
+        "kind": KINDS[vocabulary_name(path)] if path else "bytes",
         "pieces": int(vocabulary.vocab_size),
         "extra_ids": int(vocabulary.extra_ids),
     }
-    return described | ({"file": name, "sha256": digest(path)} if path else {})
+    return described | ({"file": vocabulary_name(path), "sha256": digest(path)} if path else {})
 
 
 def model_card(config: DatasetConfig) -> dict[str, Any]:

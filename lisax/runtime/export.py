@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lisax.formats.vocabulary import Vocabulary
+from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.models.architectures import Model
 from lisax.places import fetched, place
 from lisax.records import DataError, LisaxError, write_json
@@ -17,7 +17,7 @@ from lisax.runtime import program, safetensors_file
 from lisax.runtime.bundle import PARAMETERS_NAME
 from lisax.runtime.checkpoints import MODEL_JSON
 from lisax.runtime.interop.convert import card_of, new_folder, opened
-from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.interop.kinds import VOCABULARY_NAME, vocabulary_in, vocabulary_name
 from lisax.runtime.interop.pieces import shapes_of
 from lisax.runtime.interop.safetensors_files import write_arrays
 from lisax.runtime.model_inference import Inference
@@ -55,7 +55,9 @@ def export(checkpoint: str | os.PathLike, out: str | os.PathLike, formats: Seque
         write_arrays(folder, shapes_of(source.parameters), source.read(source.parameters), shard_bytes=None)
         (folder / PARAMETERS_NAME).chmod(0o644)  # safetensors lets its owner alone read it
         write_json(folder / MODEL_JSON, card)
-        for name, path in ({VOCABULARY_NAME: source.vocabulary} | _own_files(card, source.folder)).items():
+        for name, path in (
+            {vocabulary_name(source.vocabulary): source.vocabulary} | _own_files(card, source.folder)
+        ).items():
             shutil.copyfile(fetched(path), folder / name)
         if scored:
             _write_programs(folder, inference, architecture.for_inference(), text, formats)
@@ -78,7 +80,7 @@ def _write_programs(
     folder: Path, inference: Inference, model: Model, text: dict[str, Any], formats: Sequence[str]
 ) -> None:
     parameters = safetensors_file.read(folder / PARAMETERS_NAME)
-    exported, about = inference.exported(model, parameters, text, Vocabulary(folder / VOCABULARY_NAME))
+    exported, about = inference.exported(model, parameters, text, open_vocabulary(vocabulary_in(folder)))
     program.save(exported, folder, **about)
     if "stablehlo" in formats:
         (folder / program.EXPORTED_NAME).write_bytes(exported.serialize())

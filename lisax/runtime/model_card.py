@@ -14,6 +14,7 @@ from lisax.formats.format import Format
 from lisax.formats.presets import PRESETS, Preset
 from lisax.formats.verbalizing import MARKERS
 from lisax.formats.vocabulary import Vocabulary
+from lisax.formats.vocabulary_file import open_vocabulary
 from lisax.models.architectures import check_architecture
 from lisax.models.fields import (
     FINITE,
@@ -31,7 +32,7 @@ from lisax.models.fields import (
     shown,
 )
 from lisax.records import DataError, LisaxError
-from lisax.runtime.interop.kinds import MODEL_JSON, VOCABULARY_NAME
+from lisax.runtime.interop.kinds import MODEL_JSON, VOCABULARY_NAME, vocabulary_in
 from lisax.runtime.json_file import read_object
 
 # In a MODEL_DIR: what was fitted on held-out data for one of its checkpoints, {"checkpoint": name, "decision" or "fusion"}.
@@ -152,7 +153,7 @@ class ModelCard(Mapping[str, Any]):
 
     def open_vocabulary(self) -> Vocabulary:
         """The vocabulary beside the card; see `check_vocabulary`."""
-        vocabulary = Vocabulary(self.folder / VOCABULARY_NAME)
+        vocabulary = open_vocabulary(vocabulary_in(self.folder) or self.folder / VOCABULARY_NAME)
         self.check_vocabulary(vocabulary.size)
         return vocabulary
 

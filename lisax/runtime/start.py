@@ -25,7 +25,7 @@ from lisax.runtime.checkpoints import (
     read_card,
     remove_incomplete,
 )
-from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.interop.kinds import vocabulary_name
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.restore import restore_initial, restore_own
 from lisax.runtime.train_config import TrainConfig, initial_folder
@@ -145,7 +145,7 @@ def _card(config: TrainConfig, first_step: int, slots_first_step: int) -> dict[s
             "lengths": dict(dataset.task_feature_lengths),
             "pack": dataset.pack,
         }
-        vocabulary, texts = data.describe_vocabulary(dataset, VOCABULARY_NAME), data.model_card(dataset)
+        vocabulary, texts = data.describe_vocabulary(dataset), data.model_card(dataset)
     return {
         "format": 1,
         "architecture": describe(config.model),
@@ -170,5 +170,5 @@ def side_files(config: TrainConfig) -> dict[str, bytes]:
     if isinstance(config.train_data, data.DatasetConfig):
         path = data.vocabulary_file(config.train_data)
         if path:
-            files[VOCABULARY_NAME] = place(path).read_bytes()
+            files[vocabulary_name(path)] = place(path).read_bytes()
     return files

@@ -11,7 +11,7 @@ from lisax.models.architectures import Model
 from lisax.records import LisaxError
 from lisax.runtime import data
 from lisax.runtime.checkpoints import MODEL_JSON, CheckpointConfig, latest_checkpoint, read_card, resolve_checkpoint
-from lisax.runtime.interop.kinds import VOCABULARY_NAME
+from lisax.runtime.interop.kinds import vocabulary_name
 from lisax.runtime.model_kinds import kind_of
 from lisax.runtime.objectives import Loss
 from lisax.runtime.optimizers import Adafactor, Optimizer
@@ -129,6 +129,6 @@ def initial_folder(config: TrainConfig) -> Path:
         if known and used and known != data.digest(used):
             raise LisaxError(
                 f"{folder} was trained with another vocabulary than '{used}' of "
-                f"'{config.train_data.mixture_or_task_name}': its own is {folder / VOCABULARY_NAME}"
+                f"'{config.train_data.mixture_or_task_name}': its own is {folder / vocabulary_name(used)}"
             )
     return folder

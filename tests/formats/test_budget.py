@@ -15,7 +15,7 @@ from lisax.formats.format import RELEVANCE
 from lisax.formats.labelling import LABEL_LISTWISE
 from lisax.formats.presets import PAPER, RELEASED
 from lisax.formats.ranking import RANK, RANK_ENTITIES
-from lisax.formats.vocabulary import Vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary
 from lisax.records import LisaxError
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
@@ -27,7 +27,7 @@ COUNTERS = {
     "four letters": lambda text: sum(-(-len(word) // 4) for word in text.split()),
 }
 if SPIECE.exists():
-    COUNTERS["T5"] = Vocabulary(SPIECE).count
+    COUNTERS["T5"] = SentencePieceVocabulary(SPIECE).count
 
 words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 text = st.lists(words, max_size=40).map(" ".join)
@@ -119,7 +119,7 @@ def test_the_budget_of_a_sentence_keeps_room_for_the_template_and_eos(max_tokens
 
 @pytest.mark.skipif(not SPIECE.exists(), reason="T5's vocabulary is not here")
 def test_the_released_budget_is_the_formula_of_the_released_code():
-    vocabulary = Vocabulary(SPIECE)
+    vocabulary = SentencePieceVocabulary(SPIECE)
     claim = "Nikolaj Coster-Waldau worked with the Fox Broadcasting Company."
     expected = (512 - 2 - vocabulary.count(claim) - 3 * 5 - 1) // 5
     assert (

@@ -20,14 +20,14 @@ from lisax.formats.parts import (
     encode_part,
 )
 from lisax.formats.presets import PAPER, RELEASED
-from lisax.formats.vocabulary import Vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary
 from lisax.records import Label, LisaxError, Operation
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
 
 COUNTERS = {"words": lambda text: len(text.split()), "bytes": lambda text: len(text.encode())}
 if SPIECE.exists():
-    COUNTERS["T5"] = Vocabulary(SPIECE).count
+    COUNTERS["T5"] = SentencePieceVocabulary(SPIECE).count
 
 QUESTION = "Which  club won in 1921?"
 ROW = PartExample(
@@ -73,7 +73,7 @@ def test_every_operation_has_a_word_and_a_letter():
     letters = PAPER.with_initials()
     assert len(set(letters.operation_words)) == 6 and letters.label_words == ("t", "f", "w")
     if "T5" in COUNTERS:
-        assert len(set(single_pieces(words, Vocabulary(SPIECE).encode))) == 6
+        assert len(set(single_pieces(words, SentencePieceVocabulary(SPIECE).encode))) == 6
 
 
 def test_what_is_cut_first_in_a_header():

@@ -23,7 +23,7 @@ from lisax.formats.tables import (
     row_text,
     table_classes,
 )
-from lisax.formats.vocabulary import Vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary
 from lisax.records import Label, LisaxError
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
@@ -35,7 +35,7 @@ COUNTERS = {
     "four letters": lambda text: sum(-(-len(word) // 4) for word in text.split()),
 }
 if SPIECE.exists():
-    COUNTERS["T5"] = Vocabulary(SPIECE).count
+    COUNTERS["T5"] = SentencePieceVocabulary(SPIECE).count
 
 CLAIM = "Tirol United scored 54 goals in 1921."
 GOALS = TableView(

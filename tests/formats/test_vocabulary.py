@@ -8,7 +8,7 @@ import pytest
 
 from lisax.formats import label_words
 from lisax.formats.presets import PAPER, RELEASED
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.records import DataError, LisaxError
 
 SPIECE = Path(__file__).parents[2] / "../shared/data/t5vocab/spiece.model"
@@ -57,14 +57,14 @@ def test_errors_name_the_word_and_the_file(vocabulary, tmp_path):
         label_words.single_pieces(["true", "true"], vocabulary.encode)
     (tmp_path / "bad").write_text("not a model")
     with pytest.raises(DataError, match="bad: not a SentencePiece model"):
-        Vocabulary(tmp_path / "bad")
+        SentencePieceVocabulary(tmp_path / "bad")
     with pytest.raises(DataError, match="no such vocabulary"):
-        Vocabulary(tmp_path / "absent")
+        SentencePieceVocabulary(tmp_path / "absent")
 
 
 @pytest.mark.skipif(not SPIECE.exists(), reason="T5's vocabulary is not here")
 def test_the_label_words_in_T5s_own_vocabulary():
-    vocabulary = Vocabulary(SPIECE)
+    vocabulary = SentencePieceVocabulary(SPIECE)
     assert vocabulary.size == 32100
     assert label_words.ranking_ids(PAPER, vocabulary.encode) == (1176, 6136)
     assert len(set(label_words.label_ids(PAPER, vocabulary.encode))) == 3

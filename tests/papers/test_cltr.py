@@ -17,7 +17,7 @@ from lisax.cli import main
 from lisax.corpora import open_folder
 from lisax.formats.examples import read_examples
 from lisax.formats.parts import OperationExample, PartExample
-from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, train_vocabulary
 from lisax.papers.cltr import report as cltr_report
 from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable, pruning_curve, read_scores
 from lisax.papers.cltr.recipe import CltrRecipe
@@ -370,7 +370,7 @@ def test_what_a_head_learns_from(finished):
     for one in headers:
         wanted = {(one.claim_id, cell.rpartition("c")[0]) for cell in asked[one.claim_id].operands}
         assert wanted <= rows
-    vocabulary = Vocabulary(out / "spiece.model")
+    vocabulary = SentencePieceVocabulary(out / "spiece.model")
     assert all(vocabulary.piece_id(word) for word in Operation)
 
 

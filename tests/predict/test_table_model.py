@@ -10,7 +10,7 @@ import seqio
 from lisax.formats import presets
 from lisax.formats.examples import write_examples
 from lisax.formats.tables import TABLES, TableExample, TableView
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.predict.text_model import TextModel
 from lisax.predict.verifier import tell_dropped_rows
 from lisax.records import Label
@@ -39,7 +39,7 @@ class Recorder:
 def test_tokens_and_label_words_are_those_of_the_task(tmp_path, capsys):
     train_vocabulary(["query table row is year goals relevant Seasons"] * 20, tmp_path / "spiece.model", 90)
     write_examples(tmp_path / "e.train.jsonl", EXAMPLES)
-    vocabulary, made = Vocabulary(tmp_path / "spiece.model"), []
+    vocabulary, made = SentencePieceVocabulary(tmp_path / "spiece.model"), []
 
     def scorer_of(*arguments):
         made.append(Recorder(*arguments))

@@ -15,7 +15,7 @@ import seqio
 import lisax.tasks
 from lisax.formats import ranking
 from lisax.formats.examples import Example, Passage, write_examples
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.records import Label, LisaxError
 from lisax.tasks import example_tasks, locations
 from lisax.tasks.vocabularies import ByteVocabulary, SentencePieces, digest_of
@@ -79,7 +79,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_task_encodes_what_it_prints_and_ends_in_EOS(name, folder):
-    vocabulary = Vocabulary(folder / "spiece.model")
+    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     rows = read(name)
     assert rows
     for row in rows:
@@ -248,9 +248,9 @@ def test_vocabularies_compare_and_pickle(folder):
     given = SentencePieces(folder / "spiece.model")
     default = lisax.tasks.vocabularies.default_vocabulary()
     assert given == default == copy.deepcopy(default) == pickle.loads(pickle.dumps(given))
-    assert given.vocab_size == Vocabulary(folder / "spiece.model").size
-    assert given.encode("the harbours") == Vocabulary(folder / "spiece.model").encode("the harbours")
-    assert digest_of(given) == Vocabulary(folder / "spiece.model").digest != digest_of(ByteVocabulary())
+    assert given.vocab_size == SentencePieceVocabulary(folder / "spiece.model").size
+    assert given.encode("the harbours") == SentencePieceVocabulary(folder / "spiece.model").encode("the harbours")
+    assert digest_of(given) == SentencePieceVocabulary(folder / "spiece.model").digest != digest_of(ByteVocabulary())
 
 
 def test_the_default_vocabulary_follows_the_locations(folder, tmp_path, monkeypatch):

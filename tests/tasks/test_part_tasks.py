@@ -11,7 +11,7 @@ import seqio
 import lisax.tasks.parts
 from lisax.formats.examples import write_examples
 from lisax.formats.parts import PartKind
-from lisax.formats.vocabulary import REQUIRED_WORDS, Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import REQUIRED_WORDS, SentencePieceVocabulary, train_vocabulary
 from lisax.records import LisaxError, Operation, Question, Table
 from lisax.sampling import operation_examples, part_examples
 
@@ -48,7 +48,7 @@ def read(name):
 
 @pytest.mark.parametrize("name, relevant", [("cltr_rows", "t0#r0 t1#r1 t2#r2"), ("cltr_columns", "t0#c1 t1#c1 t2#c1")])
 def test_tasks_encode_what_they_print(folder, name, relevant):
-    vocabulary = Vocabulary(folder / "spiece.model")
+    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     rows = list(read(name))
     assert len(rows) == {"cltr_rows": 12, "cltr_columns": 6}[name]
     assert " ".join(row["sentence_ids"].decode() for row in rows if row["relevant"]) == relevant
@@ -83,7 +83,7 @@ def test_headers_are_answered_by_the_word_of_an_operation(folder):
     ]
     path = folder / "examples" / operation_examples.file_name("train")
     assert write_examples(path, operation_examples.examples(questions, {table.id: table for table in TABLES}.get)) == 2
-    vocabulary = Vocabulary(folder / "spiece.model")
+    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     rows = list(read("cltr_aggregation"))
     assert [(row["inputs_pretokenized"].decode(), row["sentence_ids"].decode()) for row in rows] == [
         ("query: How many? header: year | club relevant:", table) for table in ("t0", "t2")

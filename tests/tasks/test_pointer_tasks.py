@@ -9,7 +9,7 @@ import seqio
 import lisax.tasks.pointer
 from lisax.formats.examples import Example, Passage, write_examples
 from lisax.formats.pointing import COLUMNS, POINT_DOCUMENTS, POINT_SENTENCES, PointerExample
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.records import Label, LisaxError
 
 PAGES = tuple(Passage(name, f"Page {name}", "") for name in "abc")
@@ -69,7 +69,7 @@ def test_texts_are_those_of_the_pairs_that_come_first():
 
 @pytest.mark.parametrize("name", lisax.tasks.pointer.POINTER_TASKS)
 def test_features(name, folder):
-    vocabulary, k, length = Vocabulary(folder / "spiece.model"), 4, 60
+    vocabulary, k, length = SentencePieceVocabulary(folder / "spiece.model"), 4, 60
     rows = read(name, {"inputs": k * length, "targets": k * COLUMNS})
     for row, example in zip(rows, EXAMPLES[name], strict=True):
         texts = lisax.tasks.pointer.POINTER_TASKS[name].encode_each(

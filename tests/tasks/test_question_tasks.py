@@ -9,7 +9,7 @@ import seqio
 import lisax.tasks.questions
 from lisax.formats.examples import write_examples
 from lisax.formats.reading import POINT, READ, RETRIEVE, PassageView, QuestionExample
-from lisax.formats.vocabulary import EOS_ID, Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import EOS_ID, SentencePieceVocabulary, train_vocabulary
 from lisax.models import dual_encoder
 from lisax.models.architectures import SpanReaderConfig, T5Config
 from lisax.records import LisaxError
@@ -67,7 +67,7 @@ def batch(name, inputs, targets):
 
 
 def test_a_retrievers_row_is_a_question_and_its_passages(folder):
-    vocabulary = Vocabulary(folder / "spiece.model")
+    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     found = batch("made_retrieve", 5 * 24, 2)
     questions, passages = dual_encoder.split(found["encoder_input_tokens"], 2)
     assert vocabulary.decode(questions[0]) == "How many inns has Tarn?"
@@ -94,7 +94,7 @@ def test_a_reader_of_another_number_of_passages_is_told(folder, tmp_path):
 
 
 def test_a_pointing_readers_targets_are_the_places_of_the_answers(folder):
-    vocabulary, room = Vocabulary(folder / "spiece.model"), 96
+    vocabulary, room = SentencePieceVocabulary(folder / "spiece.model"), 96
     found = batch("made_point_top2", 2 * room, 6)
     inputs, targets = found["encoder_input_tokens"][0], found["decoder_target_tokens"][0]
     assert vocabulary.decode(inputs[:room]) == f"question: How many inns has Tarn? title: Tarn context: {TEXT}"
@@ -115,7 +115,7 @@ def batch_room(room, vocabulary):
 
 
 def test_a_generating_readers_target_is_the_first_answer(folder):
-    vocabulary = Vocabulary(folder / "spiece.model")
+    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     found = batch("made_read_top2", 2 * 96, 6)
     assert vocabulary.decode(found["decoder_target_tokens"][0]) == "18" and EOS_ID in found["decoder_target_tokens"][0]
     with pytest.raises(LisaxError, match="TASK_FEATURE_LENGTHS"):
@@ -123,7 +123,7 @@ def test_a_generating_readers_target_is_the_first_answer(folder):
 
 
 def test_places_of_pieces_are_those_of_the_text(folder):
-    vocabulary = Vocabulary(folder / "spiece.model")
+    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     text = "Tarn has  5,000 ínns"
     ids, places = vocabulary.encode_with_places(text)
     assert ids == vocabulary.encode(text) and places.ends[-1] == len(text)

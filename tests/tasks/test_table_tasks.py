@@ -11,7 +11,7 @@ import seqio
 import lisax.tasks.tables
 from lisax.formats.examples import write_examples
 from lisax.formats.tables import TableExample, TableView, encode_table
-from lisax.formats.vocabulary import Vocabulary, train_vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary, train_vocabulary
 from lisax.records import Label
 from lisax.runtime.data import DatasetConfig, check_dataset, eval_batches
 
@@ -64,7 +64,7 @@ def read(name, lengths):
 
 @pytest.mark.parametrize("name", lisax.tasks.tables.TEXT_TASKS)
 def test_text_tasks_encode_what_they_print(name, folder):
-    vocabulary = Vocabulary(folder / "spiece.model")
+    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     rows = [row for row in read(name, {"inputs": 80, "targets": 2}) if row["targets_pretokenized"]]
     assert len(rows) == 5
     for row in rows:
@@ -92,7 +92,7 @@ def test_dropped_rows_are_counted_and_told():
 
 
 def test_fusion_features(folder):
-    vocabulary = Vocabulary(folder / "spiece.model")
+    vocabulary = SentencePieceVocabulary(folder / "spiece.model")
     k, length = 3, 70
     rows = read("tables_fusion_top3", {"inputs": k * length, "targets": k})
     assert [row["targets"].tolist() for row in rows] == [

@@ -18,7 +18,7 @@ from lisax.corpora import Dataset
 from lisax.formats.overlap import Overlap
 from lisax.formats.triples import Triples
 from lisax.formats.verbalizing import VerbalExample
-from lisax.formats.vocabulary import Vocabulary
+from lisax.formats.vocabulary import SentencePieceVocabulary, Vocabulary
 from lisax.papers.base import make_vocabulary, train_by_gin
 from lisax.papers.settings import fact
 from lisax.papers.staged import Staged
@@ -227,7 +227,7 @@ class VerbalizerTraining(Staged):
 
     @functools.cached_property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.vocabulary_file)
+        return SentencePieceVocabulary(self.vocabulary_file)
 
     # --- Stages -----------------------------------------------------------------------------
 

@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from lisax.formats.vocabulary import EXTRA_IDS
+from lisax.formats.vocabulary_file import TokenizerVocabulary
 from lisax.models.architectures import Model, describe
 from lisax.models.stacking import stack
 from lisax.places import COMMIT_NAME, exists, fetched, is_remote, place, send_folder
 from lisax.records import LisaxError, naming, write_json
 from lisax.runtime.checkpoints import GIN_NAME, MODEL_JSON, flatten, nested
-from lisax.runtime.data import digest
+from lisax.runtime.data import KINDS, digest
 from lisax.runtime.interop.architecture import infer, parameter_shapes
 from lisax.runtime.interop.huggingface import write_huggingface
-from lisax.runtime.interop.kinds import STATE_NAME, VOCABULARY_NAME, Kind
+from lisax.runtime.interop.kinds import STATE_NAME, TOKENIZER_NAME, Kind, vocabulary_name
 from lisax.runtime.interop.opening import open_checkpoint
 from lisax.runtime.interop.pieces import Checkpoint, Piece, Stored, shapes_of, whole
 from lisax.runtime.interop.t5x_native import write_native
@@ -27,9 +29,6 @@ from lisax.runtime.interop.t5x_orbax import write_orbax
 from lisax.runtime.restore import shape_tree
 from lisax.runtime.shapes import check_parameters
 from lisax.runtime.stacked_slots import stack_slots
-
-# T5's vocabularies have 100 sentinels above their pieces.
-EXTRA_IDS = 100
 
 
 def import_checkpoint(
@@ -73,7 +72,7 @@ def export_checkpoint(source: str | os.PathLike, out: str | os.PathLike, kind: K
     if kind is Kind.HUGGINGFACE:
         with new_folder(out) as folder:
             write_huggingface(folder, checkpoint, architecture)
-            _copy_beside(checkpoint, folder, (VOCABULARY_NAME,))
+            _copy_beside(checkpoint, folder, ())
         return place(out)
     return _write_steps(out, checkpoint, card, write_orbax if kind is Kind.ORBAX else write_native)
 
@@ -129,28 +128,42 @@ def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | N
     """What `model.json` says of the vocabulary file; one of more pieces than the embedding has rows is refused."""
     if checkpoint.vocabulary is None:
         return None
+    path, backbone = checkpoint.vocabulary, architecture.backbone
+    if vocabulary_name(path) == TOKENIZER_NAME:
+        vocabulary = TokenizerVocabulary(path)
+        pieces, extra_ids = vocabulary.size, 0
+        if vocabulary.padding_id != backbone.padding_id:
+            raise LisaxError(
+                f"padding is {vocabulary.padding_id} in {path}, but {backbone.padding_id} in the model of "
+                f"{checkpoint.folder}: it is another model's vocabulary"
+            )
+    else:
+        extra_ids = ((checkpoint.card or {}).get("vocabulary") or {}).get("extra_ids", EXTRA_IDS)
+        pieces = _sentencepieces(path) + extra_ids
+    if pieces > backbone.vocab_size:
+        raise LisaxError(
+            f"{path} has {pieces} pieces (with {extra_ids} sentinels), but the embedding of "
+            f"{checkpoint.folder} has {backbone.vocab_size} rows: it is another model's vocabulary"
+        )
+    return {
+        "kind": KINDS[vocabulary_name(path)],
+        "pieces": pieces,
+        "extra_ids": extra_ids,
+        "file": vocabulary_name(path),
+        "sha256": digest(path),
+    }
+
+
+def _sentencepieces(path: Path) -> int:
+    """The number of pieces of a model whose special tokens may have any ids."""
     import sentencepiece
 
-    path, processor = checkpoint.vocabulary, sentencepiece.SentencePieceProcessor()
-    known = (checkpoint.card or {}).get("vocabulary") or {}
-    extra_ids = known.get("extra_ids", EXTRA_IDS)
+    processor = sentencepiece.SentencePieceProcessor()
     try:
         processor.LoadFromSerializedProto(path.read_bytes())
     except RuntimeError:
         raise LisaxError(f"{path} is not a SentencePiece model") from None
-    pieces = processor.GetPieceSize() + extra_ids
-    if pieces > architecture.backbone.vocab_size:
-        raise LisaxError(
-            f"{path} has {pieces} pieces (with {extra_ids} sentinels), but the embedding of "
-            f"{checkpoint.folder} has {architecture.backbone.vocab_size} rows: it is another model's vocabulary"
-        )
-    return {
-        "kind": "sentencepiece",
-        "pieces": pieces,
-        "extra_ids": extra_ids,
-        "file": VOCABULARY_NAME,
-        "sha256": digest(path),
-    }
+    return processor.GetPieceSize()
 
 
 def _write_steps(
@@ -160,15 +173,16 @@ def _write_steps(
     with new_folder(out) as folder:
         (folder / name).mkdir()
         write_json(folder / name / MODEL_JSON, card)
-        _copy_beside(checkpoint, folder / name, (VOCABULARY_NAME, GIN_NAME))
+        _copy_beside(checkpoint, folder / name, (GIN_NAME,))
         write(folder / name, checkpoint)
     return place(out) / name
 
 
 def _copy_beside(checkpoint: Checkpoint, folder: Path, names: Sequence[str]) -> None:
+    """Copies the vocabulary, and the files of these names that are there."""
     sources = {name: checkpoint.folder / name for name in names}
-    if VOCABULARY_NAME in sources and checkpoint.vocabulary is not None:
-        sources[VOCABULARY_NAME] = checkpoint.vocabulary
+    if checkpoint.vocabulary is not None:
+        sources[vocabulary_name(checkpoint.vocabulary)] = checkpoint.vocabulary
     for name, source in sources.items():
         if source.is_file():
             shutil.copyfile(fetched(source), folder / name)

@@ -16,12 +16,12 @@ from lisax.records import DataError, LisaxError, write_json
 from lisax.runtime.checkpoints import flatten
 from lisax.runtime.interop import huggingface_encoder, huggingface_t5
 from lisax.runtime.interop.architecture import parameter_shapes
-from lisax.runtime.interop.kinds import HF_CONFIG, Kind, vocabulary_in
+from lisax.runtime.interop.kinds import HF_CONFIG, Kind
 from lisax.runtime.interop.pieces import Array, Checkpoint, Piece, Shape, Stored, shapes_of
 from lisax.runtime.interop.safetensors_files import stored_arrays, write_arrays
 from lisax.runtime.json_file import read_object
 
-# Of a class of architecture: what its family is called, its `MODEL_TYPES`, `reading` and `writing`.
+# Of a class of architecture: what its family is called, its `MODEL_TYPES`, its file `VOCABULARY`, `reading` and `writing`.
 FAMILIES: dict[type[Model], ModuleType] = {T5Config: huggingface_t5, EncoderConfig: huggingface_encoder}
 
 
@@ -60,13 +60,14 @@ def open_huggingface(folder: Path) -> Checkpoint:
             f"the arrays of {folder} are not those of the {family.NAME} that its {HF_CONFIG} describes: "
             + "; ".join(problems)
         )
+    vocabulary = folder / family.VOCABULARY
     return Checkpoint(
         Kind.HUGGINGFACE,
         folder,
         None,
         tuple(pieces),
         architecture=reading.architecture,
-        vocabulary=vocabulary_in(folder),
+        vocabulary=vocabulary if vocabulary.is_file() else None,
     )
 
 

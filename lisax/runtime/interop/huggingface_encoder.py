@@ -16,10 +16,11 @@ import numpy as np
 from lisax.models.architectures import EncoderConfig
 from lisax.models.fields import FieldError, shown
 from lisax.records import DataError, LisaxError
+from lisax.runtime.interop.kinds import TOKENIZER_NAME
 from lisax.runtime.interop.pieces import Array, Reading, Stored, Writing
 from lisax.runtime.json_file import config_field
 
-NAME = "BERT family"
+NAME, VOCABULARY = "BERT family", TOKENIZER_NAME
 # The type as `config.json` has it -> the family that it is a member of.
 MODEL_TYPES = {
     "bert": "bert",

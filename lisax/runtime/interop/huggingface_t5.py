@@ -19,10 +19,11 @@ from lisax.models.architectures import T5Config
 from lisax.models.attention import RELATIVE_BUCKETS, RELATIVE_MAX_DISTANCE
 from lisax.models.fields import FieldError, shown
 from lisax.records import DataError, LisaxError
+from lisax.runtime.interop.kinds import VOCABULARY_NAME
 from lisax.runtime.interop.pieces import Array, Reading, Stored, Writing
 from lisax.runtime.json_file import config_field
 
-NAME, MODEL_TYPES = "T5", ("t5", "mt5", "umt5")
+NAME, MODEL_TYPES, VOCABULARY = "T5", ("t5", "mt5", "umt5"), VOCABULARY_NAME
 EMBEDDING, LOGITS = "token_embedder/embedding", "decoder/logits_dense/kernel"
 SHARED, HEAD = "shared.weight", "lm_head.weight"
 # Copies of the embedding, and a matrix that old files have and no model reads.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 from pathlib import Path
 
 from lisax.records import LisaxError
@@ -10,9 +11,7 @@ from lisax.records import LisaxError
 STATE_NAME = "state"
 NATIVE_INDEX = "checkpoint"
 MODEL_JSON = "model.json"
-VOCABULARY_NAME = "spiece.model"
-# A vocabulary's file by the library that reads it: SentencePiece, tokenizers.
-VOCABULARY_NAMES = (VOCABULARY_NAME, "tokenizer.json")
+VOCABULARY_NAME, TOKENIZER_NAME = "spiece.model", "tokenizer.json"  # a vocabulary's file, of which there is one
 HF_CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
 SAFETENSORS_INDEX = "model.safetensors.index.json"
@@ -27,7 +26,12 @@ class Kind(enum.StrEnum):
 
 def vocabulary_in(folder: Path) -> Path | None:
     """The vocabulary's file of a checkpoint; None where there is none."""
-    return next((folder / name for name in VOCABULARY_NAMES if (folder / name).is_file()), None)
+    return next((folder / name for name in (VOCABULARY_NAME, TOKENIZER_NAME) if (folder / name).is_file()), None)
+
+
+def vocabulary_name(path: str | os.PathLike) -> str:
+    """The name that a vocabulary's file has beside a checkpoint, given the file."""
+    return TOKENIZER_NAME if Path(path).suffix == ".json" else VOCABULARY_NAME
 
 
 def kind_of(folder: Path) -> Kind | None:

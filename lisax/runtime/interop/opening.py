@@ -37,7 +37,7 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     checkpoint = readers[kind_of(folder)](folder)
     for pieces in (checkpoint.parameters, checkpoint.slots):
         _check_names(folder, [name for piece in pieces for name in piece.shapes])
-    if (vocabulary := vocabulary_in(folder)) is not None:
+    if checkpoint.vocabulary is None and (vocabulary := vocabulary_in(folder)) is not None:
         checkpoint = dataclasses.replace(checkpoint, vocabulary=fetched(vocabulary))
     if not (folder / MODEL_JSON).is_file():
         return checkpoint

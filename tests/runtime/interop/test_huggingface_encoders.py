@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "models")]
+TESTS = Path(__file__).parents[2]
+sys.path[:0] = [str(Path(__file__).parent), str(TESTS / "models"), str(TESTS / "formats")]
+import small_tokenizers
 from applying import applied
 from checkpoint_files import in_memory
 
@@ -22,6 +24,7 @@ from lisax.runtime.interop.convert import export_checkpoint, import_checkpoint
 from lisax.runtime.interop.huggingface import write_huggingface
 from lisax.runtime.interop.kinds import Kind
 from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.model_card import ModelCard
 from lisax.runtime.restore import load_model, load_parameters
 from tests.models.reference import their_ids
 from tests.references import recorded
@@ -77,6 +80,25 @@ def test_through_our_own_layout_and_back(tmp_path, name):
     assert json.loads((back / "config.json").read_text()) == json.loads((source / "config.json").read_text())
     for path, array in load_file(source / "model.safetensors").items():
         np.testing.assert_array_equal(load_file(back / "model.safetensors")[path], array, err_msg=path)
+
+
+def test_the_tokenizer_goes_along_and_must_fit(tmp_path):
+    source = write(tmp_path / "hf", dataclasses.replace(ENCODERS["bert"], vocab_size=60))
+    path = small_tokenizers.wordpiece(source / "tokenizer.json", size=60)
+    checkpoint = import_checkpoint(source, tmp_path / "ours")
+    described = json.loads((checkpoint / "model.json").read_text())["vocabulary"]
+    assert described["kind"] == "tokenizers" and described["file"] == "tokenizer.json"
+    assert (checkpoint / "tokenizer.json").read_bytes() == path.read_bytes()
+    assert ModelCard.read(checkpoint).open_vocabulary().digest == described["sha256"]
+    back = export_checkpoint(checkpoint, tmp_path / "back", Kind.HUGGINGFACE)
+    assert (back / "tokenizer.json").read_bytes() == path.read_bytes()
+
+    small_tokenizers.wordpiece(path, size=70)
+    with pytest.raises(LisaxError, match="tokenizer.json has 70 pieces .* has 60 rows: it is another model's vocab"):
+        import_checkpoint(source, tmp_path / "other")
+    small_tokenizers.bpe(path)
+    with pytest.raises(LisaxError, match="padding is 1 in .*tokenizer.json, but 0 in the model of"):
+        import_checkpoint(source, tmp_path / "other")
 
 
 def test_under_a_head_and_with_old_names(tmp_path):

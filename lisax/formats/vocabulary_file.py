@@ -1,0 +1,118 @@
+"""Vocabularies by their files: `open_vocabulary`, and those in `tokenizer.json`, the file of the library `tokenizers`:
+WordPiece, BPE, unigram."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lisax.formats.reading import Places
+from lisax.formats.vocabulary import EXTRA_IDS, Pair, SentencePieceVocabulary, Vocabulary, room_of_pair
+from lisax.records import DataError, LisaxError, check_text
+
+# Of the BERT family, RoBERTa's and T5's files.
+PADDING = ("[PAD]", "<pad>")
+
+
+def open_vocabulary(path: str | os.PathLike, extra_ids: int = EXTRA_IDS) -> Vocabulary:
+    """The vocabulary of a file: `.json` is one of `tokenizers`, any other a SentencePiece model with `extra_ids`
+    sentinels. DataError where it is neither."""
+    return TokenizerVocabulary(path) if Path(path).suffix == ".json" else SentencePieceVocabulary(path, extra_ids)
+
+
+class TokenizerVocabulary:
+    """A `tokenizer.json` file.
+
+    Padding and the token whose id is 0 change places, so that padding is 0 as everywhere in LisaX; `encode` and the
+    others give ids so, and `published` gives them as other libraries have them. The file's own truncation and padding
+    are left out."""
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise DataError("no such vocabulary (a tokenizer.json) here", path=self.path)
+        self._bytes = self.path.read_bytes()
+        from tokenizers import Tokenizer
+
+        try:
+            self._tokenizer = Tokenizer.from_buffer(self._bytes)
+        except Exception as error:  # the library raises plain Exception
+            raise DataError(
+                f"not a tokenizer that the library tokenizers reads: {str(error)[:200]}", path=self.path
+            ) from None
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True  # `[SEP]` in a user's text is text
+        found = next((i for i in map(self._tokenizer.token_to_id, PADDING) if i is not None), None)
+        if found is None:
+            raise DataError(f"it has no token for padding, {' or '.join(PADDING)}", path=self.path)
+        self.padding_id: int = found
+        self.extra_ids = 0
+
+    @cached_property
+    def size(self) -> int:
+        return 1 + max(self._tokenizer.get_vocab().values())
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the file, in hexadecimal."""
+        return hashlib.sha256(self._bytes).hexdigest()
+
+    @cached_property
+    def separator_id(self) -> int | None:
+        """What stands between the texts of a pair; None where nothing does."""
+        ids, types = self.encode_pair("", "")
+        return ids[types.index(1) - 1] if 1 in types[1:] else None
+
+    def published(self, ids: Iterable[int]) -> list[int]:
+        """Ids as other libraries have them, of ours, or the reverse."""
+        if not self.padding_id:
+            return list(ids)
+        places = {0: self.padding_id, self.padding_id: 0}
+        return [places.get(i, i) for i in ids]
+
+    def encode(self, text: str) -> list[int]:
+        return self.published(self._pieces(text).ids)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        found = self._tokenizer.encode_batch_fast(list(map(check_text, texts)), add_special_tokens=False)
+        return [self.published(encoding.ids) for encoding in found]
+
+    def count(self, text: str) -> int:
+        return len(self._pieces(text))
+
+    def encode_with_places(self, text: str) -> tuple[list[int], Places]:
+        found = self._pieces(text)
+        begins, ends = zip(*found.offsets) if found.ids else ((), ())
+        return self.published(found.ids), Places(list(begins), list(ends))
+
+    def encode_input(self, text: str, max_tokens: int | None = None) -> list[int]:
+        found = self._pieces(text)
+        if max_tokens is not None:
+            found.truncate(max(0, max_tokens - self._tokenizer.num_special_tokens_to_add(False)))
+        return self.published(self._tokenizer.post_process(found).ids)
+
+    def encode_pair(self, first: str, second: str, max_tokens: int | None = None) -> Pair:
+        texts = self._pieces(first), self._pieces(second)
+        specials = self._tokenizer.num_special_tokens_to_add(True)
+        for text, most in zip(texts, room_of_pair(*map(len, texts), specials, max_tokens)):
+            text.truncate(most)
+        found = self._tokenizer.post_process(*texts)
+        return Pair(self.published(found.ids), found.type_ids)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the ids, without special tokens."""
+        return self._tokenizer.decode(self.published(map(int, ids)))
+
+    def piece_id(self, word: str) -> int:
+        ids = self.encode(word)
+        if len(ids) != 1 or self.decode(ids) == "":  # the unknown token is a special one
+            raise LisaxError(f"'{word}' is not one piece of the vocabulary {self.path}: choose another word")
+        return ids[0]
+
+    def _pieces(self, text: str) -> Any:
+        return self._tokenizer.encode(check_text(text), add_special_tokens=False)
