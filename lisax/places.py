@@ -92,6 +92,13 @@ def absolute(path: Path) -> Path:
     return path if is_remote(path) else path.absolute()
 
 
+def cache_folder() -> Path:
+    """Where files are kept that can be fetched again: `lisax` in $XDG_CACHE_HOME, or in ~/.cache."""
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # A relative path is to be ignored, as the XDG specification has it.
+    return (given if given.is_absolute() else Path.home() / ".cache") / "lisax"
+
+
 def exists(path: Path) -> bool:
     """Whether there is a file or a folder, which in a bucket is any object below it."""
     with telling(path):

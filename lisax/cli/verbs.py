@@ -23,7 +23,7 @@ from lisax.places import fetched, local, place
 
 # The groups of `lisax --help`, with their verbs; each verb is the module of its name, imported when it is asked for.
 GROUPS = {
-    "Use trained models": ("check", "ask", "serve"),
+    "Use trained models": ("check", "ask", "serve", "models"),
     "Build, step by step": ("index", "retrieve", "rerank", "verify", "answer", "verbalize"),
     "Train": ("train", "eval", "infer", "plan", "export", "checkpoint"),
     "Papers": ("demo", "run", "attack"),

@@ -372,6 +372,10 @@ class DualEncoderConfig(OnBackbone, kind="dual_encoder", title="dual encoder"):
 
     pooling: str = field(OneOf(("mean", "first")), "mean")
     tied: bool = field(Truth(), True)
+    # Vectors of length 1, whose dot product is their cosine.
+    normalized: bool = field(Truth(), False)
+    # What scores are divided by in training; cosines want one far below 1.
+    temperature: float = field(Number(1e-6, 1e6), 1.0)
 
     @property
     def copies(self) -> Mapping[str, tuple[str, str]]:

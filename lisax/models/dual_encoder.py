@@ -20,6 +20,7 @@ from lisax.models.pooling import pooled
 
 # Classes of a passage in `targets`; NO_PASSAGE is that of a place without one.
 NO_PASSAGE, NEGATIVE, POSITIVE = range(3)
+LEAST_LENGTH = 1e-12  # of a vector, so that one of zeros stays that
 
 
 class DualEncoder(nn.Module):
@@ -49,6 +50,8 @@ class DualEncoder(nn.Module):
         valid = constrain(tokens, "batch", "length") > 0
         encoded = encoder(self.token_embedder(tokens), pair_mask(valid, valid), dropout=dropout).astype(jnp.float32)
         vectors = encoded[:, 0] if self.config.pooling == "first" else pooled(encoded, valid, None)
+        if self.config.normalized:
+            return vectors / jnp.maximum(jnp.linalg.norm(vectors, axis=-1, keepdims=True), LEAST_LENGTH)
         # The dot product of two vectors is then scaled as attention's logits are.
         return vectors * vectors.shape[-1] ** -0.25
 
@@ -81,8 +84,9 @@ def question_room(inputs: int, passages: int) -> int:
     return inputs // (2 * passages + 1)
 
 
-def contrast(questions: Array, passages: Array, tokens: Array, targets: Array) -> Array:
-    """Log-probabilities float32 [rows, rows * passages] of each question's passages among those of all rows.
+def contrast(questions: Array, passages: Array, tokens: Array, targets: Array, temperature: float = 1.0) -> Array:
+    """Log-probabilities float32 [rows, rows * passages] of each question's passages among those of all rows, by their
+    dot products divided by the temperature.
 
     questions [rows, emb], passages [rows * passages, emb], tokens [rows, passages, length], targets [rows, passages].
     Passages that are not there have none, nor has another row's copy of a question's positive."""
@@ -90,5 +94,5 @@ def contrast(questions: Array, passages: Array, tokens: Array, targets: Array) -
     flat, own = tokens.reshape(rows * count, -1), jnp.arange(rows) * count
     copies = jnp.all(flat[None] == tokens[:, :1], axis=-1) & (jnp.arange(rows * count)[None] != own[:, None])
     left_out = copies | (targets.reshape(1, -1) == NO_PASSAGE)
-    scores = constrain(questions, "batch", "embed") @ passages.T
+    scores = constrain(questions, "batch", "embed") @ passages.T / temperature
     return jax.nn.log_softmax(jnp.where(left_out, -1e9, scores))

@@ -13,6 +13,7 @@ import dataclasses
 import errno
 import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from lisax.runtime import hosts
 from lisax.runtime.interop.kinds import MODEL_JSON, NATIVE_INDEX, STATE_NAME, Kind, kind_of
 from lisax.runtime.json_file import read_object
 from lisax.runtime.model_card import FITTED, ModelCard
+from lisax.runtime.pretrained import folder_of
 from lisax.runtime.quiet import saving_quietly
 
 if TYPE_CHECKING:  # a bundle is read without flax, which the model imports
@@ -143,12 +145,13 @@ def read_metrics(folder: str | os.PathLike) -> dict[str, Any]:
 
 def resolve_checkpoint(path: str | os.PathLike, mode: str = "specific") -> Path:
     """The checkpoint folder that `path` means: itself, its parent if `path` is `state` or a native index, or,
-    of a MODEL_DIR, the best one (`mode="specific"`) or the newest.
+    of a MODEL_DIR, the best one (`mode="specific"`) or the newest; of a name such as `minilm` (see `pretrained`) that
+    model.
 
     A checkpoint is of any kind that `interop.kinds` knows: T5X's layouts, Hugging Face folders, bundles."""
-    folder = place(path)
+    folder = folder_of(path, say=lambda text: print(text, file=sys.stderr, flush=True)) or place(path)
     if not exists(folder):
-        raise LisaxError(f"there is no checkpoint at {path}: no such folder")
+        raise LisaxError(f"there is no checkpoint at {path}: no such folder, and no pretrained model of that name")
     if (folder.name == STATE_NAME and (folder / "_METADATA").is_file()) or (
         folder.name == NATIVE_INDEX and folder.is_file()
     ):

@@ -293,7 +293,7 @@ class Contrast:
             enable_dropout=dropout_key is not None,
             rngs={} if dropout_key is None else {"dropout": dropout_key},
         )
-        shares = dual_encoder.contrast(*vectors, texts.passages, targets)
+        shares = dual_encoder.contrast(*vectors, texts.passages, targets, model.temperature)
         own = jnp.arange(len(targets)) * targets.shape[1]
         weights = self.weights(model, batch)
         return {

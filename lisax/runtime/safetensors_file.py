@@ -13,8 +13,10 @@ from lisax.models.fields import shown
 from lisax.records import DataError
 from lisax.runtime.json_file import MOST_BYTES, parse_object
 
-# Weights are numbers with fractions; the last three are of other programs' checkpoints, which the package reads.
-BITS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8}
+# Weights are numbers with fractions; the last three are of other programs' checkpoints, which the package reads. Whole
+# numbers may lie beside them, such as BERT's positions, and are never read.
+FRACTIONS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8}
+BITS = FRACTIONS | {"I64": 64, "I32": 32, "I16": 16, "I8": 8, "U8": 8, "BOOL": 8}
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
 MOST_DIMENSIONS = 8
 
@@ -60,7 +62,7 @@ def _entry(path: Path, name: str, described: Any, start: int) -> Entry:
     known = described if isinstance(described, dict) else {}
     dtype, shape, offsets = (known.get(field) for field in ("dtype", "shape", "data_offsets"))
     if not isinstance(dtype, str) or dtype not in BITS:
-        raise _damaged(path, f"'{name}' is of the type {shown(dtype)}, expected one of {', '.join(BITS)}")
+        raise _damaged(path, f"'{name}' is of the type {shown(dtype)}, expected one of {', '.join(FRACTIONS)}")
     for field, value, most in (("shape", shape, MOST_DIMENSIONS), ("data_offsets", offsets, 2)):
         if not (
             isinstance(value, list)

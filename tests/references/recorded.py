@@ -85,6 +85,14 @@ SEARCHES = {
     "short": Decoding(beam_size=6, length_penalty=-1.0),
 }
 
+# What MiniLM's real weights are compared on; of the pair of the first two, the states at some tokens.
+SENTENCES = [
+    "Paris is the capital of France.",
+    "A recipe for soup, with 12 onions; it serves four people on a cold day in Zürich.",
+    "x",
+]
+MINILM_AT = [0, 5, 8, 12]
+
 PASSAGES = 3  # of a row of `passages`, for models that read several texts
 
 

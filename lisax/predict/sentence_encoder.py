@@ -1,0 +1,62 @@
+"""Vectors of sentences, whose dot product is their cosine, from a pretrained encoder as it was published."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from lisax.formats.vocabulary import Vocabulary
+from lisax.formats.vocabulary_file import open_vocabulary
+from lisax.models.architectures import DualEncoderConfig
+from lisax.records import DataError
+from lisax.runtime.checkpoints import nested
+from lisax.runtime.interop.kinds import TOKENIZER_NAME
+from lisax.runtime.interop.opening import open_checkpoint
+from lisax.runtime.passage_scoring import VectorEncoder
+from lisax.runtime.pretrained import MODELS
+from lisax.runtime.vocabulary_check import check_fits
+
+MAX_TOKENS = 256  # of a text, where nothing else is known of the model
+
+
+class SentenceEncoder:
+    """A text's vector is the mean of its tokens' states, at length 1: as sentence-transformers has it."""
+
+    def __init__(self, encoder: VectorEncoder, vocabulary: Vocabulary, max_tokens: int):
+        self.encoder, self.vocabulary, self.max_tokens = encoder, vocabulary, max_tokens
+
+    @classmethod
+    def open(cls, model: str | os.PathLike = "minilm", *, max_tokens: int | None = None) -> SentenceEncoder:
+        """A name that `lisax models list` shows, which is fetched where it is not there yet, or the folder of an
+        encoder. `max_tokens`: texts are cut after so many; None: those that the model was trained on."""
+        checkpoint = open_checkpoint(model)
+        backbone = checkpoint.architecture.backbone.for_inference()
+        if checkpoint.vocabulary is None:
+            raise DataError(
+                "no such file: the vocabulary belongs beside the weights", path=checkpoint.folder / TOKENIZER_NAME
+            )
+        vocabulary = open_vocabulary(checkpoint.vocabulary)
+        check_fits(vocabulary, backbone, checkpoint.folder)
+        known = MODELS.get(os.fspath(model))
+        max_tokens = max_tokens or (known.max_tokens if known else MAX_TOKENS)
+        # Of the backbone's parameters, those that a dual encoder has: neither a decoder nor a pooler.
+        parameters = {
+            name: tree
+            for name, tree in nested(dict(checkpoint.read(checkpoint.parameters))).items()
+            if name in ("token_embedder", "encoder")
+        }
+        network = DualEncoderConfig(backbone, pooling="mean", normalized=True)
+        encoder = VectorEncoder(network, parameters, max_tokens=max_tokens, source=checkpoint.folder)
+        return cls(encoder, vocabulary, max_tokens)
+
+    def encode(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> np.ndarray:
+        """float32 [texts, width], each vector of length 1. `progress` is told of each batch's number of texts."""
+        tokens = [self.vocabulary.encode_input(text, self.max_tokens) for text in texts]
+        return self.encoder.passages(tokens, progress)
+
+    def similarities(self, text: str, others: Sequence[str]) -> np.ndarray:
+        """float32 [others]: the cosine of a text with each of the others."""
+        vectors = self.encode([text, *others])
+        return vectors[1:] @ vectors[0]
