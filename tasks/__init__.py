@@ -19,7 +19,7 @@ if getattr(_other, "__file__", None) and os.path.samefile(_other.__file__, __fil
         f"import '{_other.__name__}' everywhere in this process"
     )
 
-from . import labelling, msmarco, parts, pointer, pretraining, questions, ranking, tables, verbalizing  # noqa: E402
+from . import labelling, msmarco, pairs, parts, pointer, pretraining, questions, ranking, tables, verbalizing  # noqa: E402
 
 ranking.add_all()
 labelling.add_all()
@@ -30,6 +30,7 @@ parts.add_all()
 verbalizing.add_all()
 questions.add_all()
 pointer.add_all()
+pairs.add_all()
 
 # Both tasks on one sentence at once, for other models to start from: each is learned faster so than alone.
 seqio.MixtureRegistry.add("list5_base", ["list5_rank_entities", "list5_label_candidates"], default_rate=1.0)

@@ -132,3 +132,17 @@ def part_scores(targets: Sequence[Mapping[str, str]], scores: Sequence[float]) -
     """`part_figures` from a model's log-likelihood of each target."""
     relevant = [target["relevant"] for target in targets]
     return part_figures([target["claim_id"] for target in targets], relevant, _relevance(relevant, scores))
+
+
+def pair_accuracy(targets: Sequence[Mapping], predictions: Sequence[Sequence[float]]) -> dict[str, float]:
+    """`label_accuracy` and `balanced_accuracy` of a pair scorer's likeliest classes."""
+    wanted = [{"target": str(target["class"])} for target in targets]
+    return label_accuracy(wanted, [str(int(np.argmax(prediction))) for prediction in predictions])
+
+
+def pair_ranking(targets: Sequence[Mapping], predictions: Sequence[Sequence[float]]) -> dict[str, float]:
+    """`ranking_figures` by the probability of the first class, relevant."""
+    scores = [prediction[0] for prediction in predictions]
+    return ranking_figures(
+        [target["claim_id"] for target in targets], [not target["class"] for target in targets], scores
+    )

@@ -35,7 +35,7 @@ def test_no_module_imports_itself_by_way_of_others():
     # `Index.open` and `build` are functions of the protocol that the indexes follow.
     imports["lisax.predict.index"] -= {f"lisax.predict.{kind}_index" for kind in ("page", "passage", "table")}
     # An architecture builds its network, whose module brings flax: a bundle is read without it.
-    networks = ("t5", "encoder", "table_fusion", "evidence_pointer", "dual_encoder", "reader")
+    networks = ("t5", "encoder", "table_fusion", "evidence_pointer", "dual_encoder", "pair", "reader")
     imports["lisax.models.architectures"] -= {f"lisax.models.{network}" for network in networks}
     try:
         graphlib.TopologicalSorter(imports).prepare()

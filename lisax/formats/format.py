@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lisax.formats.budget import CountTokens
 from lisax.formats.presets import PAPER, Preset
-from lisax.records import Label, LisaxError, Operation
+from lisax.records import LABELS, Label, LisaxError, Operation
 
 
 class Text(NamedTuple):
@@ -19,21 +19,38 @@ class Text(NamedTuple):
     dropped_rows: int = 0
 
 
+class PairTexts(NamedTuple):
+    """One input as two texts: what is asked about, and what is known."""
+
+    first: str
+    second: str
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Answer:
     """What a model of a format answers.
 
     Label words are read from the logits of the first decoder step; `words` gives them for a preset. `label` is the
-    type of an example's label, `called` what an error message calls it. Other answers have neither."""
+    type of an example's label, `called` what an error message calls it. `classes` are the labels that a pair scorer
+    tells apart, with their names in `model.json`. Other answers have none of these."""
 
     name: str
     label: type | None = None
     called: str = ""
     words: Callable[[Preset], tuple[str, ...]] | None = None
+    classes: Mapping[Any, str] = dataclasses.field(default_factory=dict)
 
 
-RELEVANCE = Answer("relevance", bool, "true or false", lambda preset: preset.ranking_words)
-VERDICT = Answer("verdict", Label, "a verdict", lambda preset: preset.label_words)
+RELEVANCE = Answer(
+    "relevance",
+    bool,
+    "true or false",
+    lambda preset: preset.ranking_words,
+    {True: "relevant", False: "not relevant"},
+)
+VERDICT = Answer(
+    "verdict", Label, "a verdict", lambda preset: preset.label_words, {label: label.value for label in LABELS}
+)
 OPERATION = Answer("operation", Operation, "an operation", lambda preset: preset.operation_words)
 TABLE_CLASSES = Answer("table classes")  # of each table of a claim, and how sure they are together
 POINTERS = Answer("pointers")  # to some of a claim's candidates, and the claim's label
@@ -49,7 +66,8 @@ class Format:
 
     `name` stands in tasks, files and `model.json`. `example` is the record of its files (`from_row`, `row`); `also` are
     other records that it can be made from. `texts(example, preset=, max_tokens=, count_tokens=)` gives one text, or one
-    for each of what an example has several of (`each`: "table", "candidate", "passage"). `depth` is the field of
+    for each of what an example has several of (`each`: "table", "candidate", "passage"). `pairs(example, preset=)` gives
+    the same as two texts, of which the vocabulary makes one input for a pair scorer; None: there is no such form. `depth` is the field of
     `model.json` that says how many are read for a claim."""
 
     name: str
@@ -59,6 +77,7 @@ class Format:
     each: str = ""
     depth: str = ""
     also: tuple[type, ...] = ()
+    pairs: Callable[..., PairTexts] | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -95,6 +114,18 @@ class Format:
         """The inputs of a format that has several for an example, each of at most `max_tokens` tokens with EOS."""
         self._check(example)
         return list(self.texts(example, preset=preset, max_tokens=max_tokens, count_tokens=count_tokens))
+
+    def pair(self, example: Any, *, preset: Preset = PAPER) -> PairTexts:
+        """An example as two texts, whole; `Vocabulary.encode_pair` shortens the second. LisaxError as of `encode`."""
+        if self.pairs is None:
+            raise LisaxError(f"the format '{self}' has no form of two texts")
+        self._check(example)
+        return self.pairs(example, preset=preset)
+
+    def pair_card(self, preset: Preset, max_tokens: int) -> dict[str, Any]:
+        """What `card` is of pair scorers: with the names of their classes in place of words."""
+        labels = list(self.answer.classes.values())
+        return {"text": {"family": self.name, "preset": preset.name, "max_tokens": max_tokens, "labels": labels}}
 
     def _check(self, example: Any) -> None:
         label, wanted = getattr(example, "label", None), self.answer.label

@@ -15,7 +15,7 @@ from typing import Any
 
 from lisax.formats.budget import EOS_TOKENS, CountTokens, fits, join, longest_start, shorten, squeeze
 from lisax.formats.examples import Example
-from lisax.formats.format import VERDICT, Format, Text
+from lisax.formats.format import VERDICT, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.formats.ranking import only_sentence, titled
 from lisax.formats.tables import TableExample
@@ -124,6 +124,21 @@ def _claim_only(example: Example | TableExample, *, preset: Preset, **budget: An
     return [Text(encode_claim_only(example.claim, preset=preset, **budget), preset.target(example.label))]
 
 
-LABEL_POINTWISE = Format("label_pointwise", Example, _pointwise, VERDICT)
-LABEL_LISTWISE = Format("label_listwise", Example, _listwise, VERDICT)
-CLAIM_ONLY = Format("claim_only", Example, _claim_only, VERDICT, also=(TableExample,))
+def _pointwise_pair(example: Example, *, preset: Preset) -> PairTexts:
+    only_sentence(example, LABEL_POINTWISE)
+    return _listwise_pair(example, preset=preset)
+
+
+def _listwise_pair(example: Example, *, preset: Preset) -> PairTexts:
+    """The claim, and its sentences behind their titles, best first."""
+    documents = (titled(sentence.title, sentence.text, preset) for sentence in example.sentences)
+    return PairTexts(squeeze(example.claim), join(*documents))
+
+
+def _claim_alone(example: Example | TableExample, *, preset: Preset) -> PairTexts:
+    return PairTexts(squeeze(example.claim), "")
+
+
+LABEL_POINTWISE = Format("label_pointwise", Example, _pointwise, VERDICT, pairs=_pointwise_pair)
+LABEL_LISTWISE = Format("label_listwise", Example, _listwise, VERDICT, pairs=_listwise_pair)
+CLAIM_ONLY = Format("claim_only", Example, _claim_only, VERDICT, also=(TableExample,), pairs=_claim_alone)

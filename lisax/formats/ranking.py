@@ -10,7 +10,7 @@ from typing import Any
 
 from lisax.formats.budget import CountTokens, join, shorten, squeeze
 from lisax.formats.examples import Example, Passage
-from lisax.formats.format import RELEVANCE, Format, Text
+from lisax.formats.format import RELEVANCE, Format, PairTexts, Text
 from lisax.formats.presets import PAPER, Preset
 from lisax.records import LisaxError
 
@@ -75,5 +75,17 @@ def _rank_entities(example: Example, *, preset: Preset, **budget: Any) -> list[T
     return [Text(inputs, preset.target(example.label))]
 
 
-RANK = Format("rank", Example, _rank, RELEVANCE)
-RANK_ENTITIES = Format("rank_entities", Example, _rank_entities, RELEVANCE)
+def _rank_pair(example: Example, *, preset: Preset) -> PairTexts:
+    sentence = only_sentence(example, RANK)
+    return PairTexts(squeeze(example.claim), titled(sentence.title, sentence.text, preset))
+
+
+def _rank_entities_pair(example: Example, *, preset: Preset) -> PairTexts:
+    """The entities stand behind the claim, whose they are."""
+    claim, document = _rank_pair(example, preset=preset)
+    names = [name for name in map(squeeze, example.entities) if name]
+    return PairTexts(join(claim, *(f"Entity{i}: {name}" for i, name in enumerate(names, start=1))), document)
+
+
+RANK = Format("rank", Example, _rank, RELEVANCE, pairs=_rank_pair)
+RANK_ENTITIES = Format("rank_entities", Example, _rank_entities, RELEVANCE, pairs=_rank_entities_pair)

@@ -65,6 +65,7 @@ class Model(abc.ABC):
     kind: ClassVar[str | None]  # in `model.json`
     title: ClassVar[str]  # in messages
     backbone: Backbone  # that it is, or is built on: vocabulary, types, dropout, layers
+    labels: int | None = None  # classes of an input; None: it has none
     passages: int | None = None  # texts that a row of its batches has end to end; None: it does not say
 
     def __init_subclass__(cls, kind: str | None = None, title: str = "", **options: Any):
@@ -114,6 +115,7 @@ class Backbone(Model):
     remat: str
     attention_chunk: int | None
     padding_id: int = 0  # as published; here padding is 0
+    max_length: int | None = None  # tokens of the longest text; None: any
     shared_layers: bool = False  # all layers of a stack are one, ALBERT's way
 
     @property
@@ -388,6 +390,23 @@ class DualEncoderConfig(OnBackbone, kind="dual_encoder", title="dual encoder"):
 
     def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
         return _tokens(1, 2), _tokens(1, 2)
+
+
+@dataclasses.dataclass(frozen=True)
+class PairConfig(OnBackbone, kind="pair", title="pair scorer"):
+    """Architecture: an encoder that reads two texts as one, and a linear layer that gives the classes. `pooling`: the
+    vector of both is the mean of their tokens', that of the first token, or what a learned query attends to."""
+
+    labels: int = field(Whole(2, 1000), 3)
+    pooling: str = field(OneOf(("mean", "first", "attention")), "mean")
+
+    def network(self) -> nn.Module:
+        from lisax.models.pair import PairScorer
+
+        return PairScorer(self)
+
+    def example(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        return (_tokens(1, 2),)
 
 
 @dataclasses.dataclass(frozen=True)

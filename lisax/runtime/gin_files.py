@@ -207,6 +207,7 @@ def register_configurables() -> None:
         DualEncoderConfig,
         EncoderConfig,
         FusionConfig,
+        PairConfig,
         PointerConfig,
         ReaderConfig,
         SpanReaderConfig,
@@ -223,6 +224,7 @@ def register_configurables() -> None:
     register("table_fusion", "FusionConfig", FusionConfig)
     register("evidence_pointer", "PointerConfig", PointerConfig)
     register("dual_encoder", "DualEncoderConfig", DualEncoderConfig)
+    register("pair", "PairConfig", PairConfig)
     register("reader", "ReaderConfig", ReaderConfig)
     register("reader", "SpanReaderConfig", SpanReaderConfig)
     register("decoding", "Decoding", Decoding)

@@ -51,6 +51,7 @@ FIELDS: Kinds = {
         "candidates": Whole(1, 1000),
         "passages": Whole(1, 10_000),
         "words": Items(Text(100), 1, 100),
+        "labels": Items(Text(100), 2, 1000),
         "markers": {marker: Whole(0, 1 << 24) for marker in MARKERS},
     },
     "vocabulary": {

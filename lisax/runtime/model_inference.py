@@ -31,6 +31,7 @@ from lisax.runtime.claim_scoring import ClaimScorer
 from lisax.runtime.generating import make_predictor
 from lisax.runtime.loop import DeviceLoop, HostBatch
 from lisax.runtime.objectives import apply_model
+from lisax.runtime.pair_scoring import PairScoring, compiled_pairs
 from lisax.runtime.partitioning import Partitioner
 from lisax.runtime.scoring import compiled_scorer
 
@@ -264,3 +265,33 @@ class EncoderInference(QuestionInference):
 
     def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
         raise LisaxError("an encoder's bundle has no program")
+
+
+class PairInference:
+    """A pair scorer's. A prediction is the list of its probabilities, one of each class."""
+
+    needs: str | None = None
+    scores_targets = False
+
+    def check(self) -> None:
+        pass
+
+    def predictions(self, run: TaskRun, examples: Iterable[Numbered], decoding: Decoding) -> Iterator[list[dict]]:
+        scoring = PairScoring(run.model, run.loop.parameters, max_tokens=run.lengths["inputs"])
+        for window in windows(examples, run.window):
+            pairs = [example["inputs"][: run.lengths["inputs"]] for _, example in window]
+            yield [{"prediction": row} for row in scoring.probabilities(pairs).tolist()]
+
+    def scores(self, run: TaskRun, examples: Iterable[Numbered]) -> Iterator[list[dict]]:
+        raise LisaxError("a pair scorer has no targets in tokens: lisax infer with --gin.infer.mode=predict")
+
+    def compiled(
+        self, model: Model, what: str, lengths: Mapping[str, int], rows: int, partitioner: Partitioner, parameters: Any
+    ) -> Any:
+        if what == "generate":
+            raise LisaxError("a pair scorer generates nothing: plan --program=score")
+        tokens = jax.ShapeDtypeStruct((rows, lengths["inputs"]), jnp.int32, sharding=partitioner.batch)
+        return compiled_pairs(model, partitioner).lower(parameters, tokens).compile()
+
+    def exported(self, *_: Any) -> tuple[export.Exported, dict[str, Any]]:
+        raise LisaxError("a pair scorer's bundle has no program")

@@ -11,6 +11,7 @@ from lisax.models.architectures import (
     EncoderConfig,
     FusionConfig,
     Model,
+    PairConfig,
     PointerConfig,
     ReaderConfig,
     SpanReaderConfig,
@@ -22,10 +23,21 @@ from lisax.runtime.model_inference import (
     ClaimInference,
     EncoderInference,
     Inference,
+    PairInference,
     QuestionInference,
     TextToTextInference,
 )
-from lisax.runtime.objectives import Contrast, Fusion, Objective, Pointer, Pointing, Reading, TextToText, Untrained
+from lisax.runtime.objectives import (
+    Classes,
+    Contrast,
+    Fusion,
+    Objective,
+    Pointer,
+    Pointing,
+    Reading,
+    TextToText,
+    Untrained,
+)
 from lisax.runtime.pointer_scoring import PointerScorer
 
 
@@ -52,6 +64,7 @@ MODEL_KINDS: Mapping[type[Model], ModelKind] = {
             ClaimInference(PointerScorer, COLUMNS, ("prediction", "shares", "labels"), "the evidence pointer"),
         ),
         ModelKind(DualEncoderConfig, Contrast(), QuestionInference()),
+        ModelKind(PairConfig, Classes(), PairInference()),
         ModelKind(ReaderConfig, Reading(), QuestionInference()),
         ModelKind(SpanReaderConfig, Pointing(), QuestionInference()),
     )

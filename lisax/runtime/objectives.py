@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from lisax.models import dual_encoder, pointer_loss, table_fusion, table_truth
+from lisax.models import dual_encoder, pair, pointer_loss, table_fusion, table_truth
 from lisax.models.architectures import (
     DualEncoderConfig,
     EncoderConfig,
     FusionConfig,
+    PairConfig,
     PointerConfig,
     ReaderConfig,
     SpanReaderConfig,
@@ -319,6 +320,47 @@ class Contrast:
 
     def text_length(self, model: DualEncoderConfig, lengths: Mapping[str, int]) -> int:
         return 2 * dual_encoder.question_room(lengths["inputs"], lengths["targets"])
+
+
+class Classes:
+    """The pair scorer's: the cross-entropy of an input's class, the one number of `targets` (see `models.pair`)."""
+
+    metrics = {"loss": ("loss", "learned"), "accuracy": ("right", "learned")}
+
+    def weights(self, model: PairConfig, batch: Batch) -> Array:
+        return (batch["decoder_target_tokens"][:, 0] != pair.NO_CLASS).astype(jnp.float32)
+
+    def __call__(
+        self, model: PairConfig, parameters: Any, batch: Batch, loss: Loss, dropout_key: Array | None
+    ) -> dict[str, Array]:
+        tokens, weights = batch["encoder_input_tokens"], self.weights(model, batch)
+        logits = model.network().apply(
+            {"params": parameters},
+            tokens,
+            enable_dropout=dropout_key is not None,
+            rngs={} if dropout_key is None else {"dropout": dropout_key},
+        )
+        classes = jnp.maximum(batch["decoder_target_tokens"][:, 0] - pair.FIRST, 0)
+        return {
+            name: jnp.sum(value).astype(jnp.float32)
+            for name, value in {
+                "loss": loss.per_token(logits[:, None], classes[:, None])[:, 0] * weights,
+                "learned": weights,
+                "right": (jnp.argmax(logits, axis=-1) == classes) * weights,
+                "input_tokens": tokens > 0,
+                "target_tokens": weights,
+                "examples": weights,
+            }.items()
+        }
+
+    def check(self, model: PairConfig, loss: Loss, lengths: Mapping[str, int], pack: bool) -> None:
+        if lengths["targets"] != 1:
+            raise LisaxError(f"TASK_FEATURE_LENGTHS is {dict(lengths)}: 'targets' is the class, one number")
+        if pack:
+            raise LisaxError("PACK is True, but pairs of texts cannot be packed: set PACK=False")
+
+    def text_length(self, model: PairConfig, lengths: Mapping[str, int]) -> int:
+        return lengths["inputs"]
 
 
 class Reading(TextToText):

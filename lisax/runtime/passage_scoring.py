@@ -27,7 +27,9 @@ from lisax.runtime.restore import load_model
 Tokens = Sequence[int]  # of a text, with its EOS
 
 
-class _Scorer:
+class TextScorer:
+    """A model's parameters on the devices, and batches of texts for it."""
+
     architecture: ClassVar[type[Model]]
 
     def __init__(
@@ -70,7 +72,7 @@ class _Scorer:
         return iter(scores)
 
 
-class VectorEncoder(_Scorer):
+class VectorEncoder(TextScorer):
     """Vectors float32 [texts, emb] of questions and of passages."""
 
     architecture = DualEncoderConfig
@@ -87,7 +89,7 @@ class VectorEncoder(_Scorer):
         return np.array(vectors, np.float32).reshape(len(texts), self.model.backbone.emb_dim)
 
 
-class SpanScorer(_Scorer):
+class SpanScorer(TextScorer):
     """Logits of each token of each text as the first and the last of an answer."""
 
     architecture = SpanReaderConfig
@@ -101,7 +103,7 @@ class SpanScorer(_Scorer):
         return [logits[: len(text)] for logits, text in zip(found, texts, strict=True)]
 
 
-class AnswerGenerator(_Scorer):
+class AnswerGenerator(TextScorer):
     """Generates answers from a question's passages at once."""
 
     architecture = ReaderConfig

@@ -98,7 +98,19 @@ def check(config: TrainConfig, partitioner: Partitioner) -> None:
         if config.train_data.task_feature_lengths is None:
             raise LisaxError("TASK_FEATURE_LENGTHS must be given for training")
         objective.check(config.model, config.loss, config.train_data.task_feature_lengths, config.train_data.pack)
-        passages = data.model_card(config.train_data).get("text", {}).get("passages")
+        length = objective.text_length(config.model, config.train_data.task_feature_lengths)
+        if length > (config.model.backbone.max_length or length):
+            raise LisaxError(
+                f"TASK_FEATURE_LENGTHS gives texts of {length} tokens, and the model has "
+                f"{config.model.backbone.max_length} positions"
+            )
+        text = data.model_card(config.train_data).get("text", {})
+        labels, passages = text.get("labels"), text.get("passages")
+        if labels is not None and len(labels) != config.model.labels:
+            raise LisaxError(
+                f"'{config.train_data.mixture_or_task_name}' has the classes {', '.join(labels)}, and the model has "
+                + (f"{config.model.labels}: set LABELS={len(labels)}" if config.model.labels else "none")
+            )
         if passages is not None and passages != (config.model.passages or passages):
             raise LisaxError(
                 f"'{config.train_data.mixture_or_task_name}' has {passages} passages a question, and the "

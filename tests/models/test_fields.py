@@ -57,7 +57,7 @@ LARGE = {  # the paper's and others' largest, which no gin file here has
 
 def test_every_field_of_every_kind_says_what_it_may_be():
     assert list(architectures.ARCHITECTURES) == [
-        *(None, "encoder", "table_fusion", "evidence_pointer", "dual_encoder", "reader", "span_reader")
+        *(None, "encoder", "table_fusion", "evidence_pointer", "dual_encoder", "pair", "reader", "span_reader")
     ]
     for architecture in architectures.ARCHITECTURES.values():
         kinds = architectures.kinds_of(architecture)
@@ -114,6 +114,10 @@ def test_every_model_of_ours_is_let_in(path):
         ({"\x1b[2J": 3}, r"'\x1b[2J'"),
         ({"kind": "table_fusion", "backbone": {"emb_dim": 8}, "heads": 3}, "heads"),
         ({"kind": "evidence_pointer", "backbone": {}, "steps": 10**6}, "steps"),
+        ({"kind": "reader", "backbone": {"kind": "encoder"}}, "backbone.kind"),
+        ({"kind": "pair", "backbone": {"kind": "pair", "backbone": {}}}, "backbone.kind"),
+        ({"kind": "pair", "backbone": {"kind": "encoder", "num_heads": 5}}, "num_heads"),
+        ({"kind": "encoder", "layer_norm_epsilon": math.nan}, "layer_norm_epsilon"),
     ],
 )
 def test_what_no_model_is_is_named(described, field):

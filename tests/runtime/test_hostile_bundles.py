@@ -142,7 +142,7 @@ def test_weights_of_another_type_than_the_scorer_takes(copied):
         (b'{"a": {"dtype": "F32", "shape": [1e0], "data_offsets": [0, 4]}}', "`shape` of 'a'"),
         (b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}', "begins at byte"),
         (b'{"a": {"dtype": "F32", "shape": [0, 1000000000000], "data_offsets": [0, 0]}}', "end at byte"),
-        (b'{"a": {"dtype": "I64", "shape": [1], "data_offsets": [0, 8]}}', "of the type I64"),
+        (b'{"a": {"dtype": "C64", "shape": [1], "data_offsets": [0, 8]}}', "of the type .C64"),
         (b'{"a\\n": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}', "no name of an array"),
         (b" " * (MOST_BYTES + 1), "more than the"),
     ],

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from lisax.models.architectures import ARCHITECTURES, DualEncoderConfig, EncoderConfig, FusionConfig, T5Config
+from lisax.models.architectures import (
+    ARCHITECTURES,
+    DualEncoderConfig,
+    EncoderConfig,
+    FusionConfig,
+    PairConfig,
+    T5Config,
+)
 from lisax.records import LisaxError
 from lisax.runtime.model_kinds import MODEL_KINDS, kind_of
 
@@ -14,7 +21,7 @@ def test_every_architecture_has_an_entry_and_every_metric_its_sums():
     for config, kind in MODEL_KINDS.items():
         assert kind.config is config and "loss" in kind.objective.metrics
         assert kind.inference.needs in ("words", "tables", "candidates", None)
-    assert [kind.inference.scores_targets for kind in MODEL_KINDS.values()] == [True, *[False] * 6]
+    assert [kind.inference.scores_targets for kind in MODEL_KINDS.values()] == [True, *[False] * 7]
 
 
 def test_what_a_kind_does_not_do_is_told():
@@ -29,5 +36,13 @@ def test_what_a_kind_does_not_do_is_told():
             told()
     with pytest.raises(LisaxError, match="an encoder alone has nothing to learn: .* models/pair.gin"):
         alone.objective.check(EncoderConfig(), None, {}, False)
+    pair = kind_of(PairConfig(EncoderConfig())).inference
+    for told in (
+        lambda: pair.scores(None, []),
+        lambda: pair.compiled(None, "generate", {}, 1, None, None),
+        pair.exported,
+    ):
+        with pytest.raises(LisaxError, match="a pair scorer"):
+            told()
     with pytest.raises(LisaxError, match="table fusion generates nothing: plan --program=score"):
         kind_of(FusionConfig(T5Config())).inference.compiled(None, "generate", {}, 1, None, None)

@@ -1,0 +1,42 @@
+"""A pair scorer in use: probabilities of the classes of a claim with its evidence, read as two texts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lisax.runtime.checkpoints import resolve_checkpoint
+from lisax.runtime.model_card import ModelCard
+from lisax.runtime.pair_scoring import PairScoring
+
+
+class PairModel:
+    """`format` is the one that it was trained on, `labels` are the names of its classes in order."""
+
+    def __init__(self, path: str | os.PathLike):
+        """From a bundle, a checkpoint folder, or a MODEL_DIR (its best checkpoint, else its newest)."""
+        folder = resolve_checkpoint(path)
+        card = ModelCard.read(folder)
+        self.format, self._preset = card.format, card.preset
+        self._max_tokens, self.labels = card.needed("text.max_tokens", "text.labels")
+        self.vocabulary = card.open_vocabulary()
+        self._scoring = PairScoring.open(folder, max_tokens=self._max_tokens)
+        if len(self.labels) != self._scoring.model.labels:
+            raise card.error(
+                "text.labels", f"has {len(self.labels)} names, the model {self._scoring.model.labels} classes"
+            )
+
+    @classmethod
+    def open(cls, path: str | os.PathLike) -> PairModel:
+        return cls(path)
+
+    def probabilities(self, examples: Sequence[Any], progress: Callable[[int], None] | None = None) -> np.ndarray:
+        """float32 [examples, labels] of example records of `format`; their own labels are not looked at. `progress` is
+        told of each batch's number of examples."""
+        texts = (self.format.pair(example, preset=self._preset) for example in examples)
+        return self._scoring.probabilities(
+            [self.vocabulary.encode_pair(*pair, self._max_tokens).ids for pair in texts], progress
+        )

@@ -1,0 +1,56 @@
+"""Pair scorers on either backbone: plain numpy from the backbone's own states on."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from applying import applied
+
+from lisax.models.architectures import PairConfig
+from lisax.models.pair import probabilities
+from lisax.models.t5 import initialize
+from tests.references import recorded
+
+BACKBONES = {"t5": recorded.T5_1_1, **recorded.ENCODERS}
+
+
+def states(config, parameters, tokens):
+    """The backbone's own states [rows, length, emb]."""
+    if "decoder" in config.stacks:
+        parameters = parameters | {"decoder": recorded.drawn(config)["decoder"]}
+        return applied(config, parameters, tokens, method="encode")
+    return applied(dataclasses.replace(config, pooler=False), parameters, tokens).states
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first", "attention"])
+@pytest.mark.parametrize("name", BACKBONES)
+def test_logits_by_hand(name, pooling):
+    config = PairConfig(BACKBONES[name], labels=3, pooling=pooling)
+    parameters, tokens = recorded.drawn(config), recorded.questions(config.backbone)
+    head, found = parameters["pair"], applied(config, parameters, tokens)
+    assert found.shape == (4, 3) and found.dtype == np.float32
+    backbone = {name: tree for name, tree in parameters.items() if name != "pair"}
+    for row, text in enumerate(np.asarray(states(config.backbone, backbone, tokens))):
+        real = text[tokens[row] > 0]
+        if pooling == "attention":
+            odds = np.exp(real @ head["pooling"] / 4)
+            vector = (odds / odds.sum()) @ real
+        else:
+            vector = real[0] if pooling == "first" else real.mean(0)
+        expected = vector @ head["classes"]["kernel"] + head["classes"]["bias"]
+        np.testing.assert_allclose(found[row], expected, atol=1e-4)
+    shares = np.asarray(probabilities(config, parameters, tokens))
+    np.testing.assert_allclose(shares.sum(1), 1, atol=1e-5)
+    np.testing.assert_array_equal(shares.argmax(1), np.asarray(found).argmax(1))
+
+
+@pytest.mark.parametrize("name", ["t5", "bert", "albert"])
+def test_parameters_are_the_backbones_and_a_head(name):
+    config = PairConfig(BACKBONES[name])
+    parameters = initialize(config)
+    assert set(parameters) == {"token_embedder", "encoder", "pair"}
+    own = initialize(config.backbone)
+    for part in ("token_embedder", "encoder"):
+        assert parameters[part].keys() == own[part].keys()
