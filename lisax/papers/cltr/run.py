@@ -18,7 +18,6 @@ import numpy as np
 
 from lisax.corpora import Dataset, open_folder
 from lisax.corpora.reading import Watch, told
-from lisax.formats.examples import write_examples
 from lisax.formats.parts import TABLE_PARTS, PartKind, encode_header
 from lisax.formats.vocabulary import REQUIRED_WORDS
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
@@ -36,7 +35,7 @@ from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.retrieval.table_store import TableStore
 from lisax.runtime.checkpoints import FITTED, write_fitted
-from lisax.sampling import files, part_examples, part_negatives
+from lisax.sampling import files, part_examples
 from lisax.sampling.own_questions import own_questions
 
 TRAIN_SPLITS = ("train", "e2e_train")
@@ -416,7 +415,7 @@ class Cltr(Pipeline):
         recipe = self.recipe
         asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
         index, found = table_text.open_index(self.index_folder), dict[str, list[str]]()
-        for hit in table_text.retrieve(index.search, asked, part_negatives.WINDOW):
+        for hit in table_text.retrieve(index.search, asked, part_examples.WINDOW):
             found.setdefault(hit.query_id, []).append(hit.id)
         held = int(recipe.validation_share * len(asked)) or 1
         self._write_parts(self.out / OWN, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
@@ -450,20 +449,19 @@ class Cltr(Pipeline):
     ) -> None:
         """The rows and columns that questions by role teach; `pools` are the tables that are retrieved for them."""
         recipe = self.recipe
-        for (kind, role), path in self._part_files(folder).items():
-            count = write_examples(
-                path,
-                part_negatives.examples(
-                    [(question, pools.get(question.id, ())) for question in questions[role]],
-                    kind,
-                    self.lookup,
-                    gold_tables=recipe.gold_tables,
-                    negative_tables=self._negatives.get(kind, 0),
-                    negative_parts=recipe.negative_parts,
-                    seed=recipe.seed,
-                ),
+        for role in (TRAIN, VALIDATION):
+            counts = part_examples.write_all(
+                folder / "examples",
+                role,
+                [(question, pools.get(question.id, ())) for question in questions[role]],
+                self.lookup,
+                gold_tables=recipe.gold_tables,
+                negative_tables=self._negatives,
+                negative_parts=recipe.negative_parts,
+                seed=recipe.seed,
             )
-            say(f"  {count:,} {kind}s for {role}")
+            for kind, count in counts.items():
+                say(f"  {count:,} {kind}s for {role}")
 
     def learned(self, role: str) -> list[Question]:
         """Those that a cell answers, then those that something made of several does."""
