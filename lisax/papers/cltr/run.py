@@ -27,7 +27,7 @@ from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
 from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, CltrRecipe
 from lisax.papers.settings import fact, kept
 from lisax.papers.stages import Stage
-from lisax.predict import fusion
+from lisax.predict import score_fusion
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Table, is_cell, split_cell_id
@@ -277,14 +277,14 @@ class Cltr(Pipeline):
         """Of best cells beside BM25, fitted on held-out questions."""
         held = list(self.scores(VALIDATION))
         ranked, lexical = (_by_query(pool_scores.table_run(held, order)) for order in (MAX, "retrieval"))
-        return fusion.fit(self.claims[VALIDATION].values(), ranked, lexical)
+        return score_fusion.fit(self.claims[VALIDATION].values(), ranked, lexical)
 
     def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
         """`pool_scores.pruning_curve` by the order that is kept: best cells', and theirs with BM25."""
 
         def fused(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
             cells, lexical = (np.array([getattr(table, name) for table in tables]) for name in (of, "retrieval"))
-            return fusion.features_of(cells, lexical, lexical.max()) @ self.fusion_weights
+            return score_fusion.features_of(cells, lexical, lexical.max()) @ self.fusion_weights
 
         found = {MAX: pool_scores.pruning_curve(self.scores(), limits)}
         if FUSED in self.orders:
@@ -524,7 +524,7 @@ class Cltr(Pipeline):
                 )
             )
             ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
-            write_run(self.run_file(FUSED), fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
+            write_run(self.run_file(FUSED), score_fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
             if weighed is not None:
                 # Where cells count for nothing, who asks of cells is better off without weights.
                 weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None

@@ -18,7 +18,7 @@ from lisax.papers.base import TRAIN, VALIDATION, tell
 from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, Recipe
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
 from lisax.papers.stages import Stage
-from lisax.predict import fusion
+from lisax.predict import score_fusion
 from lisax.predict.ranker import Ranker, rank_to_file
 from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import counting, say
@@ -274,9 +274,9 @@ class List5(PagePipeline):
         held, runs = (
             [read_run(self.selection_file(name, of)) for name in ("rank_entities", "bm25")] for of in (VALIDATION, role)
         )
-        weights = fusion.fit(self.claims_of(VALIDATION).values(), *held)
+        weights = score_fusion.fit(self.claims_of(VALIDATION).values(), *held)
         say("  log-odds of relevance: {:.2f} of the ranker's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
-        write_run(self.selection_file("fused", role), fusion.fuse(*runs, weights), "fused")
+        write_run(self.selection_file("fused", role), score_fusion.fuse(*runs, weights), "fused")
 
     def _hop(self, role: str, first: str) -> None:
         """The second hop from the selection's first sentences."""
