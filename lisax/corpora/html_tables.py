@@ -4,6 +4,9 @@ The standard library's parser gives tags as they come; the few rules that make a
 is not closed, or closed twice, does as little harm as in a browser. A table's header is the rows before the first
 that holds a plain cell (`td`), a second header row joined to the first; it is the first row where there are no such
 rows, or only such. What inline styles hide in a table is left out, a whole table not: pages unfold them.
+
+Not lxml, which takes half the time for orderly pages: 140 KB of unclosed tags take it eight times as long as us and
+more, growing with their square, and its tree ends where 2,048 elements are open (`benchmarks/libraries.py`).
 """
 
 from __future__ import annotations
