@@ -78,7 +78,7 @@ def html(run: Run) -> None:
 
     from lisax.corpora import html_tables
 
-    def by_lxml(text: str) -> html_tables.Page:
+    def by_lxml(text: str) -> html_tables.HtmlPage:
         """libxml2's events, by our rules of what a table is."""
         rules = html_tables._Parser(20_000, html_tables.LIMITS.cells)
         rules.getpos = lambda: (0, 0)  # events have no lines
@@ -95,7 +95,7 @@ def html(run: Run) -> None:
         parser = etree.HTMLParser(target=Target(), huge_tree=True)
         parser.feed(html_tables.closed(text))
         parser.close()
-        return html_tables.Page("".join(rules.title), rules.tables, rules.left_out)
+        return html_tables.HtmlPage("".join(rules.title), rules.tables, rules.left_out)
 
     def cells(read: Callable, pages: list[str]) -> list:
         return [[[["".join(c.text) for c in row] for row in t.rows] for t in read(page).tables] for page in pages]
