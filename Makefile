@@ -31,18 +31,18 @@ test-browser: $(STAMP)
 	$(VENV)/bin/python -m pytest tests/serve/test_browser.py -rs
 
 peers: $(STAMP)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir -r requirements-peers.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r requirements-peers.txt
 
 beam: $(STAMP)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps -r requirements-beam.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile --no-deps -r requirements-beam.txt
 
 venv: $(STAMP)
 
 $(STAMP): requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info[:2] in ((3, 11), (3, 12)) else "LisaX needs Python 3.11 or 3.12; name one with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir -r requirements.txt
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps -e .
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile -r requirements.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --no-compile --no-deps -e .
 	touch $(STAMP)
 
 clean:

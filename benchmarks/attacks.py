@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.kinds import BY_RULE, attacks
 from lisax.adversary.writing import write_folder
 from lisax.corpora import open_folder
@@ -38,7 +38,7 @@ def main() -> None:
 
         def timed(kinds, out: Path) -> tuple[float, int]:
             start = time.perf_counter()
-            corpus = Corpus.open(folder)
+            corpus = AttackCorpus.open(folder)
             made = write_folder(out, {"train": attacks(claims, corpus, kinds)}, corpus, pages=False)
             seconds = time.perf_counter() - start
             return seconds, sum(sum(labels.values()) for labels in made["counts"]["train"].values())

@@ -92,6 +92,12 @@ def load(path: str) -> TextModel | FusionModel | PointerModel:
 
     `load(path).verify("claim", evidence)` of a labeller or an evidence pointer, `load(path).rank(query, texts)` of a
     ranker or a pointer and `load(path).verify("claim", tables)` of table fusion are a line each.
+
+    >>> import lisax
+    >>> verifier = lisax.load(lisax.example_model())
+    >>> shares = verifier.verify("Torimoor has 12,000 residents.", ["Torimoor is home to 39,000 people."])
+    >>> max(shares, key=shares.get).value
+    'REFUTES'
     """
     # Imported here so that `import lisax` costs nothing until a model is wanted.
     from lisax.predict.opening import open_model

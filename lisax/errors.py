@@ -13,14 +13,26 @@ def printable(text: str) -> str:
 
 
 class LisaxError(Exception):
-    """A sentence for the user: what was expected, what was found, where, and what to do."""
+    """A sentence for the user: what was expected, what was found, where, and what to do.
+
+    >>> import lisax
+    >>> try:
+    ...     lisax.load("nowhere")
+    ... except lisax.LisaxError as error:
+    ...     print(str(error).partition(":")[0])
+    nowhere
+    """
 
     def __str__(self) -> str:
         return printable(super().__str__())
 
 
 class DataError(LisaxError):
-    """Bad input, located: `path:line: field: message`."""
+    """Bad input, located: `path:line: field: message`.
+
+    >>> print(DataError("expected a list of strings", path="claims.jsonl", line=7, field="evidence"))
+    claims.jsonl:7: field 'evidence': expected a list of strings
+    """
 
     def __init__(
         self, message: str, *, path: str | os.PathLike | None = None, line: int | None = None, field: str | None = None

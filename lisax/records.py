@@ -33,7 +33,11 @@ _HALF_PAIR = "half of a surrogate pair (\\ud800 to \\udfff on its own)"
 
 
 class Label(enum.StrEnum):
-    """A verdict, written as FEVER writes it."""
+    """A verdict, written as FEVER writes it.
+
+    >>> Label("NOT ENOUGH INFO") is Label.NOT_ENOUGH_INFO
+    True
+    """
 
     SUPPORTS = "SUPPORTS"
     REFUTES = "REFUTES"
@@ -59,7 +63,11 @@ class Operation(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sentence:
-    """Sentence `number` (from 0) of page `page`; empty text where the owner's page has a gap."""
+    """Sentence `number` (from 0) of page `page`; empty text where the owner's page has a gap.
+
+    >>> Sentence("Torimoor", 2, "It lies on the Inak.").id
+    'Torimoor_2'
+    """
 
     page: str
     number: int
@@ -72,7 +80,11 @@ class Sentence:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Document:
-    """A page. `id` is normalised (NFC, no white space); `title` is prose, as a reader writes it."""
+    """A page. `id` is normalised (NFC, no white space); `title` is prose, as a reader writes it.
+
+    >>> Document("Tarn", "Tarn", (Sentence("Tarn", 0, "Tarn is a town."), Sentence("Tarn", 1, "It is old."))).text
+    'Tarn is a town. It is old.'
+    """
 
     id: str
     title: str
@@ -92,6 +104,9 @@ class Claim:
     `kind` names the family of the claim where the source knows it (`one_hop`, `date`, an attack).
     `candidates` are evidence ids given with the claim (FoolMeTwice, WiCE), in the source's order. `mixed_sets`: complete
     sets that name rows or edges, beside those of `evidence_sets`; who reads an index of all learns from them too.
+
+    >>> Claim("1", "Tarn is old.", Label.SUPPORTS, evidence_sets=(("Tarn_1",), ("Tarn_0", "Tarn_1"))).gold_ids
+    ('Tarn_1', 'Tarn_0')
     """
 
     id: str
@@ -111,7 +126,12 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Table:
-    """A table: `rows` are as wide as `header`; `page` is the document it stands on, if known."""
+    """A table: `rows` are as wide as `header`; `page` is the document it stands on, if known.
+
+    >>> table = Table("towns", "Towns", ("town", "people"), (("Tarn", "900"), ("Ostra", "18,400")))
+    >>> table.rows[1][table.header.index("people")]
+    '18,400'
+    """
 
     id: str
     title: str
@@ -124,7 +144,11 @@ class Table:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Graph:
-    """A sub-graph around one subject: `edges` are (relation, object) in reading order."""
+    """A sub-graph around one subject: `edges` are (relation, object) in reading order.
+
+    >>> Graph("tarn", "Tarn", (("river", "Orm"),)).edges
+    (('river', 'Orm'),)
+    """
 
     id: str
     subject: str

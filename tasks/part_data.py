@@ -44,7 +44,7 @@ def build(dataset: ClaimDataset, questions: Mapping[str, list[Placed]], skipped:
     tables = {table.id: table for table in dataset.read_tables() if table.id in wanted}
     counts: dict[str, dict[str, int]] = {}
     for split, placed in questions.items():
-        found = [_with_cells(*of_question, tables) for of_question in placed]
+        found = [(_with_cells(*of_question, tables), ()) for of_question in placed]
         written = part_examples.write_all(dataset.out_folder, split, found, tables.get, skipped=skipped)
         for kind, number in written.items():
             counts.setdefault(f"{kind}s", {})[split] = number

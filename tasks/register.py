@@ -321,7 +321,7 @@ def _build_over_sentences(
             candidates,
             reranked,
             passages.get,
-            seed=dataset.seed,
+            draws=files.Draws(dataset.seed),
             training=split == "train",
             skipped=skipped,
         )

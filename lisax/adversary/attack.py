@@ -16,7 +16,7 @@ EvidenceSets = tuple[tuple[str, ...], ...]
 MOST_SETS = 50
 
 
-class Kind(enum.StrEnum):
+class AttackKind(enum.StrEnum):
     """The seven kinds of attack, in the order of the paper's tables (DeSePtion, section 4)."""
 
     CONJUNCTION = "conjunction"
@@ -30,13 +30,13 @@ class Kind(enum.StrEnum):
 
 # What the authors' FEVER 2.0 file calls each kind; we write these names there, and read any case of them.
 FEVER2_NAMES = {
-    Kind.CONJUNCTION: "conjunction",
-    Kind.MULTI_HOP: "Multihop",
-    Kind.UNVERIFIABLE: "Phrasal Additions",
-    Kind.DATE: "date manipulation",
-    Kind.MULTI_HOP_TEMPORAL: "multi-hop temporal reasoning",
-    Kind.DISAMBIGUATION: "Entity Disambiguation",
-    Kind.LEXICAL: "word replacement",
+    AttackKind.CONJUNCTION: "conjunction",
+    AttackKind.MULTI_HOP: "Multihop",
+    AttackKind.UNVERIFIABLE: "Phrasal Additions",
+    AttackKind.DATE: "date manipulation",
+    AttackKind.MULTI_HOP_TEMPORAL: "multi-hop temporal reasoning",
+    AttackKind.DISAMBIGUATION: "Entity Disambiguation",
+    AttackKind.LEXICAL: "word replacement",
 }
 _OF_NAME = {name.casefold(): str(kind) for kind, name in FEVER2_NAMES.items()}
 
@@ -53,7 +53,7 @@ class Attack:
     `evidence_sets` are complete for `label`, none for NOT ENOUGH INFO; `reason` is a sentence for a person to check.
     """
 
-    kind: Kind
+    kind: AttackKind
     source: tuple[str, ...]
     text: str
     label: Label
@@ -62,7 +62,7 @@ class Attack:
     reason: str
 
 
-def random_of(seed: int, kind: Kind, *ids: str) -> random.Random:
+def random_of(seed: int, kind: AttackKind, *ids: str) -> random.Random:
     """The random numbers of one attack, whatever else is attacked before or beside it."""
     return random.Random(f"lisax.adversary:{seed}:{kind}:{':'.join(ids)}")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from lisax.adversary.attack import Attack, Kind, both, random_of
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.attack import Attack, AttackKind, both, random_of
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.prose import sentence
 from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import Claim
@@ -24,9 +24,9 @@ _RELATIVE = re.compile(r"\b(?:who|whom|whose|which|that|where|when)\b")
 class Conjunction:
     """Joins each claim with one more on its subject, drawn from those that follow it."""
 
-    kind = Kind.CONJUNCTION
+    kind = AttackKind.CONJUNCTION
 
-    def __init__(self, corpus: Corpus, claims: Iterable[Claim], seed: int):
+    def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim], seed: int):
         self._seed = seed
         self._subjects: dict[str, Subject] = {}
         self._of_page: dict[str, list[Claim]] = {}

@@ -41,7 +41,7 @@ class Line:
     names: tuple[tuple[Named, str | None], ...]
 
 
-class Corpus:
+class AttackCorpus:
     """`page_of(id)` gives a page; `pages` is read once, for the names."""
 
     def __init__(self, page_of: Callable[[str], Document], pages: Iterable[Document]):
@@ -70,7 +70,7 @@ class Corpus:
                 self.shared[key] = None
 
     @classmethod
-    def open(cls, place: str | Path) -> Corpus:
+    def open(cls, place: str | Path) -> AttackCorpus:
         """From a folder of any layout, or an index with pages (`lisax index documents`)."""
         from lisax.corpora import open_folder
         from lisax.retrieval.folder import META

@@ -21,9 +21,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from lisax.adversary import dates
-from lisax.adversary.attack import Attack, EvidenceSets, Kind, random_of
-from lisax.adversary.corpus import Corpus
-from lisax.adversary.dates import Date, Found, Span, Variant
+from lisax.adversary.attack import Attack, AttackKind, EvidenceSets, random_of
+from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.dates import Date, DateVariant, FoundDate, Span
 from lisax.adversary.prose import capitalised, is_negated, readable, sentence
 from lisax.adversary.statements import ONCE
 from lisax.adversary.subjects import subject_of
@@ -44,9 +44,9 @@ _AGAIN = re.compile(r"^(?: ?--?|,? (?:and|to|or|until|through|through to|but)\b.
 
 
 class DateManipulation:
-    kind = Kind.DATE
+    kind = AttackKind.DATE
 
-    def __init__(self, corpus: Corpus, claims: Iterable[Claim], seed: int):
+    def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim], seed: int):
         self._corpus, self._seed = corpus, seed
 
     def attack(self, claim: Claim) -> Iterator[Attack]:
@@ -89,7 +89,7 @@ class DateManipulation:
 
     def _variant(
         self, name: str, date: Date, labels: dict[bool, Label], rng: random.Random, reach: int, told: Collection[Span]
-    ) -> tuple[Variant, Label] | None:
+    ) -> tuple[DateVariant, Label] | None:
         """A form with a truth that `labels` (truth to label) allows; the other truth where the form cannot have the
         one that was drawn; none that what is `told` may decide."""
         for holds in rng.sample(sorted(labels), len(labels)):
@@ -185,7 +185,7 @@ class DateManipulation:
         )
 
 
-def subject_page(claim: Claim, corpus: Corpus) -> str | None:
+def subject_page(claim: Claim, corpus: AttackCorpus) -> str | None:
     """The page of the subject, also where the date stands before it."""
     place, _ = dated(claim.text)
     text = claim.text[place.end :].lstrip(", ") if place.start == 0 else claim.text
@@ -193,7 +193,7 @@ def subject_page(claim: Claim, corpus: Corpus) -> str | None:
     return None if subject is None else subject.page
 
 
-def dated(claim: str) -> tuple[Found, Date] | None:
+def dated(claim: str) -> tuple[FoundDate, Date] | None:
     """Where `in DATE` or `on DATE` stands in a claim (the whole phrase), if that is its only date."""
     found = dates.find(claim)
     if len(found) != 1:
@@ -206,7 +206,7 @@ def dated(claim: str) -> tuple[Found, Date] | None:
         or (found[0].date.day is None and before["the"] and not before["unit"])
     ):
         return None  # also `in the 2001 election`, which is no date of its own
-    return Found(before.start("word"), found[0].end, found[0].date), found[0].date
+    return FoundDate(before.start("word"), found[0].end, found[0].date), found[0].date
 
 
 def _once(claim: str) -> str | None:

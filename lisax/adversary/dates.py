@@ -101,7 +101,7 @@ class Date:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class FoundDate:
     """`text[start:end]` is `date`."""
 
     start: int
@@ -109,7 +109,7 @@ class Found:
     date: Date
 
 
-def find(text: str) -> list[Found]:
+def find(text: str) -> list[FoundDate]:
     """All dates with a year, left to right, each read as exactly as it is written."""
     taken, found = [False] * len(text), []
     for form in _FORMS:
@@ -122,7 +122,7 @@ def find(text: str) -> list[Found]:
             date = Date(-year if parts["bc"] else year, month, int(parts["day"]) if parts.get("day") else None)
             if date.year and _is_real(date):
                 taken[match.start() : match.end()] = [True] * (match.end() - match.start())
-                found.append(Found(match.start(), match.end(), date))
+                found.append(FoundDate(match.start(), match.end(), date))
     return sorted(found, key=lambda one: one.start)
 
 
@@ -159,7 +159,7 @@ def _years(first: int, last: int) -> Span:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Variant:
+class DateVariant:
     """A phrase in place of "in DATE"; `holds` of that date, `meaning` says it plainly, `span` is when it may be."""
 
     name: str
@@ -181,7 +181,7 @@ class Variant:
 VARIANTS = ("years_before", "years_after", "before", "after", "between", "decade", "verbalised")
 
 
-def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int = 10) -> Variant | None:
+def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int = 10) -> DateVariant | None:
     """One of `VARIANTS` that holds of `date`, or does not; None where that form cannot say so.
 
     `reach`: how many years, months or days away the bounds may lie.
@@ -202,7 +202,7 @@ def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int =
         if first is None or last is None:
             return None
         inside = "lies" if holds else "does not lie"
-        return Variant(
+        return DateVariant(
             name,
             f"between {first.text()} and {last.text()}",
             holds,
@@ -213,12 +213,12 @@ def variant(name: str, date: Date, holds: bool, rng: random.Random, reach: int =
     if bound is None:
         return None
     span = ((-9999, 1, 1), bound.earliest) if name == "before" else (bound.latest, (9999, 12, 31))
-    return Variant(
+    return DateVariant(
         name, f"{name} {bound.text()}", holds, f"{date.text()} is {'' if holds else 'not '}{name} {bound.text()}", span
     )
 
 
-def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: int) -> Variant | None:
+def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: int) -> DateVariant | None:
     count = rng.randint(2, max(2, min(reach, 9)))
     sign = -1 if name == "years_before" else 1
     named = date if holds else date.shifted(rng.choice((-1, 1)) * rng.randint(2, reach + 2))
@@ -226,7 +226,7 @@ def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: i
     if anchor is None:
         return None
     phrase = f"{count} {date.unit}s {'before' if sign < 0 else 'after'} {anchor.text()}"
-    return Variant(
+    return DateVariant(
         name,
         phrase,
         holds,
@@ -235,7 +235,7 @@ def _arithmetic(name: str, date: Date, holds: bool, rng: random.Random, reach: i
     )
 
 
-def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> Variant | None:
+def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> DateVariant | None:
     year = date.year
     if not holds:
         moved = date.shifted(10 * rng.choice((-4, -3, -2, 2, 3, 4)))
@@ -247,7 +247,7 @@ def _decade(name: str, date: Date, holds: bool, rng: random.Random) -> Variant |
     if not phrases:
         return None
     phrase = rng.choice(phrases)
-    return Variant(name, phrase, holds, f"{date.text()} is {'' if holds else 'not '}{phrase}", _span(phrase, year))
+    return DateVariant(name, phrase, holds, f"{date.text()} is {'' if holds else 'not '}{phrase}", _span(phrase, year))
 
 
 def _is_century(phrase: str) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from lisax.adversary.attack import Attack, Kind, random_of
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.attack import Attack, AttackKind, random_of
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.prose import readable, sentence, without_parentheses
 from lisax.records import Claim, Label, split_sentence_id
 from lisax.retrieval.titles import unqualified
@@ -19,9 +19,9 @@ from lisax.retrieval.titles import unqualified
 class Disambiguation:
     """Each sentence of a namesake is used once."""
 
-    kind = Kind.DISAMBIGUATION
+    kind = AttackKind.DISAMBIGUATION
 
-    def __init__(self, corpus: Corpus, claims: Iterable[Claim], seed: int):
+    def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim], seed: int):
         self._corpus, self._seed = corpus, seed
         self._used: set[str] = set()
 

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
-from lisax.adversary.attack import Attack, Kind
+from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.conjunction import Conjunction
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.date_manipulation import DateManipulation
 from lisax.adversary.disambiguation import Disambiguation
 from lisax.adversary.multi_hop import MultiHop
@@ -17,13 +17,13 @@ from lisax.adversary.unverifiable import Unverifiable
 from lisax.records import Claim, Label
 
 # Lexical substitution has its own way in (`lexical.LexicalSearch`): it needs a vocabulary and asks a model.
-BY_RULE: dict[Kind, Callable] = {
+BY_RULE: dict[AttackKind, Callable] = {
     maker.kind: maker
     for maker in (Conjunction, MultiHop, Unverifiable, DateManipulation, MultiHopTemporal, Disambiguation)
 }
 
 
-def attackable(claims: Iterable[Claim], corpus: Corpus) -> tuple[list[Claim], int]:
+def attackable(claims: Iterable[Claim], corpus: AttackCorpus) -> tuple[list[Claim], int]:
     """The claims, each with the evidence sets that the corpus has, and how many are left out: what is SUPPORTS or
     REFUTES by no page at hand has nothing to show for the label of its attack."""
     kept, left_out = [], 0
@@ -39,15 +39,15 @@ def attackable(claims: Iterable[Claim], corpus: Corpus) -> tuple[list[Claim], in
 
 
 class Maker(Protocol):
-    kind: Kind
+    kind: AttackKind
 
     def attack(self, claim: Claim) -> Iterator[Attack]: ...
 
 
 def attacks(
     claims: Sequence[Claim],
-    corpus: Corpus,
-    kinds: Sequence[Kind] = tuple(BY_RULE),
+    corpus: AttackCorpus,
+    kinds: Sequence[AttackKind] = tuple(BY_RULE),
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[str, Attack]]:

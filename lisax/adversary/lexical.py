@@ -12,9 +12,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from lisax.adversary.attack import Attack, Kind
-from lisax.adversary.corpus import Corpus
-from lisax.adversary.lexicon import Lexicon, Relation, Substitute
+from lisax.adversary.attack import Attack, AttackKind
+from lisax.adversary.corpus import AttackCorpus
+from lisax.adversary.lexicon import Lexicon, Substitute, WordRelation
 from lisax.adversary.prose import is_negated, sentence
 from lisax.records import LABELS, Claim, Label
 from lisax.text.words import words
@@ -56,11 +56,11 @@ class LexicalSearch:
     Without a model, the most fluent substitution. `fluency_bound`: how much the mean log10 score may fall.
     """
 
-    kind = Kind.LEXICAL
+    kind = AttackKind.LEXICAL
 
     def __init__(
         self,
-        corpus: Corpus,
+        corpus: AttackCorpus,
         lexicon: Lexicon,
         fluency: Fluency,
         model: Model | None = None,
@@ -158,18 +158,21 @@ class LexicalSearch:
         return found
 
 
-def survives(label: Label, relation: Relation, negated: bool) -> bool:
+def survives(label: Label, relation: WordRelation, negated: bool) -> bool:
     """Whether a claim keeps its label under a substitution."""
-    if relation is Relation.SYNONYM:
+    if relation is WordRelation.SYNONYM:
         return True
-    return not negated and (label, relation) in ((Label.SUPPORTS, Relation.HYPERNYM), (Label.REFUTES, Relation.HYPONYM))
+    return not negated and (label, relation) in (
+        (Label.SUPPORTS, WordRelation.HYPERNYM),
+        (Label.REFUTES, WordRelation.HYPONYM),
+    )
 
 
 def _with_text(claim: Claim, text: str) -> Claim:
     return Claim(claim.id, text, claim.label, claim.evidence_sets)
 
 
-def evidence_model(checkpoint, corpus: Corpus) -> Model:
+def evidence_model(checkpoint, corpus: AttackCorpus) -> Model:
     """A trained labeller as the model under attack: each claim with its own first evidence set, as the authors did."""
     import numpy as np
 

@@ -19,14 +19,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.prose import article, readable
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label
 from lisax.text.stop_words import INDEX_STOP_WORDS
 
 
-class Relation(enum.StrEnum):
+class WordRelation(enum.StrEnum):
     SYNONYM = "synonym"
     HYPERNYM = "hypernym"
     HYPONYM = "hyponym"
@@ -39,7 +39,7 @@ class Substitute:
     start: int
     end: int
     new: str
-    relation: Relation
+    relation: WordRelation
     reason: str
 
 
@@ -69,7 +69,7 @@ _NO_NOUNS = INDEX_STOP_WORDS | {"who", "which", "from", "about"}  # `a total of`
 
 
 class CorpusLexicon:
-    def __init__(self, corpus: Corpus, claims: Iterable[Claim] = ()):
+    def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim] = ()):
         self._corpus = corpus
         self._synonyms = _synonyms(_said(corpus, claims))
         self._hypernyms = dict(_hypernyms(corpus))
@@ -87,7 +87,7 @@ class CorpusLexicon:
                     start,
                     start + len(said.phrase),
                     new,
-                    Relation.SYNONYM,
+                    WordRelation.SYNONYM,
                     f'"{said.phrase}" and "{new}" agree in the corpus on {count} of {of} subjects',
                 )
                 for new, count, of in self._synonyms.get(said.key, ())
@@ -100,7 +100,7 @@ class CorpusLexicon:
                         match.start(),
                         match.end(),
                         new,
-                        Relation.HYPERNYM,
+                        WordRelation.HYPERNYM,
                         f"the page {hypernym[1]} says that it is {new}",
                     )
                 )
@@ -111,7 +111,7 @@ class CorpusLexicon:
                         match.start(),
                         match.end(),
                         new,
-                        Relation.HYPONYM,
+                        WordRelation.HYPONYM,
                         f"the page {page} says that {new} is {match[0]}",
                     )
                 )
@@ -120,7 +120,7 @@ class CorpusLexicon:
             if nouns[0] in _NO_NOUNS or (match["lower"] in _DECISIVE and "character" not in nouns):
                 continue
             new = f"{article(match['rest'])} {match['rest']}"
-            found.append(Substitute(match.start(), match.end(), new, Relation.HYPERNYM, f'"{match[0]}" is "{new}"'))
+            found.append(Substitute(match.start(), match.end(), new, WordRelation.HYPERNYM, f'"{match[0]}" is "{new}"'))
         return found
 
 
@@ -140,7 +140,7 @@ class Said:
         return self.noun, self.unit, self.phrase
 
 
-def _said(corpus: Corpus, claims: Iterable[Claim]) -> Iterator[Said]:
+def _said(corpus: AttackCorpus, claims: Iterable[Claim]) -> Iterator[Said]:
     """Verb phrases that end in a name or a number, of pages and of supported claims."""
     for document in corpus.documents():
         for phrase in corpus.about(document.id).predicates:
@@ -150,7 +150,7 @@ def _said(corpus: Corpus, claims: Iterable[Claim]) -> Iterator[Said]:
             yield from _split(corpus, subject.page, subject.predicate)
 
 
-def _split(corpus: Corpus, page: str, predicate: str) -> Iterator[Said]:
+def _split(corpus: AttackCorpus, page: str, predicate: str) -> Iterator[Said]:
     match = _OBJECT.search(predicate)
     if match and " and " not in predicate:
         phrase = predicate[: match.start()].strip()
@@ -179,7 +179,7 @@ def _synonyms(said: Iterable[Said]) -> dict[tuple[str, str, str], list[tuple[str
     return {key: sorted(others, key=lambda other: (-other[1], other[0])) for key, others in found.items()}
 
 
-def _hypernyms(corpus: Corpus) -> Iterator[tuple[str, tuple[str, str]]]:
+def _hypernyms(corpus: AttackCorpus) -> Iterator[tuple[str, tuple[str, str]]]:
     for document in corpus.documents():
         first = readable(document.sentences[0].text) if document.sentences else ""
         title = document.title.casefold()
@@ -215,9 +215,9 @@ class WordNetLexicon:
                 for pos in "nva" if not ending else "nv":
                     for sense in self._wordnet.synsets(lemma, pos=pos)[:2]:
                         for relation, near in (
-                            (Relation.SYNONYM, [sense]),
-                            (Relation.HYPERNYM, sense.hypernyms()),
-                            (Relation.HYPONYM, sense.hyponyms()[:MOST_HYPONYMS]),
+                            (WordRelation.SYNONYM, [sense]),
+                            (WordRelation.HYPERNYM, sense.hypernyms()),
+                            (WordRelation.HYPONYM, sense.hyponyms()[:MOST_HYPONYMS]),
                         ):
                             for other in near:
                                 for name in other.lemma_names():
@@ -262,5 +262,5 @@ def _inflected(lemma: str, ending: str) -> str:
     return (lemma[:-1] if lemma.endswith("e") else lemma) + "ing"
 
 
-def best_lexicon(corpus: Corpus, claims: Iterable[Claim]) -> Lexicon:
+def best_lexicon(corpus: AttackCorpus, claims: Iterable[Claim]) -> Lexicon:
     return WordNetLexicon.load() or CorpusLexicon(corpus, claims)

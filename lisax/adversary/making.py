@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lisax.adversary.attack import Attack, Kind
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.attack import Attack, AttackKind
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.kinds import attackable, attacks
 from lisax.adversary.writing import NoAttacks, write_folder
 from lisax.corpora import open_folder, read_claims
@@ -19,16 +19,16 @@ from lisax.records import Claim, LisaxError
 if TYPE_CHECKING:
     from lisax.adversary.lexical import LexicalSearch
 
-BY_RULE = tuple(kind for kind in Kind if kind is not Kind.LEXICAL)
+BY_RULE = tuple(kind for kind in AttackKind if kind is not AttackKind.LEXICAL)
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class AttackSettings:
     """`model` is the labeller that lexical substitution attacks, without which words are exchanged unguided; of that
     kind too is `fluency`, by how much the mean log10 score of word pairs may fall. The same `seed` gives the same
     attacks."""
 
-    kinds: Sequence[Kind] = BY_RULE
+    kinds: Sequence[AttackKind] = BY_RULE
     seed: int = 0
     layout: str = "plain"
     with_pages: bool = True
@@ -41,14 +41,14 @@ def make_attacks(
     out: Path,
     corpus_folder: Path | None = None,
     splits: Sequence[str] = (),
-    settings: Settings = Settings(),
+    settings: AttackSettings = AttackSettings(),
 ) -> dict[str, Any]:
     """Attacks the claims of a folder (all its splits, or `splits`) or of a file, and writes them with their pages.
 
     `corpus_folder` has pages, or is an index with pages; without it they are beside the claims. Returns the summary
     that stands in attacks.json: `counts` by split, kind and label."""
     claims = read_splits(source, splits)
-    corpus = Corpus.open(corpus_folder or (source if source.is_dir() else source.parent))
+    corpus = AttackCorpus.open(corpus_folder or (source if source.is_dir() else source.parent))
     if out.resolve() in (source.resolve(), corpus_place := (corpus_folder or source).resolve()):
         raise LisaxError(f"--out would overwrite {corpus_place}: choose another folder")
     left_out = {}
@@ -59,8 +59,8 @@ def make_attacks(
                 f"  {split}: {left_out[split]:,} of {len(of_split):,} claims are left out, SUPPORTS or REFUTES without "
                 "evidence that the corpus has"
             )
-    by_rule = [kind for kind in settings.kinds if kind is not Kind.LEXICAL]
-    search = _lexical(source, corpus, settings) if Kind.LEXICAL in settings.kinds else None
+    by_rule = [kind for kind in settings.kinds if kind is not AttackKind.LEXICAL]
+    search = _lexical(source, corpus, settings) if AttackKind.LEXICAL in settings.kinds else None
     made = {split: _stream(of_split, corpus, by_rule, search, settings.seed) for split, of_split in claims.items()}
     noted = {
         "seed": settings.seed,
@@ -93,7 +93,7 @@ def read_splits(source: Path, splits: Sequence[str] = ()) -> dict[str, list[Clai
     return found
 
 
-def _lexical(source: Path, corpus: Corpus, settings: Settings) -> LexicalSearch:
+def _lexical(source: Path, corpus: AttackCorpus, settings: AttackSettings) -> LexicalSearch:
     """The search, with a lexicon and a measure of fluency from the corpus and every split of the claims."""
     from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model
     from lisax.adversary.lexicon import best_lexicon
@@ -114,7 +114,7 @@ def _stood(search: LexicalSearch) -> str:
 
 
 def _stream(
-    claims: list[Claim], corpus: Corpus, by_rule: list[Kind], search: LexicalSearch | None, seed: int
+    claims: list[Claim], corpus: AttackCorpus, by_rule: list[AttackKind], search: LexicalSearch | None, seed: int
 ) -> Iterator[tuple[str, Attack]]:
     if by_rule:
         with counting(len(claims), "claims") as advance:

@@ -16,8 +16,8 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
-from lisax.adversary.attack import Attack, Kind, random_of, together
-from lisax.adversary.corpus import Corpus, Named
+from lisax.adversary.attack import Attack, AttackKind, random_of, together
+from lisax.adversary.corpus import AttackCorpus, Named
 from lisax.adversary.prose import body, is_negated, readable, sentence
 from lisax.adversary.statements import Phrase, Statements
 from lisax.adversary.subjects import subject_of
@@ -57,9 +57,9 @@ _BIRTH = "was born"
 
 
 class MultiHop:
-    kind = Kind.MULTI_HOP
+    kind = AttackKind.MULTI_HOP
 
-    def __init__(self, corpus: Corpus, claims: Iterable[Claim], seed: int):
+    def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim], seed: int):
         self._corpus, self._seed = corpus, seed
         self._makers = (self._appositive, self._wrong_birth, self._description, self._participle, self._role)
 
@@ -227,7 +227,7 @@ class MultiHop:
         )
 
 
-def made_by(corpus: Corpus, page: str) -> Iterator[tuple[str, str, str]]:
+def made_by(corpus: AttackCorpus, page: str) -> Iterator[tuple[str, str, str]]:
     """(role, sentence, maker's page) where a page says of its own subject that one entity made it."""
     about = corpus.about(page)
     subjects = (about.name, f"The {about.noun}", "It ") if about.noun and not about.person else (about.name,)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
-from lisax.adversary.attack import Attack, Kind, random_of
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.attack import Attack, AttackKind, random_of
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.multi_hop import made_by
 from lisax.adversary.prose import sentence
-from lisax.adversary.statements import NOUN_OF, Event, Statements
+from lisax.adversary.statements import NOUN_OF, StatedEvent, Statements
 from lisax.adversary.subjects import subject_of
 from lisax.records import Claim, Label, split_sentence_id
 
@@ -24,9 +24,9 @@ from lisax.records import Claim, Label, split_sentence_id
 class MultiHopTemporal:
     """One attack for each pair of pages, however many claims lead to it."""
 
-    kind = Kind.MULTI_HOP_TEMPORAL
+    kind = AttackKind.MULTI_HOP_TEMPORAL
 
-    def __init__(self, corpus: Corpus, claims: Iterable[Claim], seed: int):
+    def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim], seed: int):
         self._corpus, self._seed = corpus, seed
         self._done: set[tuple[str, ...]] = set()
 
@@ -104,12 +104,12 @@ class MultiHopTemporal:
         )
 
 
-def _again(mine: Event, theirs: Event) -> str:
+def _again(mine: StatedEvent, theirs: StatedEvent) -> str:
     """The second verb, short where it would repeat the first: `X came out after Y did`."""
     if mine.text != theirs.text:
         return theirs.text
     return mine.text.split()[0] if mine.text.startswith(("was ", "were ")) else "did"
 
 
-def _reason(names: list[str], mine: Event, theirs: Event) -> str:
+def _reason(names: list[str], mine: StatedEvent, theirs: StatedEvent) -> str:
     return f"{names[0]} {mine.text}: {mine.date.text()}; {names[1]} {theirs.text}: {theirs.date.text()}"

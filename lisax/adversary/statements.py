@@ -113,7 +113,7 @@ class Phrase:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Event:
+class StatedEvent:
     """`subject` `text` ("was born") on `date`, says `unit`; `once` is the verb that names it."""
 
     unit: str
@@ -131,7 +131,7 @@ class Statements:
     person: bool
     description: Phrase | None
     predicates: tuple[Phrase, ...]
-    events: tuple[Event, ...]
+    events: tuple[StatedEvent, ...]
 
     @property
     def known(self) -> bool:
@@ -150,7 +150,7 @@ def statements(page: Document) -> Statements:
     if person:
         events += _life(texts[0])
     elif description is not None and (year := _YEAR_OF_WORK.match(description.text)):
-        events.append(Event(description.unit, "came out", Date(int(year[1])), "came out"))
+        events.append(StatedEvent(description.unit, "came out", Date(int(year[1])), "came out"))
     for unit, text in texts:
         if (predicate := _predicate(name, noun or "", person, without_parentheses(text))) is None:
             continue
@@ -251,7 +251,7 @@ def _stands_alone(predicate: str) -> bool:
     )
 
 
-def _life(first: tuple[str, str]) -> list[Event]:
+def _life(first: tuple[str, str]) -> list[StatedEvent]:
     """Birth and death from the brackets after a person's name."""
     unit, text = first
     brackets = _LIFE.search(text)
@@ -260,9 +260,13 @@ def _life(first: tuple[str, str]) -> list[Event]:
     found = dates.find(brackets[1])
     if (len(found) == 2 and "–" in brackets[1]) or (len(found) == 2 and " - " in brackets[1]):
         born, died = (one.date for one in found)
-        return [Event(unit, "was born", born, "born"), Event(unit, "died", died, "died")] if born.before(died) else []
+        return (
+            [StatedEvent(unit, "was born", born, "born"), StatedEvent(unit, "died", died, "died")]
+            if born.before(died)
+            else []
+        )
     if len(found) == 1 and re.search(r"\bborn\b", brackets[1]) and "–" not in brackets[1]:
-        return [Event(unit, "was born", found[0].date, "born")]
+        return [StatedEvent(unit, "was born", found[0].date, "born")]
     return []
 
 
@@ -270,11 +274,13 @@ _HAPPENED = re.compile(rf"(?:(?:was|were) )?(?:originally |officially )?{ONCE.pa
 _EVENT = re.compile(r"(?P<phrase>[^,;]*?) (?:in|on) $")
 
 
-def _event(unit: str, predicate: str) -> Event | None:
+def _event(unit: str, predicate: str) -> StatedEvent | None:
     """`was published in 1983`, if that is all, or all that comes first: `was released in 2001 by X`."""
     found = dates.find(predicate)
     if len(found) != 1:
         return None
     match = _EVENT.fullmatch(predicate[: found[0].start])
     happened = match and _HAPPENED.fullmatch(match["phrase"])
-    return Event(unit, match["phrase"], found[0].date, happened["once"].removeprefix("first ")) if happened else None
+    return (
+        StatedEvent(unit, match["phrase"], found[0].date, happened["once"].removeprefix("first ")) if happened else None
+    )

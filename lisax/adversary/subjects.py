@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.prose import body
 from lisax.adversary.statements import verb_phrase
 
@@ -27,7 +27,7 @@ class Subject:
         return "s" if _SINGULAR.match(self.predicate) else "p" if _PLURAL.match(self.predicate) else ""
 
 
-def subject_of(claim: str, corpus: Corpus) -> Subject | None:
+def subject_of(claim: str, corpus: AttackCorpus) -> Subject | None:
     """The subject, if one page alone bears its name and a verb follows it."""
     for named in corpus.names_in(claim):
         before = claim[: named.start].split()

@@ -10,8 +10,8 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
-from lisax.adversary.attack import Attack, Kind, random_of
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.attack import Attack, AttackKind, random_of
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.prose import body, is_negated, sentence
 from lisax.adversary.subjects import Subject, subject_of
 from lisax.records import Claim, Label, split_sentence_id
@@ -72,9 +72,9 @@ _MOST_WORDS = 16
 
 
 class Unverifiable:
-    kind = Kind.UNVERIFIABLE
+    kind = AttackKind.UNVERIFIABLE
 
-    def __init__(self, corpus: Corpus, claims: Iterable[Claim], seed: int):
+    def __init__(self, corpus: AttackCorpus, claims: Iterable[Claim], seed: int):
         self._corpus, self._seed = corpus, seed
 
     def attack(self, claim: Claim) -> Iterator[Attack]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from lisax.adversary.attack import FEVER2_NAMES, Attack
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.corpus import AttackCorpus
 from lisax.records import DataError, Document, Label, LisaxError, atomic_write, split_sentence_id, write_json
 
 LAYOUTS = {"plain": ("claims.{split}.jsonl", "pages.jsonl"), "fever": ("{split}.jsonl", "wiki-pages.jsonl")}
@@ -32,7 +32,7 @@ class NoAttacks(LisaxError):
 def write_folder(
     out: Path,
     attacks: Mapping[str, Iterable[tuple[str, Attack]]],
-    corpus: Corpus,
+    corpus: AttackCorpus,
     *,
     layout: str = "plain",
     pages: bool = True,
@@ -104,7 +104,7 @@ def _plain_row(id: str, attack: Attack) -> dict:
     } | _about(attack)
 
 
-def _fever_row(number: int, id: str, attack: Attack, corpus: Corpus) -> dict:
+def _fever_row(number: int, id: str, attack: Attack, corpus: AttackCorpus) -> dict:
     undecided = attack.label is Label.NOT_ENOUGH_INFO
     evidence = (
         [[[None, None, None, None]]]
@@ -122,7 +122,7 @@ def _fever_row(number: int, id: str, attack: Attack, corpus: Corpus) -> dict:
     } | _about(attack)
 
 
-def _fever_unit(unit: str, corpus: Corpus) -> list:
+def _fever_unit(unit: str, corpus: AttackCorpus) -> list:
     page, number = split_sentence_id(unit)
     return [None, None, (corpus.page(page).original_id or page) if page in corpus else page, number]
 

@@ -45,11 +45,11 @@ def make(
 
     lisax attack make --claims DIR --out ATTACKED --kind date --kind conjunction
     """
-    from lisax.adversary.attack import Kind
-    from lisax.adversary.making import BY_RULE, Settings, make_attacks
+    from lisax.adversary.attack import AttackKind
+    from lisax.adversary.making import BY_RULE, AttackSettings, make_attacks
 
-    kinds = tuple(one for one in Kind if one in kind) or BY_RULE
-    settings = Settings(kinds, seed, layout, not without_pages, model, fluency)
+    kinds = tuple(one for one in AttackKind if one in kind) or BY_RULE
+    settings = AttackSettings(kinds, seed, layout, not without_pages, model, fluency)
     summary = make_attacks(claims, out, corpus, split, settings)
     for name, of_split in summary["counts"].items():
         for one, labels in of_split.items():

@@ -25,9 +25,9 @@ def demo(
 
     lisax demo --out out
     """
-    from lisax.papers.running import Settings, WorldSettings, run_paper
+    from lisax.papers.running import RunSettings, WorldSettings, run_paper
 
-    settings = Settings(
+    settings = RunSettings(
         out, gin_file, (f"Recipe.seed = {seed}", *gin_bindings), split_paths(gin_search_paths), until, dry_run
     )
     if data is None:

@@ -173,11 +173,11 @@ def verbalizer(
 
     lisax run verbalizer --data WEBNLG --report DART --tables TABLES --out OUT
     """
-    from lisax.papers.running import Settings, train_verbalizer
+    from lisax.papers.running import RunSettings, train_verbalizer
 
     if tables is None and graphs is None:
         raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
-    settings = Settings(out, gin_file, gin_bindings, split_paths(gin_search_paths), until, dry_run)
+    settings = RunSettings(out, gin_file, gin_bindings, split_paths(gin_search_paths), until, dry_run)
     train_verbalizer(settings, data, report, tables, graphs)
 
 
@@ -194,9 +194,9 @@ def _run(
     recipe: str | None = None,
     folds: int | None = None,
 ) -> None:
-    from lisax.papers.running import Settings, WorldSettings, run_paper
+    from lisax.papers.running import RunSettings, WorldSettings, run_paper
 
-    settings = Settings(out, gin_files, bindings, split_paths(search_paths), until, dry_run)
+    settings = RunSettings(out, gin_files, bindings, split_paths(search_paths), until, dry_run)
     run_paper(name, settings, data if data is not None else WorldSettings(pages), recipe, folds)
 
 

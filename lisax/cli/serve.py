@@ -62,6 +62,6 @@ def serve(
 
     lisax serve --model ranker --model verifier --index INDEX
     """
-    from lisax.serve.start import Settings, serve
+    from lisax.serve.start import ServeSettings, serve
 
-    serve(Settings(model, index, state, host, port, name, pool, keep, aggregate, temporal))
+    serve(ServeSettings(model, index, state, host, port, name, pool, keep, aggregate, temporal))

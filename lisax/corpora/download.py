@@ -1,4 +1,8 @@
-"""One file from the web onto the disk: resumed, checked, and in its place only when it is whole."""
+"""One file from the web onto the disk: resumed, checked, and in its place only when it is whole.
+
+Not pooch, which begins anew after a break and takes five times as long; urllib3's Retry ends where a body breaks off
+(`benchmarks/libraries.py`).
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from lisax.records import Table, check_id
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
+class TableLimits:
     """What one table may have; what goes beyond is left out, counted and told."""
 
     rows: int = 20_000
@@ -21,7 +21,7 @@ class Limits:
     characters: int = 10_000  # of one cell
 
 
-LIMITS = Limits()
+LIMITS = TableLimits()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Place:
     path: Path
     line: int | None
     watch: Watch
-    limits: Limits = LIMITS
+    limits: TableLimits = LIMITS
 
     def warn(self, kind: str, count: int = 1) -> None:
         if count:

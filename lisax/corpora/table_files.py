@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lisax.corpora import csv_tables, html_tables, wikitables
 from lisax.corpora.dataset import TableDataset
-from lisax.corpora.grid import LIMITS, Limits, Place
+from lisax.corpora.grid import LIMITS, Place, TableLimits
 from lisax.corpora.reading import Watch, told, unique_documents
 from lisax.records import DataError, Table, read_json_lines
 
@@ -27,7 +27,7 @@ class TableFolder(TableDataset):
 
     layout = "tables"
 
-    def __init__(self, folder: Path, limits: Limits = LIMITS):
+    def __init__(self, folder: Path, limits: TableLimits = LIMITS):
         super().__init__(folder, {})
         self.limits = limits
 
@@ -57,7 +57,7 @@ def has_tables(folder: Path) -> bool:
     return folder.is_dir() and any(map(is_table, table_files(folder)))
 
 
-def read_tables(folder: Path, watch: Watch | None = None, limits: Limits = LIMITS) -> Iterator[Table]:
+def read_tables(folder: Path, watch: Watch | None = None, limits: TableLimits = LIMITS) -> Iterator[Table]:
     """All tables below a folder, streamed; ids that occur twice are told at the end."""
 
     def stream(w: Watch) -> Iterator[Table]:
@@ -67,7 +67,7 @@ def read_tables(folder: Path, watch: Watch | None = None, limits: Limits = LIMIT
     return told(lambda w: unique_documents(stream, w), watch)
 
 
-def _read_file(path: Path, name: str, watch: Watch, limits: Limits) -> Iterator[Table]:
+def _read_file(path: Path, name: str, watch: Watch, limits: TableLimits) -> Iterator[Table]:
     place = Place(path, None, watch, limits)
     try:
         if path.suffix.lower() in CSV:

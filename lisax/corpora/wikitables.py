@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from lisax.corpora import titles
-from lisax.corpora.grid import LIMITS, Limits, Place, join_names, make_table
+from lisax.corpora.grid import LIMITS, Place, TableLimits, join_names, make_table
 from lisax.corpora.reading import Row, Watch, read_records
 from lisax.records import Table
 
 
-def read_tables(path, watch: Watch, limits: Limits = LIMITS) -> Iterator[Table]:
+def read_tables(path, watch: Watch, limits: TableLimits = LIMITS) -> Iterator[Table]:
     return read_records(path, lambda row: parse_table(row, limits), watch)
 
 
-def parse_table(row: Row, limits: Limits = LIMITS) -> Table:
+def parse_table(row: Row, limits: TableLimits = LIMITS) -> Table:
     original = row.get("_id", (str, int)) if "_id" in row.value else row.get("tableId", (str, int))
     header = join_names(_grid(row, "tableHeaders"))
     title = row.get("pgTitle", str)

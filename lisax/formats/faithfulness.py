@@ -57,7 +57,7 @@ _NUMBER_WORDS = _SPELT_NUMBERS.keys() | set("hundred thousand million billion tr
 UNKNOWN = "⁇"  # how SentencePiece writes its unknown piece
 
 
-class Found(NamedTuple):
+class TextFacts(NamedTuple):
     """What a text holds: `numbers` as written, those in dates too; `loose` are those outside of dates, in their order,
     `joined` those of them that a mark joins; `words` are folded, signs and runs of letters and digits among them."""
 
@@ -79,7 +79,7 @@ class Judgement(NamedTuple):
         return not self.lost and not self.invented
 
 
-def find(text: str) -> Found:
+def find(text: str) -> TextFacts:
     """The numbers, dates and words of a text, without months of dates and ordinals in digits among the words."""
     text = fold(text)
     dates: Counter[Date] = Counter()
@@ -92,7 +92,7 @@ def find(text: str) -> Found:
     words = {run for run in RUN.findall(rest) if not run.isdigit() and not _ORDINAL.fullmatch(run)}
     chains = _chains(rest)
     words.update(_UNIT.findall(rest), _SIGN.findall(rest))
-    return Found(
+    return TextFacts(
         Counter(NUMBER.findall(text)),
         [number for chain in chains for number in chain],
         [chain for chain in chains if len(chain) > 1],
@@ -202,11 +202,11 @@ class Facts:
         return word in _NUMBER_WORDS or word in _SPELT or _has_digit(word)
 
 
-def _most(values: Iterable[Found], again: Iterable[Found]) -> dict[str | Date, int]:
+def _most(values: Iterable[TextFacts], again: Iterable[TextFacts]) -> dict[str | Date, int]:
     """How often the numbers (outside of dates, or as a part of one) and the dates of values may be said at most; those
     that `again` holds may be said any number of times."""
 
-    def facts(found: Found) -> Iterator[str | Date]:
+    def facts(found: TextFacts) -> Iterator[str | Date]:
         yield from found.loose
         for date in found.dates.elements():
             yield from (date, *_forms(date))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lisax.adversary.attack import Kind
+from lisax.adversary.attack import AttackKind
 from lisax.metrics.fever import fever_score
 from lisax.metrics.potency import potency
 from lisax.papers.base import REPORT
@@ -14,13 +14,13 @@ from lisax.report.report import ResultRow, ResultTable
 
 CLEAN, ALL = "clean", "all attacks"
 KIND_NAMES = {
-    Kind.CONJUNCTION: "conjunction",
-    Kind.MULTI_HOP: "multi-hop",
-    Kind.UNVERIFIABLE: "unverifiable addition",
-    Kind.DATE: "date manipulation",
-    Kind.MULTI_HOP_TEMPORAL: "multi-hop temporal",
-    Kind.DISAMBIGUATION: "entity disambiguation",
-    Kind.LEXICAL: "lexical substitution",
+    AttackKind.CONJUNCTION: "conjunction",
+    AttackKind.MULTI_HOP: "multi-hop",
+    AttackKind.UNVERIFIABLE: "unverifiable addition",
+    AttackKind.DATE: "date manipulation",
+    AttackKind.MULTI_HOP_TEMPORAL: "multi-hop temporal",
+    AttackKind.DISAMBIGUATION: "entity disambiguation",
+    AttackKind.LEXICAL: "lexical substitution",
 }
 
 
@@ -46,7 +46,7 @@ def attack_figures(run: PagePipeline, variants: Sequence[str]) -> dict | None:
 def groups(run: PagePipeline) -> dict[str, dict[str, Claim]]:
     """Labelled claims by id: "clean", those of each kind of attack, and "all attacks"."""
     attacked = _labelled(run.claims[ATTACKED])
-    by_kind = {str(kind): {i: claim for i, claim in attacked.items() if claim.kind == kind} for kind in Kind}
+    by_kind = {str(kind): {i: claim for i, claim in attacked.items() if claim.kind == kind} for kind in AttackKind}
     return {CLEAN: _labelled(run.claims[REPORT])} | {kind: of for kind, of in by_kind.items() if of} | {ALL: attacked}
 
 

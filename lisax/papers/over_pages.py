@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lisax.adversary.attack import Attack, Kind
+from lisax.adversary.attack import Attack, AttackKind
 from lisax.adversary.writing import SUMMARY, write_folder
 from lisax.corpora import fever, open_folder, read_claims
 from lisax.formats.examples import Example, Passage
@@ -125,10 +125,10 @@ class PagePipeline(Pipeline):
         retrieval.build_index(self.data.documents(), self.index_folder, k1=self.recipe.k1, b=self.recipe.b)
 
     def _attack(self) -> None:
-        from lisax.adversary.corpus import Corpus
+        from lisax.adversary.corpus import AttackCorpus
         from lisax.adversary.kinds import attackable, attacks
 
-        corpus, made = Corpus(self.index.pages.page, map(self.index.pages.page, self.index.pages)), {}
+        corpus, made = AttackCorpus(self.index.pages.page, map(self.index.pages.page, self.index.pages)), {}
         left_out = {}
         for role in self.recipe.attacked_roles:
             claims = list(self.data_claims(role).values())
@@ -199,7 +199,7 @@ def _of_every_kind(
     attacks: list[tuple[str, Attack]], wanted: int | None, of_a_kind: int | None = None
 ) -> list[tuple[str, Attack]]:
     """`of_a_kind` attacks of each kind at most, and `wanted` in all, as many of each as there are; their ids say which."""
-    by_kind: dict[Kind, list[tuple[str, Attack]]] = {}
+    by_kind: dict[AttackKind, list[tuple[str, Attack]]] = {}
     for id, attack in sorted(attacks, key=lambda pair: hashed_share(pair[0])):
         by_kind.setdefault(attack.kind, []).append((id, attack))
     rounds = itertools.zip_longest(*(of[:of_a_kind] for of in by_kind.values()))

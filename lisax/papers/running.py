@@ -36,7 +36,7 @@ DRY_RUN_PAGES = 60
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """Where a run is (`out`, of which the stages that are done are not done again) and what it is told. A `dry_run`
     prints the plan and does nothing."""
 
@@ -58,7 +58,7 @@ class WorldSettings:
 
 
 def run_paper(
-    name: str, settings: Settings, data: Path | WorldSettings, recipe: str | None = None, folds: int | None = None
+    name: str, settings: RunSettings, data: Path | WorldSettings, recipe: str | None = None, folds: int | None = None
 ) -> None:
     """Runs the stages of a paper and prints its tables.
 
@@ -95,7 +95,7 @@ def _run(
     recipe: Any,
     data: Path,
     out: Path,
-    settings: Settings,
+    settings: RunSettings,
     mirror: Mirror | None,
 ) -> None:
     """Runs a pipeline's stages; `finish` writes its report and returns the tables for a terminal."""
@@ -168,7 +168,7 @@ def _write_world(pipeline: type[Pipeline], folder: Path, asked: WorldSettings) -
 
 
 def train_verbalizer(
-    settings: Settings, data: Path, report: Path | None, tables: Path | None, graphs: Path | None
+    settings: RunSettings, data: Path, report: Path | None, tables: Path | None, graphs: Path | None
 ) -> None:
     """Trains a verbalizer in rounds on texts of `data` for the tables and graphs that it is to verbalize, and prints
     its figures; those on the dev split of `report` too."""

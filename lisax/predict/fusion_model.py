@@ -19,7 +19,7 @@ from lisax.runtime.fusion_scoring import FusionScorer, Scores
 from lisax.runtime.model_card import ModelCard
 
 
-class Decision(NamedTuple):
+class TableDecision(NamedTuple):
     """`threshold`: claims of at most this sufficiency have not enough information. `in_data`: whether the data of the
     run knows such claims, and its own verdicts have the threshold; elsewhere it is for those who ask anything.
     `precision`: the share of dev claims at or below it that indeed no table decided, None where that is not known."""
@@ -29,7 +29,7 @@ class Decision(NamedTuple):
     precision: float | None = None
 
     @classmethod
-    def of(cls, card: ModelCard) -> Decision | None:
+    def of(cls, card: ModelCard) -> TableDecision | None:
         if card.get("decision") is None:
             return None
         return cls(*card.needed("decision.threshold", "decision.in_data"), card["decision"].get("precision"))
@@ -53,7 +53,7 @@ class FusionModel:
         )
         if not self.tables:
             raise card.error("text.tables", "it reads no tables")
-        self.preset, self.decision, self.vocabulary = card.preset, Decision.of(card), card.open_vocabulary()
+        self.preset, self.decision, self.vocabulary = card.preset, TableDecision.of(card), card.open_vocabulary()
         self.dropped_rows = 0
         self._scorer = FusionScorer.open(folder, texts=self.tables, max_tokens=self.max_tokens)
 

@@ -37,7 +37,7 @@ QUESTIONS_AT_A_TIME = 64  # read between two points of resumption
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class SpanPlace:
     """Where an answer stands: characters of a passage's text, and the sentence, row or edge that holds them."""
 
     passage: str
@@ -57,7 +57,7 @@ class Answer:
 
     text: str
     probability: float
-    place: Place | None = None
+    place: SpanPlace | None = None
     evidence: Evidence | None = None
     reason: str = ""
 
@@ -161,7 +161,7 @@ class Reader:
                 Answer(
                     said,
                     float(sum(np.exp(span[0]) for span in of_answer)),
-                    Place(passage.id, passage.unit_at(begin), begin, begin + len(said)),
+                    SpanPlace(passage.id, passage.unit_at(begin), begin, begin + len(said)),
                 )
             )
         return sorted(answers, key=lambda answer: -answer.probability)
@@ -212,10 +212,10 @@ def _said(text: reading.ReadingText, places: reading.Places, span: tuple[float, 
     return written.strip(), begin - text.context + len(written) - len(written.lstrip())
 
 
-def _first_place(passages: Sequence[Passage], answer: str) -> Place | None:
+def _first_place(passages: Sequence[Passage], answer: str) -> SpanPlace | None:
     for passage in passages:
         for begin, end in answer_spans(passage.text, [answer]):
-            return Place(passage.id, passage.unit_at(begin), begin, end)
+            return SpanPlace(passage.id, passage.unit_at(begin), begin, end)
     return None
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from lisax.formats.parts import PartKind
-from lisax.predict import fusion
+from lisax.predict import score_fusion
 from lisax.predict.part_scorer import TABLES_KEPT, PartScorer, Progress
 from lisax.predict.text_model import TextModel
 from lisax.records import DataError, LisaxError, Table
@@ -79,13 +79,13 @@ def filled_cells(table: Table) -> np.ndarray:
 class TableAnswerer:
     """Tables for a question from an index folder, and what a row model and a column model (mostly one) say of them.
 
-    `weights`: of best cells beside BM25, where the run that the row model comes from has fitted them (`fusion.py`)."""
+    `weights`: of best cells beside BM25, where the run that the row model comes from has fitted them (`score_fusion.py`)."""
 
     def __init__(self, index: Bm25Index, store: TableStore, rows: PartScorer, columns: PartScorer | None = None):
         self.index, self.store = index, store
         self._rows, self._columns = rows, columns or rows
         try:
-            self.weights = fusion.weights_of(rows.model.card)
+            self.weights = score_fusion.weights_of(rows.model.card)
         except (TypeError, ValueError) as error:
             raise DataError(f"model.json of the model of rows: {error}") from None
         self._table = functools.lru_cache(TABLES_KEPT)(store.get)
@@ -177,8 +177,8 @@ class TableAnswerer:
     ) -> list[float]:
         """Of the tables at these places of a pool, by their best cells and their scores in the pool."""
         retrieval = np.array([score for _, score in pool])
-        features = fusion.features_of(np.array(cells), retrieval[list(places)], retrieval.max())
-        return fusion.probability(features, self.weights).tolist()
+        features = score_fusion.features_of(np.array(cells), retrieval[list(places)], retrieval.max())
+        return score_fusion.probability(features, self.weights).tolist()
 
     def pool(self, question: str, pool: int = POOL) -> list[tuple[Table, float]]:
         """The tables that BM25 finds, but for those without any text in a cell: they hold no answer."""

@@ -76,7 +76,13 @@ class Read(NamedTuple):
 
 
 class Verbalizer:
-    """A trained verbalizer: format, vocabulary, network and choice of hypotheses together."""
+    """Writes rows of tables and edges of graphs as sentences that hold every number, date and name of them.
+
+    >>> from lisax import Graph, Verbalizer
+    >>> verbalizer = Verbalizer.open(VERBALIZER)
+    >>> verbalizer.write(Graph("torimoor", "Torimoor", (("mayor", "Minell"), ("river", "Orm"))))
+    'Torimoor: the mayor is Minell. Torimoor: the river is Orm.'
+    """
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from lisax.formats.format import POINTERS, RELEVANCE, VERDICT
 from lisax.formats.labelling import LABEL_POINTWISE
 from lisax.formats.tables import TABLE_FUSION, TABLES, TableExample
 from lisax.models import table_truth
-from lisax.predict.fusion_model import Decision, FusionModel
+from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.predict.index import Index, Reads
 from lisax.predict.opening import open_model
 from lisax.predict.pointer_model import PointerModel
@@ -101,7 +101,7 @@ def verifier_of(
     if model.format in (TABLES, TABLE_FUSION):
         decision = model.decision if model.format is TABLE_FUSION else None
         if threshold is not None:
-            decision = Decision(threshold, True)
+            decision = TableDecision(threshold, True)
         return TableVerifier(model, decision, evidence)
     if model.format.answer is not VERDICT:
         does = "ranks" if model.format.answer is RELEVANCE else "chooses operations"
@@ -206,7 +206,7 @@ class TableVerifier(Verifier):
 
     reads: Reads = "tables"
 
-    def __init__(self, model: FusionModel | TextModel, decision: Decision | None = None, depth: int | None = None):
+    def __init__(self, model: FusionModel | TextModel, decision: TableDecision | None = None, depth: int | None = None):
         if depth is not None and depth > model.tables:
             raise LisaxError(f"this model reads at most {model.tables} tables, found {depth}")
         self.model, self.decision, self.depth = model, decision, depth or model.tables
@@ -233,7 +233,7 @@ def _table_example(claim: str | Claim, read: Sequence[Evidence]) -> TableExample
 
 
 def judged(
-    probabilities: np.ndarray, sufficiency: np.ndarray | None, decision: Decision | None
+    probabilities: np.ndarray, sufficiency: np.ndarray | None, decision: TableDecision | None
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """(shares of the three labels [claims, 3], sufficiency, relevance [claims, k]) of probabilities [claims, k, classes].
 
@@ -258,7 +258,7 @@ def table_verdicts(
     shares: np.ndarray,
     sufficiency: np.ndarray | None = None,
     relevance: np.ndarray | None = None,
-    decision: Decision | None = None,
+    decision: TableDecision | None = None,
 ) -> Iterator[Verdict]:
     """Verdicts of label shares [claims, 3] in the order of `LABELS`, NaN where nothing is known but that there is not
     enough information; their evidence is the tables that were read, scored by `relevance` [claims, k]."""
@@ -281,7 +281,7 @@ def tell_dropped_rows(model: FusionModel | TextModel, of: str) -> None:
         say(f"  {model.dropped_rows:,} rows of {of} had no room in {model.max_tokens} tokens")
 
 
-def tell_open(model: FusionModel | TextModel, decision: Decision | None) -> None:
+def tell_open(model: FusionModel | TextModel, decision: TableDecision | None) -> None:
     """Says that table fusion will not write NOT ENOUGH INFO of a claim that has tables, and how it does."""
     if model.format is TABLE_FUSION and decision is None:
         chosen = (

@@ -32,7 +32,7 @@ LIGHT_SCALE, DARK_SCALE = ("#ffffff", "#08306b"), ("#1c1f26", "#b5dcff")
 MOST_ROWS, MOST_COLUMNS = 100, 20  # shown; those that score highest, in the table's order
 
 
-class Scores(Protocol):
+class HeatmapScores(Protocol):
     """`rows` [rows], `columns` [columns] and `cells` [rows, columns] are probabilities of relevance."""
 
     table: Table
@@ -50,7 +50,7 @@ class Tops:
     columns: float
 
     @classmethod
-    def of(cls, answers: Sequence[Scores]) -> Tops:
+    def of(cls, answers: Sequence[HeatmapScores]) -> Tops:
         return cls(
             *(
                 max((float(np.max(getattr(scores, view), initial=0.0)) for scores in answers), default=0.0)
@@ -59,7 +59,7 @@ class Tops:
         )
 
 
-def heatmap(scores: Scores, name: str = "table", tops: Tops | None = None) -> Markup:
+def heatmap(scores: HeatmapScores, name: str = "table", tops: Tops | None = None) -> Markup:
     """The heatmap as escaped HTML without its style (see `style`).
 
     `name` begins the ids of its elements, the cell in row i and column j is `{name}-r{i}c{j}`; it has letters, digits
@@ -95,7 +95,7 @@ def heatmap(scores: Scores, name: str = "table", tops: Tops | None = None) -> Ma
     )
 
 
-def best_cell(scores: Scores) -> tuple[int, int] | None:
+def best_cell(scores: HeatmapScores) -> tuple[int, int] | None:
     """The cell that scores highest, the first of equals; None of a table where all cells score 0."""
     if not scores.cells.size or not scores.cells.max() > 0:
         return None
@@ -166,7 +166,7 @@ def style() -> str:
 # --- A file of its own ----------------------------------------------------------------------
 
 
-def write_page(path: str | os.PathLike, title: str, answers: Sequence[tuple[str, Sequence[Scores]]]) -> None:
+def write_page(path: str | os.PathLike, title: str, answers: Sequence[tuple[str, Sequence[HeatmapScores]]]) -> None:
     """Writes one HTML file that needs nothing beside it: each question with its tables, best first."""
     css = (TEMPLATES / "style.css").read_text(encoding="utf-8") + style()
     html = (

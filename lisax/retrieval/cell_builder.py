@@ -35,7 +35,7 @@ class CellsBuilder:
         self._state, self._name, self._analyzer = state, name, analyzer
         self._settings = settings | {"tables": 0, "cells": 0, "revision": 0}
         self._parts: list[Path] = []
-        self._vocabulary = Vocabulary()
+        self._vocabulary = CellVocabulary()
         if extend:
             manifest = open_component(state.folder, name)
             self._settings = manifest["settings"] | {"revision": manifest["settings"]["revision"] + 1}
@@ -118,7 +118,7 @@ class CellsBuilder:
         }
 
 
-class Vocabulary:
+class CellVocabulary:
     """Keys and how many cells have each, summed over blocks."""
 
     def __init__(self) -> None:

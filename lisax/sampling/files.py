@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lisax.formats.examples import Example, write_examples
 from lisax.records import LABELS, Claim, Document, atomic_write
-from lisax.sampling import examples
+from lisax.sampling import examples, negatives
 from lisax.sampling.examples import Lookup, Ranked
+from lisax.sampling.negatives import Window
 
 VARIANTS = ("rank", "label_pointwise", "label_listwise", "label_listwise_infused", "claim_only")
 
 
 def file_name(variant: str, split: str) -> str:
     return f"{variant}.{split}.jsonl"
+
+
+@dataclasses.dataclass(frozen=True)
+class Draws:
+    """How examples are drawn; the defaults are LisT5's. See `sampling.examples` for each of them."""
+
+    seed: int = 0
+    ranking_window: Window = negatives.RANKING
+    labelling_window: Window = negatives.LABELLING
+    weak: int = 0
+    spot: Callable[[str], Sequence[str]] | None = None
+    sizes: Sequence[int] | None = None
 
 
 def build(
@@ -29,23 +43,23 @@ def build(
     reranked: Ranked,
     lookup: Lookup,
     *,
-    seed: int = 0,
+    draws: Draws = Draws(),
     training: bool = True,
-    sizes: Sequence[int] | None = None,
     skipped: Counter | None = None,
 ) -> Iterator[Example]:
     """The examples of a variant.
 
     Claims without a label give none. `candidates` are sentences in retrieved order, `reranked` in the
     ranker's (the same, before there is one). Without `training`, listwise inputs are what a model meets in
-    use: the first five reranked sentences of every claim, gold or not. `sizes` are `examples.set_sizes` of all claims,
-    where these are only some of them.
+    use: the first five reranked sentences of every claim, gold or not.
     """
     claims = [claim for claim in claims if claim.label in LABELS]
+    options = {"seed": draws.seed, "skipped": skipped}
+    windowed = {**options, "window": draws.labelling_window, "sizes": draws.sizes}
     if variant == "rank":
-        return examples.ranking(claims, candidates, lookup, seed=seed, skipped=skipped)
+        return examples.ranking(claims, candidates, lookup, window=draws.ranking_window, spot=draws.spot, **options)
     if variant == "label_pointwise":
-        return examples.pointwise(claims, reranked, lookup, seed=seed, sizes=sizes, skipped=skipped)
+        return examples.pointwise(claims, reranked, lookup, weak=draws.weak, **windowed)
     if variant == "claim_only":
         return examples.claim_only(claims)
     if variant not in VARIANTS:
@@ -53,8 +67,8 @@ def build(
     if not training:
         return (examples.listwise_input(claim, reranked.get(claim.id, ()), lookup) for claim in claims)
     if variant == "label_listwise":
-        return examples.listwise(claims, reranked, lookup, seed=seed, sizes=sizes, skipped=skipped)
-    return examples.infused(claims, reranked, lookup, seed=seed, skipped=skipped)
+        return examples.listwise(claims, reranked, lookup, **windowed)
+    return examples.infused(claims, reranked, lookup, **options)
 
 
 def write_all(
@@ -65,7 +79,7 @@ def write_all(
     reranked: Ranked,
     lookup: Lookup,
     *,
-    seed: int = 0,
+    draws: Draws = Draws(),
     training: bool = True,
     skipped: Counter | None = None,
 ) -> dict[str, int]:
@@ -73,7 +87,7 @@ def write_all(
     return {
         variant: write_examples(
             Path(folder) / file_name(variant, split),
-            build(variant, claims, candidates, reranked, lookup, seed=seed, training=training, skipped=skipped),
+            build(variant, claims, candidates, reranked, lookup, draws=draws, training=training, skipped=skipped),
         )
         for variant in VARIANTS
     }

@@ -1,22 +1,23 @@
 """Example records of rows and columns: a question with one part of a table, and whether the answer stands in it.
 
 Every row and column of a table that answers a question is an example: all negatives are kept, as CLTR's authors do.
+Beyond the paper, parts of retrieved tables without an answer may be added, and negatives thinned.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
+import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
+from lisax.formats.examples import write_examples
 from lisax.formats.parts import PartExample, PartKind
 from lisax.records import (
     Question,
     Table,
-    atomic_write,
     column_id,
     is_cell,
     row_id,
@@ -24,6 +25,7 @@ from lisax.records import (
 )
 
 PARTS = "parts"
+WINDOW = 20  # retrieved tables that negative ones are drawn from
 NO_CELL = "a question that no cell is known to answer"
 
 
@@ -67,36 +69,66 @@ def answering_cells(question: Question) -> dict[str, list[str]]:
     return cells
 
 
-def labelled(
-    questions: Iterable[Question], lookup: Callable[[str], Table | None], *, skipped: Counter | None = None
+def examples(
+    questions: Iterable[tuple[Question, Sequence[str]]],
+    kind: PartKind,
+    lookup: Callable[[str], Table | None],
+    *,
+    gold_tables: int | None = None,
+    negative_tables: int = 0,
+    negative_parts: int | None = None,
+    seed: int = 0,
+    skipped: Counter | None = None,
 ) -> Iterator[PartExample]:
-    """The parts of each question with each table that answers it; what has no such table is counted in `skipped`."""
+    """The rows or the columns of (question, its retrieved tables): of the first `gold_tables` tables with an answer
+    (None: all), and of `negative_tables` drawn from the first retrieved without one. What is missing is counted in
+    `skipped`.
+
+    Of each table the parts with an answer, and `negative_parts` drawn from the others; None: all, as in the paper.
+    The draw depends on the seed, the question and the kind alone.
+    """
     skipped = Counter() if skipped is None else skipped
-    for question in questions:
+    for question, retrieved in questions:
+        rng = random.Random(f"lisax.parts:{seed}:{kind}:{question.id}")
         answering = answering_cells(question)
         if not answering:
             skipped[NO_CELL] += 1
-        for table_id, cells in answering.items():
+        others = [table for table in retrieved[:WINDOW] if table not in answering]
+        chosen = [*list(answering)[:gold_tables], *rng.sample(others, min(negative_tables, len(others)))]
+        for table_id in chosen:
             table = lookup(table_id)
             if table is None:
                 skipped["a table that is not in the collection"] += 1
-            else:
-                yield from parts_of(question.id, question.text, table, cells)
+                continue
+            cells = answering.get(table_id, ())
+            parts = [part for part in parts_of(question.id, question.text, table, cells) if part.kind is kind]
+            yield from parts if negative_parts is None else _thinned(parts, negative_parts, rng)
+
+
+def _thinned(parts: Sequence[PartExample], negatives: int, rng: random.Random) -> list[PartExample]:
+    """All true parts and so many others, in their order."""
+    others = [i for i, part in enumerate(parts) if not part.label]
+    kept = set(rng.sample(others, min(negatives, len(others))))
+    return [part for i, part in enumerate(parts) if part.label or i in kept]
 
 
 def write_all(
     folder: str | os.PathLike,
     role: str,
-    questions: Iterable[Question],
+    questions: Sequence[tuple[Question, Sequence[str]]],
     lookup: Callable[[str], Table | None],
     *,
+    negative_tables: Mapping[PartKind, int] = MappingProxyType({}),
     skipped: Counter | None = None,
+    **options: int | None,
 ) -> dict[PartKind, int]:
-    """Writes `labelled` to the files of both kinds; returns the number of examples of each."""
-    counts = dict.fromkeys(PartKind, 0)
-    with contextlib.ExitStack() as stack:
-        files = {kind: stack.enter_context(atomic_write(Path(folder) / file_name(kind, role))) for kind in PartKind}
-        for example in labelled(questions, lookup, skipped=skipped):
-            files[example.kind].write(json.dumps(example.row(), ensure_ascii=False) + "\n")
-            counts[example.kind] += 1
+    """Writes `examples` of each kind to its file; returns their numbers. `options` are those of `examples`."""
+    counts = {}
+    for kind in PartKind:
+        # What is missing is missing for both kinds, and counted once.
+        counted = skipped if kind is PartKind.ROW else None
+        made = examples(
+            questions, kind, lookup, negative_tables=negative_tables.get(kind, 0), skipped=counted, **options
+        )
+        counts[kind] = write_examples(Path(folder) / file_name(kind, role), made)
     return counts

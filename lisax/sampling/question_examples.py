@@ -22,7 +22,7 @@ DEPTHS = (1, 5, 10, 20, 50, 100)  # passages read of a question
 _CELL, _PART = re.compile(r"(#r\d+)c\d+$"), re.compile(r"#[er]\d+$")
 
 
-class Evidence:
+class AnswerEvidence:
     """Where a question's answers may be learned from."""
 
     def __init__(self, question: Question):
@@ -47,9 +47,9 @@ def _with_owner(unit: str) -> set[str]:
 
 def gold_passages(index: MixedIndex, questions: Iterable[Question]) -> dict[str, list[str]]:
     """Ids of the passages that hold the evidence of questions that name any, in the index's order; one pass."""
-    wanted: dict[str, list[Evidence]] = {}
+    wanted: dict[str, list[AnswerEvidence]] = {}
     for question in questions:
-        evidence = Evidence(question)
+        evidence = AnswerEvidence(question)
         for unit in evidence.units:
             wanted.setdefault(unit, []).append(evidence)
     found: dict[str, dict[str, None]] = {}
@@ -76,7 +76,7 @@ def for_retriever(
     Gold are those of `gold`; of a question without evidence the first ranked one that holds an answer."""
     skipped = Counter() if skipped is None else skipped
     for question in questions:
-        evidence = Evidence(question)
+        evidence = AnswerEvidence(question)
         passages = [passage for i in ranked.get(question.id, ()) if (passage := index.passage(i)) is not None]
         if evidence.units:
             positives = [evidence.view(index.passage(i)) for i in gold.get(question.id, ())]
@@ -109,7 +109,7 @@ def for_reader(
     the last; one without is left out."""
     skipped = Counter() if skipped is None else skipped
     for question in questions:
-        evidence = Evidence(question)
+        evidence = AnswerEvidence(question)
         found = [passage for i in ranked.get(question.id, ())[:passages] if (passage := index.passage(i)) is not None]
         views = [evidence.view(passage) for passage in found]
         if gold is not None and not any(view.spans for view in views):

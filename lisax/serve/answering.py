@@ -23,7 +23,7 @@ from lisax.formats.parts import TABLE_PARTS
 from lisax.formats.ranking import RANK, RANK_ENTITIES
 from lisax.formats.reading import POINT, READ, RETRIEVE
 from lisax.records import Label, LisaxError
-from lisax.serve.library import Corpus
+from lisax.serve.library import ServedCorpus
 
 if TYPE_CHECKING:
     from lisax.predict.checker import Checker
@@ -144,7 +144,7 @@ class Engine:
         self.models, self.depths, self.aggregate, self.temporal = models, depths, aggregate, temporal
         self._opened: dict[tuple[str, str], Any] = {}
 
-    def check(self, corpora: Iterable[Corpus]) -> None:
+    def check(self, corpora: Iterable[ServedCorpus]) -> None:
         """Opens the indexes of passages; a `LisaxError` where they and the models are of no use to each other."""
         mixed = [corpus for corpus in corpora if corpus.has_passages]
         if RETRIEVER in self.models and READER not in self.models:
@@ -159,12 +159,12 @@ class Engine:
                 )
             self.search(corpus)
 
-    def kinds(self, corpus: Corpus) -> tuple[str, ...]:
+    def kinds(self, corpus: ServedCorpus) -> tuple[str, ...]:
         """What can be asked of a corpus with the models that are there."""
         asked = ((corpus.has_table_texts and PARTS in self.models) or self._reads(corpus), bool(self.sources(corpus)))
         return tuple(kind for kind, can in zip(KINDS, asked) if can)
 
-    def sources(self, corpus: Corpus) -> tuple[str, ...]:
+    def sources(self, corpus: ServedCorpus) -> tuple[str, ...]:
         """What a claim can be checked against in a corpus."""
         checked = (
             corpus.has_pages and LABELLER in self.models,
@@ -173,17 +173,17 @@ class Engine:
         )
         return tuple(source for source, can in zip((TEXT, TABLES, PASSAGES), checked) if can)
 
-    def _reads(self, corpus: Corpus) -> bool:
+    def _reads(self, corpus: ServedCorpus) -> bool:
         return corpus.has_passages and READER in self.models
 
-    def ask(self, corpus: Corpus, kind: str, text: str) -> dict[str, Any]:
+    def ask(self, corpus: ServedCorpus, kind: str, text: str) -> dict[str, Any]:
         if kind not in self.kinds(corpus):
             raise LisaxError(f"'{corpus.name}' cannot be asked a {kind} with the models that are loaded.")
         started = time.perf_counter()
         result = self._answer(corpus, text) if kind == QUESTION else self._check(corpus, text)
         return result | {"seconds": time.perf_counter() - started}
 
-    def warming(self, corpora: Iterable[Corpus]) -> Iterator[Callable[[], Any]]:
+    def warming(self, corpora: Iterable[ServedCorpus]) -> Iterator[Callable[[], Any]]:
         """Things to do before people ask: questions about titles of each corpus, so that what is compiled once (for
         each size of a batch) is compiled before the first of them waits for it."""
         for corpus in corpora:
@@ -191,7 +191,7 @@ class Engine:
             for kind in self.kinds(corpus):
                 yield from (functools.partial(self.ask, corpus, kind, f"What is {title}?") for title in titles)
 
-    def _some_titles(self, corpus: Corpus) -> list[str]:
+    def _some_titles(self, corpus: ServedCorpus) -> list[str]:
         if corpus.has_passages:
             stores = self.search(corpus).index.stores.values()
             titles = (passage.title for store in stores for passage in store)
@@ -205,7 +205,7 @@ class Engine:
         self.models.replace(path)
         self._keep(lambda what, corpus: what != PARTS)
 
-    def forget(self, corpus: Corpus) -> None:
+    def forget(self, corpus: ServedCorpus) -> None:
         self._keep(lambda what, other: other != corpus.id)
 
     def _keep(self, wanted: Callable[[str, str], bool]) -> None:
@@ -214,7 +214,7 @@ class Engine:
 
     # --- Questions ------------------------------------------------------------------------------
 
-    def _answer(self, corpus: Corpus, question: str) -> dict[str, Any]:
+    def _answer(self, corpus: ServedCorpus, question: str) -> dict[str, Any]:
         if self._reads(corpus):
             return {"answers": self._read(corpus, question)}
         found = self.answerer(corpus).answer(question, self.depths.pool, self.depths.keep)
@@ -232,7 +232,7 @@ class Engine:
             ]
         }
 
-    def _read(self, corpus: Corpus, question: str) -> list[dict[str, Any]]:
+    def _read(self, corpus: ServedCorpus, question: str) -> list[dict[str, Any]]:
         """`Answer.row()` of each answer, with the characters that are `marked` in its passage, where it has one."""
         from lisax.predict.answerer import PassageAnswerer
 
@@ -245,7 +245,7 @@ class Engine:
                 row["marked"] = search.index.passage(row["passage"]).text[row["begin"] : row["end"]]
         return rows
 
-    def answerer(self, corpus: Corpus) -> TableAnswerer:
+    def answerer(self, corpus: ServedCorpus) -> TableAnswerer:
         from lisax.predict.part_scorer import PartScorer
         from lisax.predict.table_answers import TableAnswerer
         from lisax.retrieval.table_text import open_index
@@ -263,17 +263,17 @@ class Engine:
 
     # --- Claims ---------------------------------------------------------------------------------
 
-    def _check(self, corpus: Corpus, text: str) -> dict[str, Any]:
+    def _check(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
         check = {TEXT: self._check_text, TABLES: self._check_tables, PASSAGES: self._check_passages}
         verdicts = [check[source](corpus, text) for source in self.sources(corpus)]
         for row in verdicts:
             row["digests"] = [self.digest(corpus, row["source"], unit) for unit in row["evidence"]]
         return {"verdicts": verdicts}
 
-    def _check_text(self, corpus: Corpus, text: str) -> dict[str, Any]:
+    def _check_text(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
         return self._check_units(TEXT, self.sentences(corpus), text)
 
-    def _check_passages(self, corpus: Corpus, text: str) -> dict[str, Any]:
+    def _check_passages(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
         return self._check_units(PASSAGES, self.evidence(corpus), text)
 
     def _check_units(self, source: str, index: PageIndex | PassageIndex, text: str) -> dict[str, Any]:
@@ -293,7 +293,7 @@ class Engine:
         row = _verdict(source, checker, text)
         return row if ranker is not None else row | {"scores": []}  # ranks of retrieval are no probabilities
 
-    def _check_tables(self, corpus: Corpus, text: str) -> dict[str, Any]:
+    def _check_tables(self, corpus: ServedCorpus, text: str) -> dict[str, Any]:
         from lisax.predict.checker import Checker
         from lisax.predict.verifier import verifier_of
 
@@ -307,7 +307,7 @@ class Engine:
 
     # --- What is open ---------------------------------------------------------------------------
 
-    def digest(self, corpus: Corpus, source: str, unit: str) -> str | None:
+    def digest(self, corpus: ServedCorpus, source: str, unit: str) -> str | None:
         """What a unit of evidence says, in a word; None of one that the corpus does not have."""
         try:
             if source == TABLES:
@@ -320,30 +320,30 @@ class Engine:
             return None
         return None if found is None else hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
-    def is_as_it_was(self, corpus: Corpus, source: str, unit: str, result: Mapping[str, Any]) -> bool:
+    def is_as_it_was(self, corpus: ServedCorpus, source: str, unit: str, result: Mapping[str, Any]) -> bool:
         """Whether a unit still says what it said for an answer's verdict, or table of `result["tables"]`: an index may
         be built anew in its place. Of answers that were kept without digests that is not known, and is taken to be."""
         digests = {row["id"]: row["digest"] for row in result.get("tables", ()) if "digest" in row}
         digests |= zip(result.get("evidence", ()), result.get("digests", ()))
         return unit not in digests or digests[unit] == self.digest(corpus, source, unit)
 
-    def tables(self, corpus: Corpus) -> TableStore:
+    def tables(self, corpus: ServedCorpus) -> TableStore:
         from lisax.retrieval.table_store import TableStore
 
         return self._once("store", corpus, lambda: TableStore.open(corpus.index))
 
-    def table_index(self, corpus: Corpus) -> TableIndex:
+    def table_index(self, corpus: ServedCorpus) -> TableIndex:
         from lisax.predict.table_index import TableIndex
 
         return self._once("cells", corpus, lambda: TableIndex(corpus.index, self.depths.columns))
 
-    def sentences(self, corpus: Corpus) -> PageIndex:
+    def sentences(self, corpus: ServedCorpus) -> PageIndex:
         from lisax.predict.page_index import PageIndex
         from lisax.retrieval.documents import DocumentIndex
 
         return self._once("sentences", corpus, lambda: PageIndex(DocumentIndex.open(corpus.index)))
 
-    def search(self, corpus: Corpus) -> PassageSearch:
+    def search(self, corpus: ServedCorpus) -> PassageSearch:
         from lisax.predict.retriever import PassageSearch
 
         retriever = self.models.get(RETRIEVER)
@@ -353,12 +353,12 @@ class Engine:
             lambda: PassageSearch(corpus.index, method="bm25" if retriever is None else "fused", retriever=retriever),
         )
 
-    def evidence(self, corpus: Corpus) -> PassageIndex:
+    def evidence(self, corpus: ServedCorpus) -> PassageIndex:
         from lisax.predict.passage_index import PassageIndex
 
         return self._once("evidence", corpus, lambda: PassageIndex(self.search(corpus).index))
 
-    def _once(self, what: str, corpus: Corpus, opened: Callable[[], Any]) -> Any:
+    def _once(self, what: str, corpus: ServedCorpus, opened: Callable[[], Any]) -> Any:
         key = (what, corpus.id)
         if key not in self._opened:
             self._opened[key] = opened()

@@ -27,8 +27,8 @@ from lisax.report.render import TEMPLATES as REPORT_TEMPLATES
 from lisax.serve import export, forms, training, views
 from lisax.serve.answering import KINDS, QUESTION, Engine
 from lisax.serve.guard import HEADERS, Guard, Rules
-from lisax.serve.library import Corpus, Library
-from lisax.serve.store import Answer, Store
+from lisax.serve.library import Library, ServedCorpus
+from lisax.serve.store import Store, StoredAnswer
 from lisax.serve.training import Training
 from lisax.serve.worker import Busy, Worker
 
@@ -86,7 +86,7 @@ class Page:
         )
         return HTMLResponse(html, status, headers)
 
-    def askable(self) -> list[tuple[Corpus, tuple[str, ...]]]:
+    def askable(self) -> list[tuple[ServedCorpus, tuple[str, ...]]]:
         return [(corpus, kinds) for corpus in self.library if (kinds := self.engine.kinds(corpus))]
 
     def close(self) -> None:
@@ -363,7 +363,7 @@ def _add_training(app: FastAPI, page: Page) -> None:
         return RedirectResponse("/training", 303)
 
 
-def _answer(page: Page, answer_id: str) -> Answer:
+def _answer(page: Page, answer_id: str) -> StoredAnswer:
     answer = page.store.answer(answer_id)
     if answer is None:
         raise HTTPException(404, "There is no such answer; the oldest ones are forgotten.")

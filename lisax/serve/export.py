@@ -37,7 +37,7 @@ from lisax.records import (
 )
 from lisax.serve import views
 from lisax.serve.answering import PASSAGES, TABLES, Engine, Models
-from lisax.serve.library import Corpus, Library
+from lisax.serve.library import Library, ServedCorpus
 from lisax.serve.limits import LIMITS
 from lisax.serve.store import NAME, Feedback, Store
 
@@ -90,7 +90,7 @@ def export_feedback(state: Path, indexes: Sequence[Path], out: Path) -> tuple[di
 def gather(said: Iterable[Feedback], library: Library, engine: Engine) -> Export:
     """All that can be trained on of what was said."""
     export = Export()
-    cells: dict[str, tuple[Corpus, list[Feedback]]] = {}
+    cells: dict[str, tuple[ServedCorpus, list[Feedback]]] = {}
     for one in said:
         corpus = library.get(one.answer.corpus)
         if corpus is None:
@@ -111,7 +111,7 @@ def gather(said: Iterable[Feedback], library: Library, engine: Engine) -> Export
     return export
 
 
-def _add_question(export: Export, corpus: Corpus, engine: Engine, said: list[Feedback]) -> None:
+def _add_question(export: Export, corpus: ServedCorpus, engine: Engine, said: list[Feedback]) -> None:
     answer, store = said[0].answer, engine.tables(corpus)
     right: dict[str, str] = {}
     for one in said:
@@ -129,7 +129,7 @@ def _add_question(export: Export, corpus: Corpus, engine: Engine, said: list[Fee
     _add_tables(export, corpus, engine, [table["id"] for table in answer.result["tables"]])
 
 
-def _add_claim(export: Export, corpus: Corpus, engine: Engine, one: Feedback) -> None:
+def _add_claim(export: Export, corpus: ServedCorpus, engine: Engine, one: Feedback) -> None:
     label, units = Label(one.value["label"]), one.value["evidence"]
     if label is not Label.NOT_ENOUGH_INFO and not units:
         export.skipped["claims said to be true or false without saying by what"] += 1
@@ -170,7 +170,7 @@ def _add_claim(export: Export, corpus: Corpus, engine: Engine, one: Feedback) ->
             export.pages[own] = dataclasses.replace(page, id=own, redirects=(), original_id=None)
 
 
-def _add_unit_pages(export: Export, corpus: Corpus, engine: Engine, units: Iterable[str]) -> dict[str, str]:
+def _add_unit_pages(export: Export, corpus: ServedCorpus, engine: Engine, units: Iterable[str]) -> dict[str, str]:
     """{unit: id of the sentence that stands for it}, of those that the index of passages still has."""
     made = {}
     for unit in units:
@@ -180,7 +180,7 @@ def _add_unit_pages(export: Export, corpus: Corpus, engine: Engine, units: Itera
     return made
 
 
-def _add_tables(export: Export, corpus: Corpus, engine: Engine, ids: Iterable[str]) -> None:
+def _add_tables(export: Export, corpus: ServedCorpus, engine: Engine, ids: Iterable[str]) -> None:
     store = engine.tables(corpus)
     for table_id in ids:
         own = _own(corpus, table_id)
@@ -188,5 +188,5 @@ def _add_tables(export: Export, corpus: Corpus, engine: Engine, ids: Iterable[st
             export.tables[own] = dataclasses.replace(table, id=own, page=None, original_id=None)
 
 
-def _own(corpus: Corpus, unit: str) -> str:
+def _own(corpus: ServedCorpus, unit: str) -> str:
     return f"{corpus.id}:{unit}"

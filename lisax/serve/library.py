@@ -38,7 +38,7 @@ _UNWANTED = re.compile(r"[^\w .()-]+")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Corpus:
+class ServedCorpus:
     """`id` names it in addresses and files. `components` are its index's; `notes` what was odd about an upload, `digest`
     that of what was uploaded."""
 
@@ -73,11 +73,13 @@ class Library:
     def __init__(self, indexes: Iterable[Path], folder: Path, limits: Limits):
         self.folder, self.limits, self._lock = folder, limits, threading.Lock()
         private_folder(folder)
-        self._corpora: dict[str, Corpus] = {}
+        self._corpora: dict[str, ServedCorpus] = {}
         known = _read_given(folder.with_name(GIVEN))
         for path in indexes:
             manifests = read_components(path)
-            corpus = Corpus(self._given_id(path, manifests, known), path.resolve().name, path, frozenset(manifests))
+            corpus = ServedCorpus(
+                self._given_id(path, manifests, known), path.resolve().name, path, frozenset(manifests)
+            )
             if not (corpus.has_table_texts or corpus.has_cells or corpus.has_pages or corpus.has_passages):
                 raise DataError(
                     "no index of pages (`lisax index documents`), of tables (`lisax index tables`), of "
@@ -108,13 +110,13 @@ class Library:
         known[found] = own
         return found
 
-    def __iter__(self) -> Iterator[Corpus]:
+    def __iter__(self) -> Iterator[ServedCorpus]:
         return iter(list(self._corpora.values()))
 
-    def get(self, corpus_id: str) -> Corpus | None:
+    def get(self, corpus_id: str) -> ServedCorpus | None:
         return self._corpora.get(corpus_id)
 
-    def add(self, name: str, files: Sequence[tuple[str, bytes]]) -> Corpus:
+    def add(self, name: str, files: Sequence[tuple[str, bytes]]) -> ServedCorpus:
         """A corpus of the tables in uploaded files (name, content); all of them or, with a `LisaxError`, none.
 
         The same files under the same name are the corpus that they made before: a form is easily sent twice."""
@@ -241,11 +243,11 @@ def _read_given(path: Path) -> dict[str, dict]:
     return known
 
 
-def _uploaded(folder: Path) -> Corpus:
+def _uploaded(folder: Path) -> ServedCorpus:
     try:
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
         components = frozenset(read_components(folder / "index"))
-        return Corpus(
+        return ServedCorpus(
             folder.name,
             str(card["name"]),
             folder / "index",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class ServeSettings:
     """What `lisax serve` is given; `names` are those that the page is reached by beside its address."""
 
     models: Sequence[Path]
@@ -33,7 +33,7 @@ class Settings:
     temporal: bool = False
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: ServeSettings) -> None:
     # Read when JAX is imported: what one start compiles, the next ones have.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str((settings.state / "compiled").resolve()))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -87,7 +87,7 @@ def _token(host: str) -> tuple[str | None, bool]:
     return given, False
 
 
-def open_page(settings: Settings, port: int, token: str | None) -> Page:
+def open_page(settings: ServeSettings, port: int, token: str | None) -> Page:
     """Everything behind the page; complaints about bundles and indexes come before anything is served."""
     from lisax.serve.answering import Depths, Engine, Models
     from lisax.serve.app import Page

@@ -28,7 +28,7 @@ CREATE INDEX IF NOT EXISTS newest_answers ON answers (created, id);
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class StoredAnswer:
     """`kind`: question or claim. `result`: what the models said, see `answering`."""
 
     id: str
@@ -45,7 +45,7 @@ class Feedback:
     id, or of a verdict what it was read from."""
 
     id: int
-    answer: Answer
+    answer: StoredAnswer
     kind: str
     unit: str
     value: Any
@@ -102,9 +102,9 @@ class Store:
 
     # --- Answers --------------------------------------------------------------------------------
 
-    def add_answer(self, corpus: str, kind: str, text: str, result: dict[str, Any]) -> Answer:
+    def add_answer(self, corpus: str, kind: str, text: str, result: dict[str, Any]) -> StoredAnswer:
         """Keeps the newest answers, and all that have feedback."""
-        answer = Answer(secrets.token_hex(8), corpus, kind, text, result, time.time())
+        answer = StoredAnswer(secrets.token_hex(8), corpus, kind, text, result, time.time())
         self._change(
             (
                 "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)",
@@ -118,11 +118,11 @@ class Store:
         )
         return answer
 
-    def answer(self, answer_id: str) -> Answer | None:
+    def answer(self, answer_id: str) -> StoredAnswer | None:
         rows = self._read("SELECT * FROM answers WHERE id = ?", (answer_id,))
         return _answer(rows[0]) if rows else None
 
-    def last_answers(self, count: int) -> list[Answer]:
+    def last_answers(self, count: int) -> list[StoredAnswer]:
         return list(map(_answer, self._read("SELECT * FROM answers ORDER BY created DESC LIMIT ?", (count,))))
 
     # --- Feedback -------------------------------------------------------------------------------
@@ -164,5 +164,5 @@ class Store:
         return self._read("SELECT count(*) AS n FROM feedback")[0]["n"]
 
 
-def _answer(row: sqlite3.Row) -> Answer:
-    return Answer(row["id"], row["corpus"], row["kind"], row["text"], json.loads(row["result"]), row["created"])
+def _answer(row: sqlite3.Row) -> StoredAnswer:
+    return StoredAnswer(row["id"], row["corpus"], row["kind"], row["text"], json.loads(row["result"]), row["created"])

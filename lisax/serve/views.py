@@ -19,8 +19,8 @@ from lisax.report import heatmap as heatmaps
 from lisax.report.render import LABEL_SLUGS, LABEL_WORDS
 from lisax.retrieval.passages import Source
 from lisax.serve.answering import PASSAGES, TABLES, TEXT, Engine
-from lisax.serve.library import Corpus
-from lisax.serve.store import Answer, Feedback
+from lisax.serve.library import ServedCorpus
+from lisax.serve.store import Feedback, StoredAnswer
 
 if TYPE_CHECKING:
     from lisax.predict.passage_index import PassageIndex
@@ -67,7 +67,7 @@ class Stands:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidenceView:
     """A sentence, row or edge (`text`) or a table (`table`) that a verdict was read from. `stands`: where it is from,
     of evidence from an index of passages."""
 
@@ -88,7 +88,7 @@ class VerdictShown:
     source: str
     label: Label
     probabilities: list[tuple[Label, float]]
-    evidence: list[Evidence]
+    evidence: list[EvidenceView]
     changed: int
     said: Feedback | None
     dates: str | None = None
@@ -117,7 +117,9 @@ class ReadAnswer:
     parts: tuple[str, str, str] | None = None
 
 
-def ranked_tables(answer: Answer, corpus: Corpus, engine: Engine, said: list[Feedback]) -> list[RankedTable]:
+def ranked_tables(
+    answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: list[Feedback]
+) -> list[RankedTable]:
     """The tables of a question's answer; those that the corpus no longer has as they were are left out."""
     store, found = engine.tables(corpus), []
     for number, row in enumerate(answer.result["tables"]):
@@ -149,13 +151,13 @@ def _shape(table: Table) -> tuple[int, int]:
     return len(table.rows), len(table.header)
 
 
-def _around(table: Table, corpus: Corpus, engine: Engine) -> str:
+def _around(table: Table, corpus: ServedCorpus, engine: Engine) -> str:
     if table.page is None or not corpus.has_pages or (page := engine.sentences(corpus).page(table.page)) is None:
         return ""
     return textwrap.shorten(page.text, AROUND, placeholder=" …")
 
 
-def read_answers(answer: Answer, corpus: Corpus, engine: Engine) -> list[ReadAnswer]:
+def read_answers(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine) -> list[ReadAnswer]:
     """The answers of a reader, the likeliest first."""
     evidence, shown = engine.evidence(corpus), []
     for row in answer.result["answers"]:
@@ -193,7 +195,7 @@ def _table_of(said: Feedback) -> str:
     return split_cell_id(said.unit)[0] if said.kind == "cell" else said.unit
 
 
-def is_as_it_was(said: Feedback, corpus: Corpus, engine: Engine) -> bool:
+def is_as_it_was(said: Feedback, corpus: ServedCorpus, engine: Engine) -> bool:
     """Whether what was spoken of still says what it said then; of a verdict what it is to be read from, or where
     nothing decides, all that was shown."""
     result = said.answer.result
@@ -203,7 +205,7 @@ def is_as_it_was(said: Feedback, corpus: Corpus, engine: Engine) -> bool:
     return all(engine.is_as_it_was(corpus, said.unit, unit, row) for unit in said.value["evidence"] or row["evidence"])
 
 
-def verdicts(answer: Answer, corpus: Corpus, engine: Engine, said: list[Feedback]) -> list[VerdictShown]:
+def verdicts(answer: StoredAnswer, corpus: ServedCorpus, engine: Engine, said: list[Feedback]) -> list[VerdictShown]:
     shown = []
     for row in answer.result["verdicts"]:
         evidence, dates = _evidence(row, corpus, engine), row.get("temporal") or {}
@@ -223,7 +225,7 @@ def verdicts(answer: Answer, corpus: Corpus, engine: Engine, said: list[Feedback
     return shown
 
 
-def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evidence]:
+def _evidence(row: dict[str, Any], corpus: ServedCorpus, engine: Engine) -> list[EvidenceView]:
     shown = []
     for i, unit in enumerate(row["evidence"]):
         score = row["scores"][i] if i < len(row["scores"]) else None
@@ -231,12 +233,12 @@ def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evide
             continue
         if row["source"] == TABLES:
             if (table := engine.tables(corpus).get(unit)) is not None:
-                shown.append(Evidence(unit, table.title or unit, table.caption, table, score))
+                shown.append(EvidenceView(unit, table.title or unit, table.caption, table, score))
         elif row["source"] == PASSAGES:
             evidence = engine.evidence(corpus)
             if (passage := evidence.passage_of(unit)) is not None:
                 shown.append(
-                    Evidence(
+                    EvidenceView(
                         unit,
                         passage.title,
                         evidence.lookup(unit).text,
@@ -246,11 +248,11 @@ def _evidence(row: dict[str, Any], corpus: Corpus, engine: Engine) -> list[Evide
                     )
                 )
         elif (passage := engine.sentences(corpus).lookup(unit)) is not None:
-            shown.append(Evidence(unit, passage.title, passage.text, None, score))
+            shown.append(EvidenceView(unit, passage.title, passage.text, None, score))
     return sorted(shown, key=lambda evidence: -(evidence.score or 0.0))
 
 
-def described(one: Feedback, corpus: Corpus | None, engine: Engine) -> str:
+def described(one: Feedback, corpus: ServedCorpus | None, engine: Engine) -> str:
     """What was said of what, in a line; a text that has changed since is not what was spoken of."""
     since = "" if corpus is None or is_as_it_was(one, corpus, engine) else " (which has changed since, or is gone)"
     if one.kind == "verdict":

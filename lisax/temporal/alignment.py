@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.temporal.described import Placed
-from lisax.temporal.events import Event, Predicate, Sentence, Subject, analysed
+from lisax.temporal.events import Event, EventSentence, EventSubject, Predicate, analysed
 from lisax.temporal.expressions import Dates
 from lisax.temporal.lexicon import (
     CIRCUMSTANCES,
@@ -21,7 +21,7 @@ from lisax.temporal.lexicon import (
     SHOWINGS,
     SPECIFIC,
     TYPES,
-    Kind,
+    WordKind,
     is_verb,
     stem,
 )
@@ -30,7 +30,7 @@ from lisax.text.tokens import Token, tokens
 
 # Of a claim's words beside subject, predicate and date, how many the evidence must share for a date to contradict it.
 SHARE = 0.5
-LIVES = frozenset({Kind.BIRTH, Kind.DEATH})  # of whatever else the claim says, their date contradicts
+LIVES = frozenset({WordKind.BIRTH, WordKind.DEATH})  # of whatever else the claim says, their date contradicts
 Name = tuple[str, ...]  # its words
 ABOUT = 2 * 366  # days that a premiere and a release may lie apart
 
@@ -39,9 +39,9 @@ ABOUT = 2 * 366  # days that a premiere and a release may lie apart
 class Side:
     """What of a claim an event of the evidence is compared with."""
 
-    sentence: Sentence
+    sentence: EventSentence
     predicate: Predicate
-    subject: Subject
+    subject: EventSubject
     said: tuple[Token, ...] = ()  # as of an event
     first: bool = False
 
@@ -86,7 +86,7 @@ def aligned(side: Side, evidence: Sequence[Placed]) -> list[Aligned]:
     return found
 
 
-def _compared(side: Side, passage: Placed, sentence: Sentence, event: Event) -> Aligned:
+def _compared(side: Side, passage: Placed, sentence: EventSentence, event: Event) -> Aligned:
     # `killed` and `a 2005 novel` say more than that somebody died and that something came out.
     implied = side.predicate.words.split()
     claimed = side.sentence.content() - {stem(word) for word in implied if SPECIFIC.isdisjoint(implied)}
@@ -150,7 +150,7 @@ def _named(title: str) -> tuple[tuple[str, ...], frozenset[str]]:
     return tuple(token.word for token in tokens(name)), frozenset(token.word for token in tokens(qualifier.rstrip(")")))
 
 
-def _same_subject(side: Side, passage: Placed, subject: Subject, known: Mapping[Name, frozenset[str]]) -> bool:
+def _same_subject(side: Side, passage: Placed, subject: EventSubject, known: Mapping[Name, frozenset[str]]) -> bool:
     """Whether the subject of an event on a page is what the claim's event happens to. `known`: what the evidence's
     pages say that their subjects are, by the words of their names."""
     claim, words = side.subject, set(side.sentence.words)
@@ -197,14 +197,14 @@ def _same_subject(side: Side, passage: Placed, subject: Subject, known: Mapping[
     return _mentions_page(side, passage)
 
 
-def _is_of_page(subject: Subject, passage: Placed) -> bool:
+def _is_of_page(subject: EventSubject, passage: Placed) -> bool:
     """Whether `it`, `the film` or `the film Harbour` is what a page says that its subject is."""
     if not subject.names:
         return not subject.nouns or passage.page.is_called(subject.words)
     return passage.opens or subject.nouns <= passage.page.words
 
 
-def _owner_is_known(subject: Subject, passage: Placed) -> bool:
+def _owner_is_known(subject: EventSubject, passage: Placed) -> bool:
     """Whether the owner in `Harbour's sequel` has a name, or is what the page's subject is (`the film's sequel`)."""
     if "'s" in subject.words:
         owner = subject.words[: subject.words.index("'s")]
@@ -228,7 +228,7 @@ def _mentions_page(side: Side, passage: Placed) -> bool:
     return True
 
 
-def _mentioned(side: Side, subject: Subject) -> bool:
+def _mentioned(side: Side, subject: EventSubject) -> bool:
     """Whether the claim has the subject's name, word after word, and calls it nothing else (`the novel`)."""
     at = _find(side.sentence.words, _name(subject))
     if at is None:
@@ -237,7 +237,7 @@ def _mentioned(side: Side, subject: Subject) -> bool:
     return not (described in TYPES and types) or described in types
 
 
-def _name(subject: Subject) -> Name:
+def _name(subject: EventSubject) -> Name:
     of_name = [at for at, word in enumerate(subject.words) if word in subject.names]
     return subject.words[of_name[0] : of_name[-1] + 1]
 

@@ -10,20 +10,20 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from lisax.temporal.expressions import Dates, Relation
+from lisax.temporal.expressions import Dates, TemporalRelation
 from lisax.temporal.grammar import parse
-from lisax.temporal.lexicon import Kind
+from lisax.temporal.lexicon import WordKind
 
 NAMES = {
     name: kind
     for kind, names in {
-        Kind.BIRTH: "birth born",
-        Kind.DEATH: "death died",
-        Kind.FOUNDING: "founding foundation founded formation formed inception establishment established incorporated",
-        Kind.END: "dissolution dissolved disbanded abolished",
-        Kind.RELEASE: "release released publication published premiere premiered",
-        Kind.ASCENT: "ascent climbed",
-        Kind.BUILDING: "construction built",
+        WordKind.BIRTH: "birth born",
+        WordKind.DEATH: "death died",
+        WordKind.FOUNDING: "founding foundation founded formation formed inception establishment established incorporated",
+        WordKind.END: "dissolution dissolved disbanded abolished",
+        WordKind.RELEASE: "release released publication published premiere premiered",
+        WordKind.ASCENT: "ascent climbed",
+        WordKind.BUILDING: "construction built",
     }.items()
     for name in names.split()
 }
@@ -33,15 +33,15 @@ STATED = re.compile(r"(?:.+: )?(?:the )?(?P<name>[A-Za-z ]{4,30}?)(?: is |, |: )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Stated:
+class StatedAttribute:
     """An attribute and its date; `date` has its place in the text."""
 
     name: str
-    kind: Kind
+    kind: WordKind
     date: Dates
 
 
-def stated(text: str) -> Stated | None:
+def stated(text: str) -> StatedAttribute | None:
     """The one dated attribute that a text states, or None."""
     found = STATED.fullmatch(text.strip())
     if found is None:
@@ -52,7 +52,7 @@ def stated(text: str) -> Stated | None:
     date = kind and _date(found["value"])
     if date is None:
         return None
-    return Stated(named[0], kind, dataclasses.replace(date, start=begin, end=begin + len(found["value"])))
+    return StatedAttribute(named[0], kind, dataclasses.replace(date, start=begin, end=begin + len(found["value"])))
 
 
 def _date(value: str) -> Dates | None:
@@ -62,7 +62,7 @@ def _date(value: str) -> Dates | None:
         if (
             len(said) == 1
             and isinstance(said[0], Dates)
-            and said[0].relation is Relation.IN
+            and said[0].relation is TemporalRelation.IN
             and (said[0].start, said[0].end) == (0, len(before + value))
         ):
             return said[0]

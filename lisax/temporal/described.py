@@ -44,7 +44,7 @@ HYPHENS = frozenset("-‐‑")
 SAME = ("film movie".split(), "company firm".split(), "mountain peak".split())  # one says the other
 
 
-class Passage(Protocol):
+class TitledText(Protocol):
     """A sentence with its page's title; its id ends in its number on the page."""
 
     id: str
@@ -52,7 +52,7 @@ class Passage(Protocol):
     text: str
 
 
-Lookup = Callable[[str], Passage | None]
+Lookup = Callable[[str], TitledText | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Placed:
         return self.id.endswith("_0")
 
 
-def placed(evidence: Iterable[Passage], lookup: Lookup | None = None) -> list[Placed]:
+def placed(evidence: Iterable[TitledText], lookup: Lookup | None = None) -> list[Placed]:
     """The evidence's sentences; `lookup` finds the first sentences of pages that are not among them."""
     evidence = list(evidence)
     given = {passage.id: passage for passage in evidence}

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from lisax.temporal import calendar
 from lisax.temporal.attributes import stated
 from lisax.temporal.calendar import Interval
-from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, Relation
+from lisax.temporal.expressions import Age, Dates, Expression, Period, Reading, TemporalRelation
 from lisax.temporal.grammar import parse
 from lisax.temporal.lexicon import (
     ASIDES,
@@ -45,7 +45,7 @@ from lisax.temporal.lexicon import (
     TYPES,
     UNCERTAIN,
     WORKS,
-    Kind,
+    WordKind,
     is_verb,
     phrases,
     stem,
@@ -60,7 +60,7 @@ LONGEST_PHRASE = max(map(len, phrases()))
 PARTICIPLES = TRANSITIVE - INTRANSITIVE | {("born",)}
 JOINING = DASHES | {"and", "to", "or", "/"}
 ADVERBS = frozenset("also first later then originally officially initially finally soon eventually only".split())
-OLDER = frozenset({Kind.BIRTH, Kind.FOUNDING, Kind.RELEASE})
+OLDER = frozenset({WordKind.BIRTH, WordKind.FOUNDING, WordKind.RELEASE})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ class Predicate:
 
     words: str
     stem: str
-    kinds: frozenset[Kind]
+    kinds: frozenset[WordKind]
 
     def matches(self, other: Predicate) -> bool:
         return bool(self.kinds & other.kinds) if self.kinds and other.kinds else self.stem == other.stem
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Subject:
+class EventSubject:
     """The words of a subject: `names` have a capital; `relational` are the nouns of `the father of`, `its rival`;
     `dated`: a date stands among them (`the 2015 film`)."""
 
@@ -87,7 +87,7 @@ class Subject:
     dated: bool = False
 
 
-NOBODY = Subject(("?",), frozenset({"?"}))  # of whom no page is, so that nothing is decided
+NOBODY = EventSubject(("?",), frozenset({"?"}))  # of whom no page is, so that nothing is decided
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Event:
     """An event of a sentence and its date (or age, where a claim gives one)."""
 
     predicate: Predicate
-    subject: Subject
+    subject: EventSubject
     date: Expression
     text: str  # the date's words
     certain: bool = True  # nothing beside the predicate denies or weakens it
@@ -103,7 +103,7 @@ class Event:
     first: bool = False  # `first aired`: and later again
 
 
-class Sentence:
+class EventSentence:
     """A text's tokens and the expressions of time in it; positions are of tokens."""
 
     def __init__(self, text: str):
@@ -133,7 +133,9 @@ class Sentence:
     def events(self) -> list[Event]:
         if (attribute := stated(self.text)) is not None:
             predicate = Predicate(attribute.name, stem(attribute.name), frozenset({attribute.kind}))
-            return [Event(predicate, Subject(), attribute.date, self.text[attribute.date.start : attribute.date.end])]
+            return [
+                Event(predicate, EventSubject(), attribute.date, self.text[attribute.date.start : attribute.date.end])
+            ]
         found = []
         for begin, end, expression in self.expressions:
             if isinstance(expression, (Dates, Age)):
@@ -176,7 +178,7 @@ class Sentence:
             return False
         word, last = before[0], earlier[0] if earlier else ""
         if isinstance(expression, Dates):
-            if expression.relation in (Relation.BEFORE, Relation.AFTER) and word in NARROWING:
+            if expression.relation in (TemporalRelation.BEFORE, TemporalRelation.AFTER) and word in NARROWING:
                 return True
             if expression.reading is Reading.OFFSET and word == "and":
                 return True
@@ -195,7 +197,7 @@ class Sentence:
             )
         )
 
-    def _whose(self, predicate: Predicate, at: int) -> Subject | None:
+    def _whose(self, predicate: Predicate, at: int) -> EventSubject | None:
         """The subject of an event; None where the words do not say whose it is."""
         words = tuple(predicate.words.split())
         if words[0] in NOUNS:
@@ -203,7 +205,7 @@ class Sentence:
         is_bare = predicate.kinds and words in PARTICIPLES and not self._is_passive(at)
         return self.subject(at) if not is_bare or self._is_of_opening(at, predicate.kinds) else None
 
-    def _of_noun(self, at: int) -> Subject | None:
+    def _of_noun(self, at: int) -> EventSubject | None:
         """Whose death `X's death` and `the death of X` are, if X has a name; `X had its premiere`."""
         ends = CLAUSE_ENDS | PREPOSITIONS - {"of"}
         begin = end = at
@@ -237,13 +239,13 @@ class Sentence:
                 break
         return at >= 0 and self.words[at] in PASSIVES
 
-    def _is_of_opening(self, at: int, kinds: frozenset[Kind]) -> bool:
+    def _is_of_opening(self, at: int, kinds: frozenset[WordKind]) -> bool:
         """Whether a participle can only be of the opening name: `X (born 1950)`, `X is a novel published in 1850`."""
         verbs = [before for before in range(at) if self.is_predicate(before)]
         if not verbs:
             return OTHERS.isdisjoint(self.words[:at])
         described = self.words[verbs[-1] + 1 : at]
-        by = {"by"} if Kind.RELEASE in kinds else set()  # `is an album by X, released in 1990`
+        by = {"by"} if WordKind.RELEASE in kinds else set()  # `is an album by X, released in 1990`
         return (
             all(self.words[verb] in COPULAS for verb in verbs)
             and described[:1] in (["a"], ["an"], ["the"])
@@ -269,7 +271,9 @@ class Sentence:
             if end <= begin
         )
 
-    def _event(self, predicate: Predicate, at: int, expression: Expression, subject: Subject | None = None) -> Event:
+    def _event(
+        self, predicate: Predicate, at: int, expression: Expression, subject: EventSubject | None = None
+    ) -> Event:
         return Event(
             predicate,
             self.subject(at) if subject is None else subject,
@@ -332,7 +336,7 @@ class Sentence:
                 dataclasses.replace(expression, period=Period.exact(day), reading=Reading.DAY),
                 self.text[expression.start : expression.end],
             )
-            for kind, day in zip((Kind.BIRTH, Kind.DEATH), _ends(span))
+            for kind, day in zip((WordKind.BIRTH, WordKind.DEATH), _ends(span))
         ]
 
     def _of_work(self, begin: int, end: int, expression: Expression) -> list[Event] | None:
@@ -351,7 +355,7 @@ class Sentence:
             return None
         if noun is None:
             return None
-        event = self._event(Predicate(noun, noun, frozenset({Kind.RELEASE})), at, expression)
+        event = self._event(Predicate(noun, noun, frozenset({WordKind.RELEASE})), at, expression)
         return [dataclasses.replace(event, said=(), first=False)]
 
     def _noun_of_work(self, begin: int, end: int) -> str | None:
@@ -401,7 +405,7 @@ class Sentence:
             return self._predicate((self.words[end - 1],), end - 1, frozenset())
         return None
 
-    def _predicate(self, words: tuple[str, ...], at: int, kinds: frozenset[Kind]) -> tuple[Predicate, int]:
+    def _predicate(self, words: tuple[str, ...], at: int, kinds: frozenset[WordKind]) -> tuple[Predicate, int]:
         after = at + len(words)
         following, next_one = (*self.words[after : after + 2], "", "")[:2]
         if words in BEGINNINGS and following.endswith("ing") and after not in self._of_dates:
@@ -422,7 +426,7 @@ class Sentence:
 
     # --- Subjects ---------------------------------------------------------------------------
 
-    def subject(self, predicate: int) -> Subject:
+    def subject(self, predicate: int) -> EventSubject:
         """The subject of the predicate at a position: in its own clause, or that of the whole sentence."""
         begin = predicate
         while begin and self.words[begin - 1] not in CLAUSE_ENDS:
@@ -441,14 +445,14 @@ class Sentence:
             return self._antecedent(begin - 1)
         return self._subject(0, self._end_of_subject(predicate))
 
-    def _after_participle(self, predicate: int) -> Subject:
+    def _after_participle(self, predicate: int) -> EventSubject:
         """What follows the comma: `Released in 2015, the film won`."""
         begin = next(
             (at + 1 for at in range(predicate, len(self.words)) if self.words[at] == "," and at not in self._of_dates),
             None,
         )
         if begin is None:
-            return Subject()
+            return EventSubject()
         end = next(
             (at for at in range(begin, len(self.words)) if self.is_predicate(at) or self.words[at] in CLAUSE_ENDS),
             len(self.words),
@@ -463,7 +467,7 @@ class Sentence:
             not verbs or of_another.isdisjoint(self.words[verbs[-1] : pronoun])
         )
 
-    def _antecedent(self, pronoun: int) -> Subject:
+    def _antecedent(self, pronoun: int) -> EventSubject:
         """The name just before a relative clause; where there is none, nobody's."""
         end = pronoun - (self.words[pronoun - 1] == ",")
         begin = end
@@ -488,7 +492,7 @@ class Sentence:
             named |= (self.tokens[at].capital and at > 0) or (at == 0 and word not in EVENT_STOP_WORDS)
         return limit
 
-    def _subject(self, begin: int, end: int) -> Subject:
+    def _subject(self, begin: int, end: int) -> EventSubject:
         kept = [
             at
             for at in range(begin, end)
@@ -501,7 +505,7 @@ class Sentence:
         return dataclasses.replace(found, dated=is_dated)
 
 
-def subject_of(found: Sequence[Token]) -> Subject:
+def subject_of(found: Sequence[Token]) -> EventSubject:
     """A subject's words told apart; one that is a pronoun alone has neither names nor nouns."""
     words = tuple(token.word for token in found)
     names, nouns, relational = set(), set(), bool(words) and words[0] in POSSESSIVES
@@ -511,7 +515,7 @@ def subject_of(found: Sequence[Token]) -> Subject:
         if token.word in EVENT_STOP_WORDS | PRONOUNS | POSSESSIVES or not token.word[0].isalnum():
             continue
         (names if token.capital or token.word.isdecimal() else nouns).add(token.word)
-    return Subject(words, frozenset(names), frozenset(nouns), relational)
+    return EventSubject(words, frozenset(names), frozenset(nouns), relational)
 
 
 def _ends(span: Interval) -> tuple[Interval, Interval]:
@@ -523,5 +527,5 @@ def _ends(span: Interval) -> tuple[Interval, Interval]:
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def analysed(text: str) -> Sentence:
-    return Sentence(text)
+def analysed(text: str) -> EventSentence:
+    return EventSentence(text)

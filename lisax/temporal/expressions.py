@@ -40,7 +40,7 @@ class Period:
         return Period(core, Interval(self.outer.first, end.outer.last))
 
 
-class Relation(enum.StrEnum):
+class TemporalRelation(enum.StrEnum):
     """How an event lies to a period."""
 
     IN = "in"
@@ -75,7 +75,7 @@ class Expression:
 class Dates(Expression):
     """Days: `relation` to `period`; `reading` says how the period was written."""
 
-    relation: Relation
+    relation: TemporalRelation
     period: Period
     reading: Reading
 
@@ -84,11 +84,11 @@ class Dates(Expression):
         """Days that fulfil the expression in every reading."""
         core, outer = self.period.core, self.period.outer
         match self.relation:
-            case Relation.IN:
+            case TemporalRelation.IN:
                 return core
-            case Relation.BEFORE | Relation.UNTIL:
+            case TemporalRelation.BEFORE | TemporalRelation.UNTIL:
                 return Interval(EARLIEST, outer.first - 1)
-            case Relation.AFTER:
+            case TemporalRelation.AFTER:
                 return Interval(outer.last + 1, LATEST)
         return Interval(core.first if core else outer.last, LATEST)
 
@@ -97,13 +97,13 @@ class Dates(Expression):
         """Days that fulfil it in some reading: all others contradict it."""
         core, outer = self.period.core, self.period.outer
         match self.relation:
-            case Relation.IN:
+            case TemporalRelation.IN:
                 return outer
-            case Relation.BEFORE:
+            case TemporalRelation.BEFORE:
                 return Interval(EARLIEST, core.first - 1 if core else outer.last)
-            case Relation.UNTIL:
+            case TemporalRelation.UNTIL:
                 return Interval(EARLIEST, outer.last)
-            case Relation.AFTER:
+            case TemporalRelation.AFTER:
                 return Interval(core.last + 1 if core else outer.first, LATEST)
         return Interval(outer.first, LATEST)
 

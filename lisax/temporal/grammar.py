@@ -11,33 +11,36 @@ from collections.abc import Callable, Iterator
 
 from lisax.records import LisaxError
 from lisax.temporal.calendar import Length
-from lisax.temporal.expressions import Age, Dates, Duration, Expression, Offset, Reading, Relation
+from lisax.temporal.expressions import Age, Dates, Duration, Expression, Offset, Reading, TemporalRelation
 from lisax.temporal.periods import AROUND, Periods, about
 from lisax.text.numbers import cardinal
 from lisax.text.tokens import tokens
 
 RELATIONS = {
-    ("in",): Relation.IN,
-    ("on",): Relation.IN,
-    ("during",): Relation.IN,
-    ("within",): Relation.IN,
-    ("throughout",): Relation.IN,
-    ("as", "of"): Relation.IN,
-    ("before",): Relation.BEFORE,
-    ("prior", "to"): Relation.BEFORE,
-    ("earlier", "than"): Relation.BEFORE,
-    ("older", "than"): Relation.BEFORE,
-    ("after",): Relation.AFTER,
-    ("following",): Relation.AFTER,
-    ("later", "than"): Relation.AFTER,
-    ("younger", "than"): Relation.AFTER,
-    ("since",): Relation.SINCE,
-    ("from",): Relation.SINCE,
-    ("until",): Relation.UNTIL,
-    ("till",): Relation.UNTIL,
-    ("by",): Relation.UNTIL,
+    ("in",): TemporalRelation.IN,
+    ("on",): TemporalRelation.IN,
+    ("during",): TemporalRelation.IN,
+    ("within",): TemporalRelation.IN,
+    ("throughout",): TemporalRelation.IN,
+    ("as", "of"): TemporalRelation.IN,
+    ("before",): TemporalRelation.BEFORE,
+    ("prior", "to"): TemporalRelation.BEFORE,
+    ("earlier", "than"): TemporalRelation.BEFORE,
+    ("older", "than"): TemporalRelation.BEFORE,
+    ("after",): TemporalRelation.AFTER,
+    ("following",): TemporalRelation.AFTER,
+    ("later", "than"): TemporalRelation.AFTER,
+    ("younger", "than"): TemporalRelation.AFTER,
+    ("since",): TemporalRelation.SINCE,
+    ("from",): TemporalRelation.SINCE,
+    ("until",): TemporalRelation.UNTIL,
+    ("till",): TemporalRelation.UNTIL,
+    ("by",): TemporalRelation.UNTIL,
 }
-NOT = {Relation.BEFORE: Relation.SINCE, Relation.AFTER: Relation.UNTIL}  # `no later than` counts the period too
+NOT = {
+    TemporalRelation.BEFORE: TemporalRelation.SINCE,
+    TemporalRelation.AFTER: TemporalRelation.UNTIL,
+}  # `no later than` counts the period too
 UNITS = {
     "day": Length(days=1),
     "week": Length(days=7),
@@ -55,7 +58,7 @@ LESS = {("less", "than"), ("fewer", "than"), ("under",), ("within",), ("at", "mo
 SIDES = {
     words: relation
     for words, relation in RELATIONS.items()
-    if relation in (Relation.BEFORE, Relation.AFTER) and words[0] not in ("older", "younger")
+    if relation in (TemporalRelation.BEFORE, TemporalRelation.AFTER) and words[0] not in ("older", "younger")
 }
 AGES = (("at", "the", "age", "of"), ("at", "age"), ("aged",))
 ADVERBS = {"just", "only", "exactly"}
@@ -94,7 +97,7 @@ class _Grammar(Periods):
         """A preposition and a period: `before 2008`, `between 1990 and 1995`, `no later than June 2001`."""
         if (spread := self.between(at)) is not None:
             period, reading, end = spread
-            return self.made(Dates, at, end, Relation.IN, period, reading)
+            return self.made(Dates, at, end, TemporalRelation.IN, period, reading)
         begin, negated = at, self.word(at) in ("no", "not")
         begin += negated
         if (option := self.any_of(RELATIONS, begin)) is None:
@@ -107,11 +110,11 @@ class _Grammar(Periods):
             return None
         period, reading, end = found
         if option == ("from",) and reading is Reading.RANGE:
-            relation = Relation.IN
+            relation = TemporalRelation.IN
         elif option == ("from",) and self.word(end) in ("onwards", "onward", "on"):
             end += 1
         elif option == ("from",):
-            relation = Relation.IN  # `dates from 1510`, `a book from 1990`: no end is said
+            relation = TemporalRelation.IN  # `dates from 1510`, `a book from 1990`: no end is said
         return self.made(Dates, at, end, relation, period, reading)
 
     def bare(self, at: int) -> tuple[Expression, int] | None:
@@ -119,7 +122,7 @@ class _Grammar(Periods):
         if (found := self.period(at, preposition=False)) is None:
             return None
         period, reading, end = found
-        return self.made(Dates, at, end, Relation.IN, period, reading)
+        return self.made(Dates, at, end, TemporalRelation.IN, period, reading)
 
     def offset(self, at: int) -> tuple[Expression, int] | None:
         """`4 years before 2005`, `more than a decade after 1990`; before what is no date, an `Offset`."""
@@ -137,23 +140,23 @@ class _Grammar(Periods):
             if self.word(begin - 1) == "within" and self.word(end) == "of" and (anchor := self.period(end + 1)):
                 period, _, end = anchor
                 around = period.shifted(-length).to(period.shifted(length))
-                return self.made(Dates, at, end, Relation.IN, around, Reading.OFFSET)
+                return self.made(Dates, at, end, TemporalRelation.IN, around, Reading.OFFSET)
             return None
-        length = -length if SIDES[option] is Relation.BEFORE else length
+        length = -length if SIDES[option] is TemporalRelation.BEFORE else length
         end += len(option)
         if (anchor := self.period(end)) is None:
             return self.made(Offset, at, end, length, bool(more or less or within or roughly))
         period, _, end = anchor
-        moved, past = period.shifted(length), SIDES[option] is Relation.AFTER
+        moved, past = period.shifted(length), SIDES[option] is TemporalRelation.AFTER
         moved = about(moved) if roughly else moved
         if less or within:
             between = period.to(moved) if past else moved.to(period)
-            return self.made(Dates, at, end, Relation.IN, between, Reading.OFFSET)
-        relation = Relation.IN
+            return self.made(Dates, at, end, TemporalRelation.IN, between, Reading.OFFSET)
+        relation = TemporalRelation.IN
         if more:
-            relation = Relation.AFTER if past else Relation.BEFORE
+            relation = TemporalRelation.AFTER if past else TemporalRelation.BEFORE
             if self.word(begin - 1) == "least":
-                relation = Relation.SINCE if past else Relation.UNTIL
+                relation = TemporalRelation.SINCE if past else TemporalRelation.UNTIL
         return self.made(Dates, at, end, relation, moved, Reading.OFFSET)
 
     def age(self, at: int) -> tuple[Expression, int] | None:

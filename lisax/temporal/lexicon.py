@@ -8,7 +8,7 @@ import functools
 from lisax.text.words import stemmer
 
 
-class Kind(enum.StrEnum):
+class WordKind(enum.StrEnum):
     """Events that happen once to what they happen to, so that another date contradicts."""
 
     BIRTH = "birth"
@@ -24,24 +24,24 @@ class Kind(enum.StrEnum):
 
 
 PHRASES = {
-    Kind.BIRTH: "born | birth | came into the world | entered life | started life | date of birth",
-    Kind.DEATH: "died | dies | death | passed away | killed | assassinated | executed | drowned",
-    Kind.FOUNDING: "founded | established | formed | founding | formation | set up | incorporated | created | "
+    WordKind.BIRTH: "born | birth | came into the world | entered life | started life | date of birth",
+    WordKind.DEATH: "died | dies | death | passed away | killed | assassinated | executed | drowned",
+    WordKind.FOUNDING: "founded | established | formed | founding | formation | set up | incorporated | created | "
     "started | began | begins | got started | started business | goes back | goes back to | dates | "
     "dates back | dates to | dates back to | dating | came together | opened its doors | received its "
     "charter | gave a first concert | gave its first concert | gave their first concert | played its "
     "first match | played their first match",
-    Kind.END: "dissolved | disbanded | abolished | broke up | split up | dissolution | closed down | ceased",
-    Kind.RELEASE: "released | published | came out | comes out | premiered | premiere | aired | debuted | issued | "
+    WordKind.END: "dissolved | disbanded | abolished | broke up | split up | dissolution | closed down | ceased",
+    WordKind.RELEASE: "released | published | came out | comes out | premiered | premiere | aired | debuted | issued | "
     "printed | release | publication | first sold | first shown | put on sale | reached the shops | "
     "reached shops | reached cinemas | reached the cinemas | reached theaters | hit theaters | hit the "
     "shops | appeared",
-    Kind.OCCURRENCE: "took place | takes place | happened | occurred | fought | broke out | held | dates | dates to "
+    WordKind.OCCURRENCE: "took place | takes place | happened | occurred | fought | broke out | held | dates | dates to "
     "| began",
-    Kind.ASCENT: "climbed | scaled | ascent | conquered | topped | summited",
-    Kind.WEDDING: "married | wed | wedding | marriage",
-    Kind.BUILDING: "built | constructed | erected | construction",
-    Kind.LIFE: "lived long enough to see | lived to see | was alive | was still alive",
+    WordKind.ASCENT: "climbed | scaled | ascent | conquered | topped | summited",
+    WordKind.WEDDING: "married | wed | wedding | marriage",
+    WordKind.BUILDING: "built | constructed | erected | construction",
+    WordKind.LIFE: "lived long enough to see | lived to see | was alive | was still alive",
 }
 # Nouns that a year before them says the release of: `is a 2005 American film`.
 WORKS = frozenset(
@@ -75,7 +75,7 @@ NOUNS = frozenset(
     "construction".split()
 )
 # Kinds of which there is one, so that another date contradicts whatever else the sentences say.
-ONCE = frozenset({Kind.BIRTH, Kind.DEATH, Kind.FOUNDING, Kind.END})
+ONCE = frozenset({WordKind.BIRTH, WordKind.DEATH, WordKind.FOUNDING, WordKind.END})
 # Last words of names of what is held again and again.
 RECURRING = frozenset(
     """
@@ -188,9 +188,9 @@ mistakenly erroneously faked fake annually every each always often usually somet
 
 
 @functools.cache
-def phrases() -> dict[tuple[str, ...], frozenset[Kind]]:
+def phrases() -> dict[tuple[str, ...], frozenset[WordKind]]:
     """The words of each phrase with the kinds of events that it may state."""
-    found: dict[tuple[str, ...], set[Kind]] = {}
+    found: dict[tuple[str, ...], set[WordKind]] = {}
     for kind, listed in PHRASES.items():
         for phrase in listed.split("|"):
             found.setdefault(tuple(phrase.split()), set()).add(kind)

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from lisax.records import Label
 from lisax.temporal.alignment import Aligned, Side, aligned
 from lisax.temporal.calendar import Interval
-from lisax.temporal.described import Lookup, Passage, Placed, placed
-from lisax.temporal.events import Event, Sentence, analysed
-from lisax.temporal.expressions import Age, Dates, Reading, Relation
-from lisax.temporal.lexicon import ONCE, ORDINALS, Kind
-from lisax.temporal.ruling import Fact, Ruling, agreed
+from lisax.temporal.described import Lookup, Placed, TitledText, placed
+from lisax.temporal.events import Event, EventSentence, analysed
+from lisax.temporal.expressions import Age, Dates, Reading, TemporalRelation
+from lisax.temporal.lexicon import ONCE, ORDINALS, WordKind
+from lisax.temporal.ruling import Ruling, TemporalFact, agreed
 from lisax.temporal.two_events import rule_age, rule_life, rule_order
 
 COMPOSED = (Reading.OFFSET, Reading.RANGE, Reading.PART, Reading.DECADE, Reading.CENTURY)
 
 
-def judge(claim: str, evidence: Sequence[Passage], lookup: Lookup | None = None) -> Ruling | None:
+def judge(claim: str, evidence: Sequence[TitledText], lookup: Lookup | None = None) -> Ruling | None:
     """The label that the dates give a claim, or None where they give none.
 
     `evidence`: sentences with id, title and text, best first; `lookup` finds pages' first sentences, which say what
@@ -42,9 +42,9 @@ def judge(claim: str, evidence: Sequence[Passage], lookup: Lookup | None = None)
     return rulings[0] if rulings and len(rulings) == len(sentence.expressions) else None
 
 
-def _rule(sentence: Sentence, event: Event, evidence: Sequence[Placed]) -> Ruling | None:
+def _rule(sentence: EventSentence, event: Event, evidence: Sequence[Placed]) -> Ruling | None:
     side = Side(sentence, event.predicate, event.subject, event.said, event.first)
-    if Kind.LIFE in side.predicate.kinds:
+    if WordKind.LIFE in side.predicate.kinds:
         return rule_life(side, event, evidence)
     found = aligned(side, evidence)
     if isinstance(event.date, Age):
@@ -64,7 +64,7 @@ def _rule(sentence: Sentence, event: Event, evidence: Sequence[Placed]) -> Rulin
         event.predicate.words,
         event.text,
         event.date.possibly,
-        (Fact.of(match, days),),
+        (TemporalFact.of(match, days),),
         tuple(sorted(match.shared)),
     )
 
@@ -75,7 +75,7 @@ def _may_be_another(match: Aligned, claimed: Interval, days: Interval) -> bool:
     return match.near >= apart or (match.first and claimed.last >= days.first)
 
 
-def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool | None:
+def _fits(event: Event, days: Interval, relation: TemporalRelation, side: Side) -> bool | None:
     """Whether days of the evidence fulfil the claim's date: True, False, or None where that is open."""
     date: Dates = event.date
     surely, possibly, known = date.surely, date.possibly, bool(side.predicate.kinds)
@@ -83,7 +83,7 @@ def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool 
     first = event.text.lower().split()[0]
     extent = (
         first in ("until", "till", "throughout")
-        or (date.relation is Relation.SINCE and first in ("since", "from"))
+        or (date.relation is TemporalRelation.SINCE and first in ("since", "from"))
         or (date.reading is Reading.RANGE and first != "between")
     )
     if surely is not None and surely.contains(days):
@@ -91,7 +91,7 @@ def _fits(event: Event, days: Interval, relation: Relation, side: Side) -> bool 
     if possibly.meets(days):
         return None
     if (
-        relation is Relation.SINCE
+        relation is TemporalRelation.SINCE
         and not known
         and not ORDINALS.intersection(side.sentence.words)
         and possibly.last > days.last

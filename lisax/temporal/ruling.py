@@ -9,7 +9,7 @@ from typing import Any
 from lisax.records import Label
 from lisax.temporal.alignment import Aligned, same_name_as
 from lisax.temporal.calendar import Interval
-from lisax.temporal.expressions import Relation
+from lisax.temporal.expressions import TemporalRelation
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Ruling:
     predicate: str  # of the claim
     words: str  # the claim's date
     days: Interval  # that fulfil it
-    facts: tuple[Fact, ...]  # of the evidence
+    facts: tuple[TemporalFact, ...]  # of the evidence
     shared: tuple[str, ...]  # stems that claim and evidence have in common
 
     @property
@@ -46,7 +46,7 @@ class Ruling:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fact:
+class TemporalFact:
     """A dated event of the evidence; `days` are those on which all sentences about it agree."""
 
     id: str
@@ -55,7 +55,7 @@ class Fact:
     days: Interval
 
     @classmethod
-    def of(cls, match: Aligned, days: Interval) -> Fact:
+    def of(cls, match: Aligned, days: Interval) -> TemporalFact:
         return cls(match.passage.id, match.event.predicate.words, match.event.text, days)
 
     def row(self) -> dict[str, Any]:
@@ -77,4 +77,4 @@ def agreed(found: Sequence[Aligned]) -> Interval | None:
 
 def _days(match: Aligned) -> Interval:
     date = match.event.date
-    return date.period.outer if date.relation is Relation.SINCE else date.possibly
+    return date.period.outer if date.relation is TemporalRelation.SINCE else date.possibly

@@ -8,13 +8,13 @@ from lisax.records import Label
 from lisax.temporal.alignment import Aligned, Side, aligned
 from lisax.temporal.calendar import EARLIEST, LATEST, Interval, Length, civil
 from lisax.temporal.described import Placed
-from lisax.temporal.events import OLDER, Event, Predicate, Sentence, subject_of
-from lisax.temporal.expressions import Offset, Period, Reading, Relation
-from lisax.temporal.lexicon import NARROWING, ONCE, Kind
-from lisax.temporal.ruling import Fact, Ruling, agreed
+from lisax.temporal.events import OLDER, Event, EventSentence, Predicate, subject_of
+from lisax.temporal.expressions import Offset, Period, Reading, TemporalRelation
+from lisax.temporal.lexicon import NARROWING, ONCE, WordKind
+from lisax.temporal.ruling import Ruling, TemporalFact, agreed
 
-BORN = Predicate("born", "born", frozenset({Kind.BIRTH}))
-DIED = Predicate("died", "die", frozenset({Kind.DEATH}))
+BORN = Predicate("born", "born", frozenset({WordKind.BIRTH}))
+DIED = Predicate("died", "die", frozenset({WordKind.DEATH}))
 YEAR = Length(years=1)
 # Before or after, the claim's two events, and the position after the words that join them.
 Sides = tuple[str, Side, Side, int]
@@ -52,7 +52,7 @@ def rule_life(side: Side, event: Event, evidence: Sequence[Placed]) -> Ruling | 
     """`lived long enough to see 1950`: born by then, and not dead before. It does not judge stretches of time (`alive
     since 1950`, `alive from 1940 to 1980`)."""
     if (
-        event.date.relation is not Relation.IN
+        event.date.relation is not TemporalRelation.IN
         or event.date.reading is Reading.RANGE
         or event.text.lower().startswith("throughout")
     ):
@@ -72,7 +72,7 @@ def rule_life(side: Side, event: Event, evidence: Sequence[Placed]) -> Ruling | 
     return _ruling(fits, ("life",), event.predicate.words, event.text, outer, facts)
 
 
-def rule_order(sentence: Sentence, evidence: Sequence[Placed]) -> Ruling | None:
+def rule_order(sentence: EventSentence, evidence: Sequence[Placed]) -> Ruling | None:
     """`X was founded before Y`, `X is older than Y`, `X died 4 years after Y was born`, `X lived to see Y founded`."""
     sides = _sides(sentence)
     if sides is None:
@@ -111,7 +111,7 @@ def rule_order(sentence: Sentence, evidence: Sequence[Placed]) -> Ruling | None:
     )
 
 
-def _sides(sentence: Sentence) -> Sides | None:
+def _sides(sentence: EventSentence) -> Sides | None:
     """What `_two` gives for the phrase of the claim that joins two events, if it has one."""
     words = sentence.words
     for phrase in TO_SEE:
@@ -131,7 +131,7 @@ def _sides(sentence: Sentence) -> Sides | None:
     return found and _two(sentence, word, found[0], found[1], at + 1)
 
 
-def _two(sentence: Sentence, rule: str, predicate: Predicate, left: int, right: int) -> Sides | None:
+def _two(sentence: EventSentence, rule: str, predicate: Predicate, left: int, right: int) -> Sides | None:
     """Both events; the one after position `right` has the predicate of the other unless it has its own."""
     own = sentence.predicate_after(right, known=True)
     other = own[0] if own else predicate
@@ -163,6 +163,6 @@ def _ruling(
         predicate,
         words,
         claimed,
-        tuple(Fact.of(match, days) for match, days in found),
+        tuple(TemporalFact.of(match, days) for match, days in found),
         tuple(sorted(frozenset.union(*(match.shared for match, _ in found)))),
     )

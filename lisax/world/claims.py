@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lisax.records import LABELS, Claim, Label, sentence_id
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
-from lisax.world.pages import Page, capitalise
+from lisax.world.pages import WorldPage, capitalise
 from lisax.world.tables import WorldTable, edges_of, row_of_cell
 
 ONE_HOP, TWO_HOP, JOINT, COMPARE = "one_hop", "two_hop", "joint", "compare"
@@ -53,10 +53,10 @@ class Stated:
     form: Form
 
 
-class Evidence:
+class WorldEvidence:
     """Where a neighbourhood's pages and their graphs state each fact; and its tables, where they are given."""
 
-    def __init__(self, place: Neighbourhood, pages: Sequence[Page], tables: Sequence[WorldTable] | None = None):
+    def __init__(self, place: Neighbourhood, pages: Sequence[WorldPage], tables: Sequence[WorldTable] | None = None):
         self._structures: dict[int, list[str]] = {}
         self._ids: dict[int, list[str]] = {}
         self._edges: dict[int, list[str]] = {}
@@ -112,13 +112,13 @@ class ClaimWriter:
         self,
         geography: Geography,
         place: Neighbourhood,
-        pages: Sequence[Page],
+        pages: Sequence[WorldPage],
         rng: random.Random,
         shares: Mapping[str, float] = SHARES,
         tables: Sequence[WorldTable] | None = None,
     ):
         self.geography, self.place, self.rng = geography, place, rng
-        self.evidence = Evidence(place, pages, tables)
+        self.evidence = WorldEvidence(place, pages, tables)
         self._shares = tuple(shares), tuple(shares.values())
         self._counts = dict.fromkeys(LABELS, 0)
 

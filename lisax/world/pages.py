@@ -21,7 +21,7 @@ FILLER = 0.5
 
 
 @dataclasses.dataclass(slots=True)
-class Page:
+class WorldPage:
     """`sentences`: (text, facts stated). Facts may be about other entities than `entity`."""
 
     entity: Entity
@@ -41,7 +41,7 @@ def capitalise(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def write_pages(geography: Geography, place: Neighbourhood, rng: random.Random) -> list[Page]:
+def write_pages(geography: Geography, place: Neighbourhood, rng: random.Random) -> list[WorldPage]:
     """One page for each entity. Every fact with `stated` is stated at least once, the others nowhere."""
     said: list[list[tuple[Fact, bool]]] = [[] for _ in place.entities]
     epithets: list[list[Fact]] = [[] for _ in place.entities]
@@ -61,7 +61,7 @@ def write_pages(geography: Geography, place: Neighbourhood, rng: random.Random) 
             if here:
                 said[fact.subject.index].append((fact, False))
     return [
-        Page(entity, _sentences(geography, place, entity, said[entity.index], epithets[entity.index], rng))
+        WorldPage(entity, _sentences(geography, place, entity, said[entity.index], epithets[entity.index], rng))
         for entity in place.entities
     ]
 

@@ -9,16 +9,16 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 
-from lisax.world.claims import Evidence
+from lisax.world.claims import WorldEvidence
 from lisax.world.facts import Fact, Neighbourhood
-from lisax.world.pages import Page
+from lisax.world.pages import WorldPage
 from lisax.world.tables import WorldTable
 
 
 def questions_of(
     place: Neighbourhood,
-    page: Page,
-    evidence: Evidence,
+    page: WorldPage,
+    evidence: WorldEvidence,
     tables: Sequence[WorldTable],
     rng: random.Random,
     count: int = 1,

@@ -16,7 +16,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 from lisax.records import Claim, Label, row_id
-from lisax.world.claims import Evidence
+from lisax.world.claims import WorldEvidence
 from lisax.world.facts import Entity, Fact, Geography, Neighbourhood, format_number
 from lisax.world.pages import capitalise
 from lisax.world.tables import LISTS, WorldTable
@@ -66,7 +66,7 @@ class TableClaimWriter:
         tables: Sequence[WorldTable],
         rng: random.Random,
         shares: Mapping[str, float] = SHARES,
-        evidence: Evidence | None = None,
+        evidence: WorldEvidence | None = None,
     ):
         self._evidence = evidence
         self._shares = tuple(shares), tuple(shares.values())

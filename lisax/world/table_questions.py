@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from lisax.records import Operation
-from lisax.world.claims import Evidence
+from lisax.world.claims import WorldEvidence
 from lisax.world.facts import Fact, Neighbourhood
 from lisax.world.pages import capitalise
 from lisax.world.questions import answering_cells, answers_of
@@ -28,7 +28,7 @@ _LATEST = {True: ("latest", "last", "most recent"), False: ("earliest", "first",
 class TableQuestionWriter:
     """Writes the questions of one neighbourhood's tables; `rng` is its own stream."""
 
-    def __init__(self, place: Neighbourhood, tables: Sequence[WorldTable], evidence: Evidence, rng: random.Random):
+    def __init__(self, place: Neighbourhood, tables: Sequence[WorldTable], evidence: WorldEvidence, rng: random.Random):
         self.place, self.tables, self.evidence, self.rng = place, tables, evidence, rng
         self._entities = {entity.title: entity for entity in place.entities}
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from lisax.records import edge_id, row_id, split_cell_id
 from lisax.world.facts import FAMILIES, Entity, Fact, Neighbourhood, format_number
-from lisax.world.pages import Page
+from lisax.world.pages import WorldPage
 from lisax.world.phrases import WORK_ERA
 
 
@@ -27,7 +27,7 @@ class WorldTable:
     rows: list[list[str]]
     caption: str
     cells: dict[int, list[str]]
-    series: Series | None = None
+    series: TableSeries | None = None
 
     def row(self) -> dict:
         return {
@@ -41,7 +41,7 @@ class WorldTable:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Series:
+class TableSeries:
     """Numbers a year, for each entity of a kind. `columns`: (name, lowest, highest, step, question)."""
 
     caption: str
@@ -61,7 +61,7 @@ LISTS = (
     ("town", "river", "Riverside towns"),
 )
 _SERIES = {
-    "club": Series(
+    "club": TableSeries(
         "Seasons",
         (
             ("place", 1, 18, 1, "What place did {s} reach in {y}?"),
@@ -70,7 +70,7 @@ _SERIES = {
             ("spectators", 2000, 40000, 500, "How many spectators did {s} draw in {y}?"),
         ),
     ),
-    "company": Series(
+    "company": TableSeries(
         "Results",
         (
             ("sales", 100, 9900, 100, "How high were the sales of {s} in {y}?"),
@@ -78,14 +78,14 @@ _SERIES = {
             ("branches", 1, 40, 1, "How many branches did {s} have in {y}?"),
         ),
     ),
-    "town": Series(
+    "town": TableSeries(
         "Visitors",
         (
             ("guests", 500, 30000, 500, "How many guests did {s} count in {y}?"),
             ("hotels", 1, 60, 1, "How many hotels did {s} have in {y}?"),
         ),
     ),
-    "band": Series(
+    "band": TableSeries(
         "Tours",
         (
             ("concerts", 5, 95, 1, "How many concerts did {s} give in {y}?"),
@@ -95,7 +95,7 @@ _SERIES = {
 }
 
 
-def tables_of(place: Neighbourhood, pages: Sequence[Page], rng: random.Random) -> list[WorldTable]:
+def tables_of(place: Neighbourhood, pages: Sequence[WorldPage], rng: random.Random) -> list[WorldTable]:
     """The tables that stand on `pages`; a list has at least two rows, a series four to eight years."""
     present = {page.entity.index for page in pages}
     tables = []
@@ -148,7 +148,7 @@ def _list(
     return WorldTable(table, owner, [members[0].kind, *columns], rows, f"{caption} {preposition} {owner.title}", cells)
 
 
-def _series(owner: Entity, series: Series, rng: random.Random) -> WorldTable:
+def _series(owner: Entity, series: TableSeries, rng: random.Random) -> WorldTable:
     first, count = rng.choice(WORK_ERA[:-8]), rng.randint(4, 8)
     rows = [
         [str(year), *(format_number(rng.randrange(low, high + 1, step)) for _, low, high, step, _ in series.columns)]
@@ -165,13 +165,13 @@ def row_of_cell(cell: str) -> str:
     return row_id(table, row)
 
 
-def edges_of(place: Neighbourhood, page: Page) -> Iterator[tuple[Fact, str]]:
+def edges_of(place: Neighbourhood, page: WorldPage) -> Iterator[tuple[Fact, str]]:
     """The facts of the page's graph with the ids of their edges; edge 0 is what kind of thing its subject is."""
     for number, fact in enumerate(place.facts[page.entity.index].values(), start=1):
         yield fact, edge_id(f"{page.entity.page}:graph", number)
 
 
-def graph_row(place: Neighbourhood, page: Page) -> dict:
+def graph_row(place: Neighbourhood, page: WorldPage) -> dict:
     """Every fact of the page's subject; `sentences` names, edge by edge, the sentence that states it, or null."""
     entity = page.entity
     where: dict[int, int] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 from lisax.records import Claim, Document, LisaxError, atomic_write, write_json
 from lisax.world.claims import SHARES, ClaimWriter, Stated
 from lisax.world.facts import SIZE, Geography, Neighbourhood
-from lisax.world.pages import Page, write_pages
+from lisax.world.pages import WorldPage, write_pages
 from lisax.world.questions import questions_of
 from lisax.world.table_aggregations import TableAggregationWriter, operation_of
 from lisax.world.table_claims import SHARES as TABLE_SHARES
@@ -25,7 +25,7 @@ VERSION = 3
 SPLITS = ("train", "dev", "test")
 
 
-def neighbourhoods(pages: int, seed: int = 0) -> Iterator[tuple[Geography, Neighbourhood, list[Page]]]:
+def neighbourhoods(pages: int, seed: int = 0) -> Iterator[tuple[Geography, Neighbourhood, list[WorldPage]]]:
     """Each neighbourhood with its pages; the last one is cut so that the world has exactly `pages`."""
     _check_pages(pages)
     geography = Geography(pages, seed)
@@ -174,7 +174,7 @@ def write(
     return summary
 
 
-def page_row(page: Page) -> dict:
+def page_row(page: WorldPage) -> dict:
     return {
         "id": page.entity.page,
         "title": page.entity.title,

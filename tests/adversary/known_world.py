@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.corpus import AttackCorpus
 from lisax.records import Claim, Label
 from lisax.world.claims import ClaimWriter
 from lisax.world.writing import neighbourhoods
@@ -14,7 +14,7 @@ from lisax.world.writing import neighbourhoods
 class KnownWorld:
     """`facts`: sentence id to its (subject title, relation, text, number, target title); `forms` by claim id."""
 
-    corpus: Corpus
+    corpus: AttackCorpus
     claims: dict[str, Claim]
     forms: dict[str, object]
     facts: dict[str, list[tuple]]
@@ -45,7 +45,7 @@ def make(pages: int = 400, seed: int = 5, claims_per_page: int = 4) -> KnownWorl
             for stated in writer.claims(page.entity, claims_per_page):
                 id = f"c{len(claims)}"
                 claims[id], forms[id] = dataclasses.replace(stated.claim, id=id), stated.form
-    return KnownWorld(Corpus(documents.__getitem__, documents.values()), claims, forms, facts)
+    return KnownWorld(AttackCorpus(documents.__getitem__, documents.values()), claims, forms, facts)
 
 
 def decide(form, known) -> Label | None:

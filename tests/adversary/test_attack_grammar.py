@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from known_world import make
 
 from lisax.adversary import dates, prose
-from lisax.adversary.attack import Kind, both, kind_name
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.attack import AttackKind, both, kind_name
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.dates import Date
 from lisax.adversary.kinds import attacks
 from lisax.adversary.statements import statements, verb_phrase
@@ -25,8 +25,8 @@ def page(title: str, *texts: str) -> Document:
     return Document(id, title, tuple(Sentence(id, n, text) for n, text in enumerate(texts)))
 
 
-def corpus(*pages: Document) -> Corpus:
-    return Corpus({one.id: one for one in pages}.__getitem__, pages)
+def corpus(*pages: Document) -> AttackCorpus:
+    return AttackCorpus({one.id: one for one in pages}.__getitem__, pages)
 
 
 FILM = page(
@@ -436,7 +436,7 @@ def test_golden_dates():
         return {
             attack.text: attack.label
             for seed in range(80)
-            for _, attack in attacks(claims((text, label, sets)), corpus(poet), kinds=[Kind.DATE], seed=seed)
+            for _, attack in attacks(claims((text, label, sets)), corpus(poet), kinds=[AttackKind.DATE], seed=seed)
         }
 
     leads = made("In 1760, Ann Lee was born.", Label.REFUTES)
@@ -454,7 +454,7 @@ def test_golden_dates():
     assert made("Ann Lee sang in the 1770 opera.", Label.SUPPORTS) == {}
     film = page("Osk", "Osk is a 2009 film based on the book of Jo Doe .")
     of_film, of_book = (
-        list(attacks(claims((text, Label.REFUTES, (("Osk_0",),))), corpus(film), kinds=[Kind.DATE]))
+        list(attacks(claims((text, Label.REFUTES, (("Osk_0",),))), corpus(film), kinds=[AttackKind.DATE]))
         for text in ("Osk was released in 1990.", "Osk is based on a book published in 1990.")
     )
     assert of_film and not of_book  # the evidence has no date of the book
@@ -471,7 +471,7 @@ def test_undecided_dates_keep_near_bounds_where_pages_have_dates():
             attack.edit.split(" -> ")[1]
             for seed in range(40)
             for _, attack in attacks(
-                claims((text, Label.NOT_ENOUGH_INFO, ())), corpus(poet, hill), kinds=[Kind.DATE], seed=seed
+                claims((text, Label.NOT_ENOUGH_INFO, ())), corpus(poet, hill), kinds=[AttackKind.DATE], seed=seed
             )
         }
 
@@ -490,7 +490,7 @@ def test_undecided_dates_are_not_widened_to_what_a_page_tells():
             attack.text
             for seed in range(60)
             for _, attack in attacks(
-                claims((text, Label.NOT_ENOUGH_INFO, sets)), corpus(ann, ways), kinds=[Kind.DATE], seed=seed
+                claims((text, Label.NOT_ENOUGH_INFO, sets)), corpus(ann, ways), kinds=[AttackKind.DATE], seed=seed
             )
         }
 
@@ -536,7 +536,9 @@ def test_false_dates_are_refuted_of_one_thing_alone(text, one):
     labels = {
         attack.label
         for seed in range(9)
-        for _, attack in attacks(claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), pages, kinds=[Kind.DATE], seed=seed)
+        for _, attack in attacks(
+            claims((text, Label.SUPPORTS, (("Ann_Lee_0",),))), pages, kinds=[AttackKind.DATE], seed=seed
+        )
     }
     assert labels == ({Label.SUPPORTS, Label.REFUTES} if one else {Label.SUPPORTS})
 
@@ -547,7 +549,10 @@ def test_questions_keep_their_mark_and_names_their_small_letter():
             attack.text
             for seed in range(9)
             for _, attack in attacks(
-                claims((text, Label.SUPPORTS, (("Osk_0",),))), corpus(page("Osk", "Osk is old .")), [Kind.DATE], seed
+                claims((text, Label.SUPPORTS, (("Osk_0",),))),
+                corpus(page("Osk", "Osk is old .")),
+                [AttackKind.DATE],
+                seed,
             )
         }
 

@@ -9,7 +9,7 @@ import pytest
 from known_world import decide, joined, make
 
 from lisax.adversary import dates
-from lisax.adversary.attack import Kind
+from lisax.adversary.attack import AttackKind
 from lisax.adversary.date_manipulation import dated
 from lisax.adversary.kinds import BY_RULE, attacks
 from lisax.adversary.lexical import Fluency, LexicalSearch
@@ -56,13 +56,13 @@ def test_every_kind_is_made(made):
 
 def test_conjunctions(world, made):
     everything = all_facts(world)
-    for attack in made[Kind.CONJUNCTION]:
+    for attack in made[AttackKind.CONJUNCTION]:
         forms = [world.forms[id] for id in attack.source]
         truth = joined(*(decide(form, everything) for form in forms))
         assert attack.label is (truth or Label.NOT_ENOUGH_INFO)
         check_evidence(attack, lambda units: joined(*(decide(form, world.known(units)) for form in forms)))
         assert len(set(attack.source)) == 2
-    assert {attack.label for attack in made[Kind.CONJUNCTION]} == set(Label)
+    assert {attack.label for attack in made[AttackKind.CONJUNCTION]} == set(Label)
 
 
 def holds(phrase: str, year: int) -> bool:
@@ -90,7 +90,7 @@ def test_dates(world, made):
     years = {(subject, relation): number for subject, relation, _, number, _ in everything if relation in YEARS}
     targets = {(subject, relation): target for subject, relation, _, _, target in everything}
     forms_seen = set()
-    for attack in made[Kind.DATE]:
+    for attack in made[AttackKind.DATE]:
         source, form = world.claims[attack.source[0]], world.forms[attack.source[0]]
         phrase = attack.text[dated(source.text)[0].start :]
         subject, relation = form.steps[-1]
@@ -107,11 +107,11 @@ def test_dates(world, made):
         assert attack.label is (Label.SUPPORTS if right else Label.REFUTES), (attack, year)
         check_evidence(attack, lambda units: attack.label if decide(form, world.known(units)) is source.label else None)
         forms_seen.add(re.sub(r"\d+|\w+(?= decade| of the|-first| century)|\w+-?\w* century", "", phrase))
-    assert {attack.label for attack in made[Kind.DATE]} == set(Label) and len(forms_seen) >= 7
+    assert {attack.label for attack in made[AttackKind.DATE]} == set(Label) and len(forms_seen) >= 7
 
 
 def test_seven_variants_of_each_dated_claim(made):
-    decided = [attack for attack in made[Kind.DATE] if attack.label is not Label.NOT_ENOUGH_INFO]
+    decided = [attack for attack in made[AttackKind.DATE] if attack.label is not Label.NOT_ENOUGH_INFO]
     by_source = itertools.groupby(decided, key=lambda attack: attack.source)
     assert [len(list(group)) for _, group in by_source].count(7) >= len(decided) / 7 * 0.9
 
@@ -119,7 +119,7 @@ def test_seven_variants_of_each_dated_claim(made):
 def test_multi_hop(world, made):
     everything = all_facts(world)
     births = {subject: number for subject, relation, _, number, _ in everything if relation == "birth year"}
-    for attack in made[Kind.MULTI_HOP]:
+    for attack in made[AttackKind.MULTI_HOP]:
         source, form = world.claims[attack.source[0]], world.forms[attack.source[0]]
         if wrong := re.search(r", who was born in (\d+)\.$", attack.text):
             assert source.label is Label.SUPPORTS and attack.label is Label.REFUTES
@@ -137,7 +137,7 @@ def test_multi_hop(world, made):
             for members in attack.evidence_sets:
                 added = {split_sentence_id(unit)[0] for unit in members} - pages
                 assert added, attack
-    edits = " ".join(attack.edit for attack in made[Kind.MULTI_HOP])
+    edits = " ".join(attack.edit for attack in made[AttackKind.MULTI_HOP])
     assert "+ ," in edits and "-> a " in edits and "The director of" in edits
 
 
@@ -146,7 +146,7 @@ def test_roles_are_facts(world, made):
     relation_of = {"writer": "author", "coach": "manager"}
     facts = {(subject, relation): target for subject, relation, _, _, target in all_facts(world)}
     checked = 0
-    for attack in made[Kind.MULTI_HOP]:
+    for attack in made[AttackKind.MULTI_HOP]:
         if match := re.search(r"^(.+) -> The (\w+) of (.+)$", attack.edit):
             work = next(
                 title
@@ -160,7 +160,7 @@ def test_roles_are_facts(world, made):
 
 
 def test_appended_phrases_are_said_by_the_named_entity(world, made):
-    for attack in made[Kind.MULTI_HOP]:
+    for attack in made[AttackKind.MULTI_HOP]:
         if (match := re.match(r"\+ , (an? .+)", attack.edit)) and attack.label is Label.SUPPORTS:
             source = world.claims[attack.source[0]]
             for members in attack.evidence_sets:
@@ -172,7 +172,7 @@ def test_appended_phrases_are_said_by_the_named_entity(world, made):
 
 
 def test_multi_hop_temporal(world, made):
-    for attack in made[Kind.MULTI_HOP_TEMPORAL]:
+    for attack in made[AttackKind.MULTI_HOP_TEMPORAL]:
         (members,) = attack.evidence_sets
         mine, theirs = (
             [f for f in world.facts[unit] if f[1] in YEARS and str(f[3]) in world.corpus.text(unit)]
@@ -185,11 +185,11 @@ def test_multi_hop_temporal(world, made):
         assert first != second
         assert (attack.label is Label.SUPPORTS) == ((said == "before") == (first < second)), attack
         assert len(set(pages)) == 2
-    assert {attack.label for attack in made[Kind.MULTI_HOP_TEMPORAL]} == {Label.SUPPORTS, Label.REFUTES}
+    assert {attack.label for attack in made[AttackKind.MULTI_HOP_TEMPORAL]} == {Label.SUPPORTS, Label.REFUTES}
 
 
 def test_disambiguation(world, made):
-    for attack in made[Kind.DISAMBIGUATION]:
+    for attack in made[AttackKind.DISAMBIGUATION]:
         ((unit,),) = attack.evidence_sets
         page = world.corpus.page(split_sentence_id(unit)[0])
         name = unqualified(page.title)[0]
@@ -205,7 +205,7 @@ def test_disambiguation(world, made):
 
 def test_unverifiable(world, made):
     said = " ".join(world.corpus.text(unit) for unit in world.facts)
-    for attack in made[Kind.UNVERIFIABLE]:
+    for attack in made[AttackKind.UNVERIFIABLE]:
         assert world.claims[attack.source[0]].label is Label.SUPPORTS
         assert attack.label is Label.NOT_ENOUGH_INFO and not attack.evidence_sets
         assert attack.edit.removeprefix("+ ").removeprefix("and ") not in said

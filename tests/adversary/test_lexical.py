@@ -7,22 +7,22 @@ import types
 import numpy as np
 import pytest
 
-from lisax.adversary.corpus import Corpus
+from lisax.adversary.corpus import AttackCorpus
 from lisax.adversary.lexical import Fluency, LexicalSearch, evidence_model, survives
-from lisax.adversary.lexicon import CorpusLexicon, Relation, Substitute, WordNetLexicon
+from lisax.adversary.lexicon import CorpusLexicon, Substitute, WordNetLexicon, WordRelation
 from lisax.formats.labelling import LABEL_LISTWISE, LABEL_POINTWISE
 from lisax.predict.text_model import TextModel
 from lisax.records import LABELS, Claim, Document, Sentence
 
 S, R, N = LABELS
 PAGE = Document("Ann", "Ann", (Sentence("Ann", 0, "Ann is a great singer of old songs ."),))
-CORPUS = Corpus({"Ann": PAGE}.__getitem__, [PAGE])
+CORPUS = AttackCorpus({"Ann": PAGE}.__getitem__, [PAGE])
 
 
 class Words:
     """A lexicon of pairs."""
 
-    def __init__(self, *pairs, relation=Relation.SYNONYM):
+    def __init__(self, *pairs, relation=WordRelation.SYNONYM):
         self._pairs, self._relation = pairs, relation
 
     def substitutes(self, text):
@@ -71,7 +71,7 @@ def test_search_gives_up_after_its_edits_and_on_claims_that_are_wrong_already():
 
 def test_a_refuted_claim_is_refuted_of_what_is_less_general_too():
     page = Document("Monster", "Monster", (Sentence("Monster", 0, "A monster is a fictional creature ."),))
-    lexicon = CorpusLexicon(Corpus({"Monster": page}.__getitem__, [page]))
+    lexicon = CorpusLexicon(AttackCorpus({"Monster": page}.__getitem__, [page]))
     (attack,) = run(search(lexicon), label=R, text="Ann is a creature.")
     assert (attack.text, attack.label) == ("Ann is a monster.", R)
     for label in (S, N):
@@ -103,14 +103,14 @@ def test_names_are_left_alone():
 @pytest.mark.parametrize(
     "label, relation, negated, expected",
     [
-        (S, Relation.SYNONYM, True, True),
-        (S, Relation.HYPERNYM, False, True),
-        (S, Relation.HYPERNYM, True, False),
-        (S, Relation.HYPONYM, False, False),
-        (R, Relation.HYPONYM, False, True),
-        (R, Relation.HYPERNYM, False, False),
-        (N, Relation.SYNONYM, False, True),
-        (N, Relation.HYPERNYM, False, False),
+        (S, WordRelation.SYNONYM, True, True),
+        (S, WordRelation.HYPERNYM, False, True),
+        (S, WordRelation.HYPERNYM, True, False),
+        (S, WordRelation.HYPONYM, False, False),
+        (R, WordRelation.HYPONYM, False, True),
+        (R, WordRelation.HYPERNYM, False, False),
+        (N, WordRelation.SYNONYM, False, True),
+        (N, WordRelation.HYPERNYM, False, False),
     ],
 )
 def test_what_a_label_survives(label, relation, negated, expected):
@@ -143,11 +143,11 @@ def test_modifiers_without_which_a_thing_is_another_stay(text):
 
 def test_common_nouns_of_pages_give_hypernyms():
     page = Document("Monster", "Monster", (Sentence("Monster", 0, "A monster is a fictional creature ."),))
-    lexicon = CorpusLexicon(Corpus({"Monster": page}.__getitem__, [page]))
+    lexicon = CorpusLexicon(AttackCorpus({"Monster": page}.__getitem__, [page]))
     (edit,) = lexicon.substitutes("Godzilla is a monster.")
-    assert (edit.new, edit.relation) == ("a creature", Relation.HYPERNYM) and "Monster" in edit.reason
+    assert (edit.new, edit.relation) == ("a creature", WordRelation.HYPERNYM) and "Monster" in edit.reason
     (edit,) = lexicon.substitutes("Ann is a creature.")
-    assert (edit.new, edit.relation) == ("a monster", Relation.HYPONYM) and "Monster" in edit.reason
+    assert (edit.new, edit.relation) == ("a monster", WordRelation.HYPONYM) and "Monster" in edit.reason
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_labeller_reads_a_claim_with_its_own_evidence(monkeypatch, text_format
     labeller = types.SimpleNamespace(format=text_format, probabilities=probabilities)
     monkeypatch.setattr(TextModel, "open", lambda path: labeller)
     page = Document("P", "P", (Sentence("P", 0, "One ."), Sentence("P", 1, ""), Sentence("P", 2, "Two .")))
-    model = evidence_model("somewhere", Corpus({"P": page}.__getitem__, [page]))
+    model = evidence_model("somewhere", AttackCorpus({"P": page}.__getitem__, [page]))
     rows = model([Claim("a", "c", S, (("P_0", "P_1", "P_2"), ("P_2",))), Claim("b", "d", N)])
     np.testing.assert_allclose(rows, [expected, [0, 0, 1]])
     assert read == ([("One .",), ("Two .",)] if text_format is LABEL_POINTWISE else [("One .", "Two .")])

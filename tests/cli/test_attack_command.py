@@ -15,7 +15,7 @@ import pytest
 
 from lisax import world
 from lisax.adversary import decisions
-from lisax.adversary.attack import Kind
+from lisax.adversary.attack import AttackKind
 from lisax.adversary.review import Review, make_server
 from lisax.cli import attack as command
 from lisax.cli import invoke
@@ -43,7 +43,7 @@ def test_a_folder_in_the_plain_layout(folder, capsys):
     assert made.splits == ("train", "dev", "test")
     assert list(made.documents()) == list(source.documents())
     claims = list(made.claims("train"))
-    assert {claim.kind for claim in claims} == set(Kind) - {Kind.LEXICAL}
+    assert {claim.kind for claim in claims} == set(AttackKind) - {AttackKind.LEXICAL}
     _, row = next(read_json_lines(folder / "plain" / "claims.train.jsonl"))
     assert row["source"] and row["edit"] and row["reason"]
     summary = json.loads((folder / "plain" / "attacks.json").read_text())
@@ -155,7 +155,7 @@ def test_an_unknown_kind_is_told_with_those_there_are(folder, tmp_path):
 
 def test_the_kinds_offered_are_those_there_are():
     (offered,) = (option for option in Verb.of(command.make, "make").params if option.name == "kind")
-    assert list(offered.type.choices) == list(Kind)
+    assert list(offered.type.choices) == list(AttackKind)
 
 
 def test_claims_that_allow_nothing_write_nothing(folder, tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lisax.corpora import csv_tables, html_tables, open_folder
 from lisax.corpora.check import check
-from lisax.corpora.grid import Limits, Place
+from lisax.corpora.grid import Place, TableLimits
 from lisax.corpora.reading import Watch
 from lisax.corpora.table_files import TableFolder
 from lisax.records import DataError, Table
@@ -21,14 +21,14 @@ from lisax.records import DataError, Table
 def read_csv(path: Path, content: str | bytes, **limits):
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     watch = Watch()
-    table = csv_tables.read_table(path.name, Place(path, None, watch, Limits(**limits)))
+    table = csv_tables.read_table(path.name, Place(path, None, watch, TableLimits(**limits)))
     return table, [warning.partition(", first")[0] for warning in watch.warnings]
 
 
 def read_html(path: Path, content: str | bytes, **limits):
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     watch = Watch()
-    tables = list(html_tables.read_tables(path.name, Place(path, None, watch, Limits(**limits))))
+    tables = list(html_tables.read_tables(path.name, Place(path, None, watch, TableLimits(**limits))))
     return tables, [warning.partition(", first")[0] for warning in watch.warnings]
 
 

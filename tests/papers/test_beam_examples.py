@@ -97,7 +97,7 @@ def test_examples(folder, tmp_path, split, monkeypatch, capsys):
         candidates,
         reranked,
         sentences.lookup,
-        seed=5,
+        draws=files.Draws(5),
         training=split == "train",
         skipped=skipped,
     )

@@ -18,7 +18,7 @@ from lisax.papers.open_tables import report as open_tables_report
 from lisax.papers.open_tables import run as open_tables
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.open_tables.run import ORACLE, OpenTables
-from lisax.predict.fusion_model import Decision, FusionModel
+from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.predict.verifier import judged, table_verdicts
 from lisax.records import DataError, Label, LisaxError
 from lisax.retrieval.runs import read_run
@@ -155,11 +155,11 @@ def test_evaluate_gives_the_same_figures(finished, capsys):
 
 def test_what_does_not_suffice_is_not_enough_information():
     pairs = np.array([[[0.4, 0.1], [0.3, 0.2]], [[0.1, 0.8], [0.05, 0.05]], [[0, 0], [0, 0]]])
-    shares, _, relevance = judged(pairs, np.array([0.2, 0.9, 0.9]), Decision(0.2, True, 0.75))
+    shares, _, relevance = judged(pairs, np.array([0.2, 0.9, 0.9]), TableDecision(0.2, True, 0.75))
     assert shares[0] == pytest.approx([0.25 * 0.7, 0.25 * 0.3, 0.75]) and shares[2].tolist() == [0, 0, 1]
     assert shares[1] == pytest.approx([0.15, 0.85, 0]) and relevance[0] == pytest.approx([0.5, 0.5])
     unknown, _, _ = judged(
-        pairs, np.array([0.2, 0.9, 0.9]), Decision(0.2, True)
+        pairs, np.array([0.2, 0.9, 0.9]), TableDecision(0.2, True)
     )  # how often that is right is not known
     assert np.isnan(unknown[0]).all() and unknown[1:] == pytest.approx(shares[1:])
     verdicts = list(table_verdicts(["c"] * 3, [()] * 3, unknown))
@@ -268,7 +268,7 @@ def test_a_model_knows_the_threshold_that_was_chosen_for_it(finished, capfd):
         "threshold"
     ]
     decision = FusionModel(folder / "decides").decision
-    assert decision == (None if chosen is None else Decision(chosen, False, decision.precision))
+    assert decision == (None if chosen is None else TableDecision(chosen, False, decision.precision))
     card = folder / "decides" / "model.json"
     card.write_text(
         json.dumps(json.loads(card.read_text()) | {"decision": {"threshold": 9.0, "in_data": True, "precision": 0.7}})

@@ -7,6 +7,7 @@ from typing import Any
 
 from lisax.examples import example_pages
 from lisax.formats.presets import PAPER
+from lisax.formats.verbalizing import marker_ids
 from lisax.formats.vocabulary import train_vocabulary
 from lisax.models.architectures import FusionConfig, PointerConfig, SpanReaderConfig, T5Config, describe
 from lisax.models.t5 import initialize
@@ -53,6 +54,16 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "page pointer": (
         PointerConfig(T5, relation="none", steps=2, hidden=8, hops=1, beam_size=2),
         {"family": "point_documents", "preset": "paper", "max_tokens": MAX_TOKENS, "candidates": 4},
+    ),
+    "verbalizer": (
+        T5,
+        {
+            "family": "verbalize",
+            "preset": "paper",
+            "max_tokens": MAX_TOKENS,
+            "target_tokens": 16,
+            "markers": marker_ids(T5.vocab_size),
+        },
     ),
     "reader": (SpanReaderConfig(T5, 3), {"family": "point", "max_tokens": 128, "passages": 3}),
 }

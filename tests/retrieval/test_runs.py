@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ir_measures import AP, Success
 
 from lisax.metrics.ranking import ordered_ids, table_measures
-from lisax.predict import fusion
+from lisax.predict import score_fusion
 from lisax.records import DataError, Hit, LisaxError
 from lisax.retrieval.runs import read_qrels, read_run, write_qrels, write_run
 
@@ -87,7 +87,7 @@ def test_a_saturated_probability_stays_one_where_log_odds_are_taken(tmp_path):
     hits = [Hit("q", f"d{rank}", rank, 1.0 if rank <= 200 else 0.0) for rank in range(1, 401)]
     write_run(tmp_path / "run", hits, "t")
     found = read_run(tmp_path / "run")["q"]
-    assert np.array_equal(fusion.features(found, ()), fusion.features(hits, ()))
+    assert np.array_equal(score_fusion.features(found, ()), score_fusion.features(hits, ()))
 
 
 def test_a_score_that_is_no_number_is_refused(tmp_path):

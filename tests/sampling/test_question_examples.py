@@ -46,10 +46,10 @@ def test_gold_are_passages_whose_named_unit_holds_the_answer(index):
         "q1": ["text:Tarn:0", "table:Tarn:seasons:0"],
         "q4": ["graph:Tarn:graph:0"],
     }
-    view = sampling.Evidence(CELL).view(index.passage("table:Tarn:seasons:0"))
+    view = sampling.AnswerEvidence(CELL).view(index.passage("table:Tarn:seasons:0"))
     # The 18 of the last row is no season's points.
     assert [view.text[begin:end] for begin, end in view.spans] == ["18"] and view.spans[0][0] < view.text.index("1972")
-    view = sampling.Evidence(CELL).view(index.passage("text:Tarn:0"))
+    view = sampling.AnswerEvidence(CELL).view(index.passage("text:Tarn:0"))
     assert view.text[: view.spans[0][0]].endswith("Its club won ")
 
 
@@ -60,7 +60,7 @@ def test_a_question_that_names_a_table_finds_its_answer_in_any_row(index):
     (example,) = sampling.for_reader(index, [question], gold, passages=1, gold=gold)
     (view,) = example.passages
     assert [view.text[begin:end] for begin, end in view.spans] == ["20"]
-    evidence = sampling.Evidence(question)
+    evidence = sampling.AnswerEvidence(question)
     assert evidence.names("Tarn:seasons#r1") and not evidence.names("Tarn:other#r1") and not evidence.names("Tarn_1")
 
 

@@ -289,7 +289,7 @@ def test_models_and_indexes_that_do_not_fit(tmp_path, made, roles, with_index, c
 def test_from_the_command_line(bundles, index, tmp_path, capsys):
     """Bundles tell what they are for; complaints come before anything is served."""
     given = ["--model", str(bundles[0]), "--model", str(bundles[1]), "--state", str(tmp_path), "--keep", "2"]
-    page = start.open_page(start.Settings(bundles[:2], [index], tmp_path, keep=2), 8000, None)
+    page = start.open_page(start.ServeSettings(bundles[:2], [index], tmp_path, keep=2), 8000, None)
     answered = Browser(page).ask(QUESTION)
     assert answered.status_code == 200 and shown(answered).count()["mark"] == 2
     page.close()

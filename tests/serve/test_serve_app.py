@@ -17,7 +17,7 @@ from markup import HOSTILE
 from small_page import Browser, open_page, shown, words
 
 from lisax.corpora import open_folder
-from lisax.predict.fusion_model import Decision, FusionModel
+from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.records import Table
 from lisax.retrieval import table_text, tables
 from lisax.runtime.fusion_scoring import Scores
@@ -128,7 +128,7 @@ class LastIsSure(FusionModel):
     """Table fusion that finds the last of three tables the likeliest."""
 
     def __init__(self, sufficiency: float):
-        self.tables, self.decision, self.says = 3, Decision(0.5, False), sufficiency
+        self.tables, self.decision, self.says = 3, TableDecision(0.5, False), sufficiency
 
     def scores(self, examples, progress=None):
         return Scores(np.array([[[0.1, 0.0], [0.0, 0.2], [0.6, 0.1]]]), np.zeros((1, 0, 3, 3)))

@@ -10,7 +10,7 @@ from lisax.formats.triples import Triples, raw_text
 from lisax.records import Label
 from lisax.temporal import judge
 from lisax.temporal.attributes import NAMES, stated
-from lisax.temporal.lexicon import Kind
+from lisax.temporal.lexicon import WordKind
 
 S, R = Label.SUPPORTS, Label.REFUTES
 
@@ -23,17 +23,17 @@ def edge(title: str, name: str, value: str, raw: bool = False) -> Passage:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("birth year", Kind.BIRTH),
-        ("born", Kind.BIRTH),
-        ("date of birth", Kind.BIRTH),
-        ("birth date", Kind.BIRTH),
-        ("year of death", Kind.DEATH),
-        ("released", Kind.RELEASE),
-        ("publication date", Kind.RELEASE),
-        ("inception", Kind.FOUNDING),
-        ("Formed", Kind.FOUNDING),
-        ("first ascent", Kind.ASCENT),
-        ("dissolved", Kind.END),
+        ("birth year", WordKind.BIRTH),
+        ("born", WordKind.BIRTH),
+        ("date of birth", WordKind.BIRTH),
+        ("birth date", WordKind.BIRTH),
+        ("year of death", WordKind.DEATH),
+        ("released", WordKind.RELEASE),
+        ("publication date", WordKind.RELEASE),
+        ("inception", WordKind.FOUNDING),
+        ("Formed", WordKind.FOUNDING),
+        ("first ascent", WordKind.ASCENT),
+        ("dissolved", WordKind.END),
     ],
 )
 @pytest.mark.parametrize("value", ["1884", "3 May 1884", "1884-05-03", "May 1884"])
@@ -114,7 +114,7 @@ def test_an_edge_and_a_sentence_that_disagree_decide_nothing():
 @given(st.sampled_from(sorted(NAMES)), st.integers(1000, 2020), st.integers(1000, 2020))
 def test_the_year_alone_decides(name, year, claimed):
     ruling = judge(f"Ada Brook was born in {claimed}.", [edge("Ada Brook", name, str(year))])
-    born = NAMES[name] is Kind.BIRTH
+    born = NAMES[name] is WordKind.BIRTH
     assert (ruling and ruling.label) == ((S if year == claimed else R) if born else None)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lisax.temporal.calendar import Length, day_interval, day_number, month_interval, year_interval
-from lisax.temporal.expressions import Age, Dates, Duration, Offset, Period, Reading, Relation
+from lisax.temporal.expressions import Age, Dates, Duration, Offset, Period, Reading, TemporalRelation
 from lisax.temporal.grammar import parse
 from lisax.text.numbers import cardinal, number_words, ordinal, ordinal_words
 from lisax.text.tokens import tokens
@@ -108,7 +108,7 @@ def test_exact_expressions(text, relation, first, last):
     assert found.relation == relation
     assert found.period.is_exact and found.possibly.iso() == [first, last]
     # `by 2008` is the one that leaves its own year open.
-    assert found.relation is Relation.UNTIL or found.surely == found.possibly
+    assert found.relation is TemporalRelation.UNTIL or found.surely == found.possibly
 
 
 @pytest.mark.parametrize(("text", "first", "last", "outer_first", "outer_last"), ROUGH, ids=[row[0] for row in ROUGH])

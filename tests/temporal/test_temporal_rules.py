@@ -14,7 +14,7 @@ from lisax.formats.examples import Passage
 from lisax.records import Label
 from lisax.temporal import judge, parse
 from lisax.text.numbers import number_words, ordinal_words
-from lisax.world.claims import Evidence
+from lisax.world.claims import WorldEvidence
 from lisax.world.pages import capitalise
 from lisax.world.writing import neighbourhoods, write
 
@@ -241,7 +241,7 @@ def test_no_claim_of_a_world_is_ruled_on_wrongly(tmp_path):
 def test_a_worlds_dates_manipulated_are_judged_right():
     rng, judged, right, by_role, wrong = random.Random(0), 0, 0, 0, []
     for _, place, written in neighbourhoods(144, seed=5):
-        evidence = Evidence(place, written)
+        evidence = WorldEvidence(place, written)
         passages = {
             s.id: Passage(s.id, page.entity.title, s.text) for page in written for s in page.document().sentences
         }

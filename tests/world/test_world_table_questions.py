@@ -11,8 +11,9 @@ import pytest
 import lisax.world
 from lisax.corpora import open_folder
 from lisax.corpora.check import check
+from lisax.formats.parts import PartKind
 from lisax.records import is_cell, split_cell_id
-from lisax.sampling.part_examples import labelled
+from lisax.sampling.part_examples import examples
 from lisax.world.table_questions import QUESTIONS_PER_TABLE, SHARES
 
 
@@ -105,6 +106,9 @@ def test_questions_by_a_cell_have_one_answer(questions, tables):
 def test_the_world_reads_as_a_dataset_and_gives_rows_and_columns(folder, tables):
     assert check(folder).sound
     with_cells = [q for q in open_folder(folder).questions("dev") if any(map(is_cell, q.evidence))]
-    labels = collections.Counter((part.kind, part.label) for part in labelled(with_cells, tables.get))
+    asked = [(question, ()) for question in with_cells]
+    labels = collections.Counter(
+        (part.kind, part.label) for kind in PartKind for part in examples(asked, kind, tables.get)
+    )
     assert labels["row", True] >= len(with_cells) and labels["column", True] >= len(with_cells)
     assert labels["row", False] > labels["row", True]

@@ -18,7 +18,6 @@ import numpy as np
 
 from lisax.corpora import Dataset, open_folder
 from lisax.corpora.reading import Watch, told
-from lisax.formats.examples import write_examples
 from lisax.formats.parts import TABLE_PARTS, PartKind, encode_header
 from lisax.formats.vocabulary import REQUIRED_WORDS
 from lisax.papers.base import REPORT, TRAIN, VALIDATION, Pipeline, tell
@@ -28,7 +27,7 @@ from lisax.papers.cltr.pool_scores import PoolScores, ScoredTable
 from lisax.papers.cltr.recipe import AGGREGATION, COLUMNS, OWN, PARTS, ROWS, CltrRecipe
 from lisax.papers.settings import fact, kept
 from lisax.papers.stages import Stage
-from lisax.predict import fusion
+from lisax.predict import score_fusion
 from lisax.predict.table_answers import TableAnswerer, TableScores
 from lisax.progress import counting, say
 from lisax.records import Claim, DataError, Hit, Label, LisaxError, Question, Table, is_cell, split_cell_id
@@ -36,7 +35,7 @@ from lisax.retrieval import table_text
 from lisax.retrieval.runs import read_run, write_qrels, write_run
 from lisax.retrieval.table_store import TableStore
 from lisax.runtime.checkpoints import FITTED, write_fitted
-from lisax.sampling import files, part_examples, part_negatives
+from lisax.sampling import files, part_examples
 from lisax.sampling.own_questions import own_questions
 
 TRAIN_SPLITS = ("train", "e2e_train")
@@ -278,14 +277,14 @@ class Cltr(Pipeline):
         """Of best cells beside BM25, fitted on held-out questions."""
         held = list(self.scores(VALIDATION))
         ranked, lexical = (_by_query(pool_scores.table_run(held, order)) for order in (MAX, "retrieval"))
-        return fusion.fit(self.claims[VALIDATION].values(), ranked, lexical)
+        return score_fusion.fit(self.claims[VALIDATION].values(), ranked, lexical)
 
     def pruning(self, limits: Sequence[int]) -> dict[str, dict]:
         """`pool_scores.pruning_curve` by the order that is kept: best cells', and theirs with BM25."""
 
         def fused(tables: Sequence[ScoredTable], of: str) -> np.ndarray:
             cells, lexical = (np.array([getattr(table, name) for table in tables]) for name in (of, "retrieval"))
-            return fusion.features_of(cells, lexical, lexical.max()) @ self.fusion_weights
+            return score_fusion.features_of(cells, lexical, lexical.max()) @ self.fusion_weights
 
         found = {MAX: pool_scores.pruning_curve(self.scores(), limits)}
         if FUSED in self.orders:
@@ -416,7 +415,7 @@ class Cltr(Pipeline):
         recipe = self.recipe
         asked = own_questions(self.tables, len(self.tables), recipe.own_questions, recipe.seed)
         index, found = table_text.open_index(self.index_folder), dict[str, list[str]]()
-        for hit in table_text.retrieve(index.search, asked, part_negatives.WINDOW):
+        for hit in table_text.retrieve(index.search, asked, part_examples.WINDOW):
             found.setdefault(hit.query_id, []).append(hit.id)
         held = int(recipe.validation_share * len(asked)) or 1
         self._write_parts(self.out / OWN, {VALIDATION: asked[:held], TRAIN: asked[held:]}, found)
@@ -450,20 +449,19 @@ class Cltr(Pipeline):
     ) -> None:
         """The rows and columns that questions by role teach; `pools` are the tables that are retrieved for them."""
         recipe = self.recipe
-        for (kind, role), path in self._part_files(folder).items():
-            count = write_examples(
-                path,
-                part_negatives.examples(
-                    [(question, pools.get(question.id, ())) for question in questions[role]],
-                    kind,
-                    self.lookup,
-                    gold_tables=recipe.gold_tables,
-                    negative_tables=self._negatives.get(kind, 0),
-                    negative_parts=recipe.negative_parts,
-                    seed=recipe.seed,
-                ),
+        for role in (TRAIN, VALIDATION):
+            counts = part_examples.write_all(
+                folder / "examples",
+                role,
+                [(question, pools.get(question.id, ())) for question in questions[role]],
+                self.lookup,
+                gold_tables=recipe.gold_tables,
+                negative_tables=self._negatives,
+                negative_parts=recipe.negative_parts,
+                seed=recipe.seed,
             )
-            say(f"  {count:,} {kind}s for {role}")
+            for kind, count in counts.items():
+                say(f"  {count:,} {kind}s for {role}")
 
     def learned(self, role: str) -> list[Question]:
         """Those that a cell answers, then those that something made of several does."""
@@ -526,7 +524,7 @@ class Cltr(Pipeline):
                 )
             )
             ranked, lexical = (_by_query(pool_scores.table_run(scored, order)) for order in (MAX, "retrieval"))
-            write_run(self.run_file(FUSED), fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
+            write_run(self.run_file(FUSED), score_fusion.fuse(ranked, lexical, self.fusion_weights), FUSED)
             if weighed is not None:
                 # Where cells count for nothing, who asks of cells is better off without weights.
                 weights = self.fusion_weights.tolist() if self.fusion_weights[0] > 0 else None

@@ -126,9 +126,8 @@ class Examples(WithSentences):
                     candidates,
                     reranked,
                     self.sentences.lookup,
-                    seed=self.seed,
+                    draws=files.Draws(self.seed, sizes=self.sizes),
                     training=self.training,
-                    sizes=self.sizes,
                     skipped=skipped,
                 )
                 text = "".join(json.dumps(example.row(), ensure_ascii=False) + "\n" for example in made)

@@ -6,18 +6,19 @@ Documents are retrieved with BM25 and a title search (section 3.1), their senten
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lisax.formats.examples import Example, write_examples
+from lisax.formats.examples import write_examples
 from lisax.papers.base import TRAIN, VALIDATION, tell
 from lisax.papers.list5.recipe import LABELLERS, WORLD_SHARES, Recipe
 from lisax.papers.over_pages import SETTINGS_OF_CLAIMS, PagePipeline
 from lisax.papers.stages import Stage
-from lisax.predict import fusion
+from lisax.predict import score_fusion
 from lisax.predict.ranker import Ranker, rank_to_file
 from lisax.predict.verifier import Verifier, verify_run
 from lisax.progress import counting, say
@@ -165,33 +166,25 @@ class List5(PagePipeline):
 
     def _write_ranking_examples(self, names: Sequence[str]) -> None:
         recipe, skipped = self.recipe, Counter()
-        spot = self.spotter.spot if recipe.training_entities == "spotted" else None
+        draws = files.Draws(
+            ranking_window=Window(*recipe.ranking_window),
+            labelling_window=Window(*recipe.base_window),
+            weak=BASE_WEAK,
+            spot=self.spotter.spot if recipe.training_entities == "spotted" else None,
+        )
+        variants = {"rank": "rank", "label_candidates": "label_pointwise"}
         for role in (TRAIN, VALIDATION):
-            claims = [claim for claim in self.claims_of(role).values() if claim.label]
-            candidates = self.candidates(role)
-            rounds = [recipe.seed + i for i in range(recipe.negative_rounds if role == TRAIN else 1)]
-            made = {
-                "rank": lambda seed: sampling.ranking(
-                    claims,
-                    candidates,
-                    self.lookup,
-                    seed=seed,
-                    spot=spot,
-                    window=Window(*recipe.ranking_window),
-                    skipped=skipped,
-                ),
-                "label_candidates": lambda seed: sampling.pointwise(
-                    claims,
-                    candidates,
-                    self.lookup,
-                    seed=seed,
-                    window=Window(*recipe.base_window),
-                    weak=BASE_WEAK,
-                    skipped=skipped,
-                ),
-            }
+            claims, candidates = list(self.claims_of(role).values()), self.candidates(role)
+            rounds = [
+                dataclasses.replace(draws, seed=recipe.seed + i)
+                for i in range(recipe.negative_rounds if role == TRAIN else 1)
+            ]
             for name in names:
-                write_examples(self.examples_file(name, role), itertools.chain.from_iterable(map(made[name], rounds)))
+                made = (
+                    files.build(variants[name], claims, candidates, candidates, self.lookup, draws=of, skipped=skipped)
+                    for of in rounds
+                )
+                write_examples(self.examples_file(name, role), itertools.chain.from_iterable(made))
         tell(skipped)
 
     # --- Selection --------------------------------------------------------------------------
@@ -281,9 +274,9 @@ class List5(PagePipeline):
         held, runs = (
             [read_run(self.selection_file(name, of)) for name in ("rank_entities", "bm25")] for of in (VALIDATION, role)
         )
-        weights = fusion.fit(self.claims_of(VALIDATION).values(), *held)
+        weights = score_fusion.fit(self.claims_of(VALIDATION).values(), *held)
         say("  log-odds of relevance: {:.2f} of the ranker's, {:+.2f} of BM25's share, {:+.2f}".format(*weights))
-        write_run(self.selection_file("fused", role), fusion.fuse(*runs, weights), "fused")
+        write_run(self.selection_file("fused", role), score_fusion.fuse(*runs, weights), "fused")
 
     def _hop(self, role: str, first: str) -> None:
         """The second hop from the selection's first sentences."""
@@ -310,25 +303,24 @@ class List5(PagePipeline):
 
     def _write_label_examples(self, names: Sequence[str], selector: str) -> None:
         recipe, skipped = self.recipe, Counter()
-        options = {"seed": self.seed_of("label"), "skipped": skipped}
-        windowed = options | {"window": Window(*recipe.labelling_window)}
+        draws = files.Draws(
+            self.seed_of("label"), labelling_window=Window(*recipe.labelling_window), weak=recipe.weak_sentences
+        )
         for role in (TRAIN, VALIDATION):
             ranked = self.selected(selector, role)
-            claims = [claim for claim in self.claims_of(role).values() if claim.label and claim.id in ranked]
-            if role == VALIDATION:
-                # Lists are validated on what the model will meet: our selection, gold or not.
-                lists = [sampling.listwise_input(claim, ranked[claim.id], self.lookup) for claim in claims]
-            made: dict[str, Callable[[], Iterable[Example]]] = {
-                "claim_only": lambda: sampling.claim_only(claims),
-                "label_pointwise": lambda: sampling.pointwise(
-                    claims, ranked, self.lookup, weak=recipe.weak_sentences, **windowed
-                ),
-                "label_listwise": lambda: sampling.listwise(claims, ranked, self.lookup, **windowed),
-                "label_listwise_infused": lambda: sampling.infused(claims, ranked, self.lookup, **options),
-            }
+            claims = [claim for claim in self.claims_of(role).values() if claim.id in ranked]
             for name in names:
-                as_used = role == VALIDATION and "listwise" in name
-                write_examples(self.examples_file(name, role), lists if as_used else made[name]())
+                made = files.build(
+                    name,
+                    claims,
+                    ranked,
+                    ranked,
+                    self.lookup,
+                    draws=draws,
+                    training=role == TRAIN,
+                    skipped=skipped,
+                )
+                write_examples(self.examples_file(name, role), made)
         tell(skipped)
 
     # --- Training ---------------------------------------------------------------------------

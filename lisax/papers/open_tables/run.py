@@ -28,7 +28,7 @@ from lisax.papers.list5.recipe import TABLE_SHARES, WORLD_SHARES
 from lisax.papers.open_tables.recipe import TableRecipe, depth_of, is_fusion, task_of
 from lisax.papers.settings import kept
 from lisax.papers.stages import Stage
-from lisax.predict.fusion_model import Decision, FusionModel
+from lisax.predict.fusion_model import FusionModel, TableDecision
 from lisax.predict.text_model import TextModel
 from lisax.predict.verdicts import Evidence, write_predictions
 from lisax.predict.verifier import judged, table_verdicts, tell_dropped_rows, tell_open
@@ -382,7 +382,7 @@ class OpenTables(Pipeline):
             bool,
         )
 
-    def decision(self, model: str) -> Decision | None:
+    def decision(self, model: str) -> TableDecision | None:
         """The sufficiency below which there is not enough information: the most accurate one on dev, and how often that
         is right there. None where every dev claim is decided."""
         known = self.labelled(model, VALIDATION)
@@ -390,7 +390,7 @@ class OpenTables(Pipeline):
         if not missing.any():
             return None
         value = figures.choose_threshold(scores, missing, "accuracy").value
-        return Decision(-value, self.undecided_claims, figures.at_threshold(scores, missing, value)["precision"])
+        return TableDecision(-value, self.undecided_claims, figures.at_threshold(scores, missing, value)["precision"])
 
     def threshold(self, model: str) -> float | None:
         decision = self.decision(model)

@@ -15,7 +15,7 @@ from lisax.report.published import HOT_SWAP_NQ, MIXED_NQ
 from lisax.report.report import Report, ResultRow, ResultTable
 from lisax.retrieval.mixed import MixedIndex
 from lisax.retrieval.passages import source_of
-from lisax.sampling.question_examples import Evidence
+from lisax.sampling.question_examples import AnswerEvidence
 
 NAMES = {"text": "text", "raw": "+ tables and graphs, raw", "verbalized": "+ tables and graphs, verbalized"}
 METHODS = {"bm25": "BM25", "dense": "vectors", "fused": "fused"}
@@ -91,7 +91,7 @@ def _provenance(rows: Sequence[Mapping], questions: Mapping[str, Question], inde
             and open_qa.exact_match(row["answers"][0], row["gold"])
         ):
             units = index.passage(row["found"][0]["passage"]).units_at(row["found"][0]["begin"])
-            right.append(any(map(Evidence(questions[row["id"]]).names, units)))
+            right.append(any(map(AnswerEvidence(questions[row["id"]]).names, units)))
     return sum(right) / len(right) if right else None
 
 

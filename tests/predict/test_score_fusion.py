@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lisax.predict.fusion import features, fit, fuse
+from lisax.predict.score_fusion import features, fit, fuse
 from lisax.records import Claim, Hit, Label, LisaxError
 
 
