@@ -41,6 +41,7 @@ class Setting:
     remat: str
     attention_chunk: int | None
     microbatches: int
+    backbone: str = "T5Config"  # as gin names it
 
     @classmethod
     def of(cls, config: TrainConfig) -> Setting:
@@ -52,6 +53,7 @@ class Setting:
             model.remat,
             model.attention_chunk,
             config.trainer.num_microbatches or 1,
+            type(model).__name__,
         )
 
     def applied(self, config: TrainConfig) -> TrainConfig:
@@ -71,8 +73,8 @@ class Setting:
         return (
             f"--gin.PjitPartitioner.num_partitions={self.num_partitions} "
             f"--gin.PjitPartitioner.parameter_partitioning_dims={2 if self.fully_sharded else 1} "
-            f"--gin.T5Config.scan_layers={self.scan_layers} --gin.T5Config.remat={self.remat} "
-            f"--gin.T5Config.attention_chunk={self.attention_chunk} --gin.Trainer.num_microbatches={self.microbatches}"
+            f"--gin.{self.backbone}.scan_layers={self.scan_layers} --gin.{self.backbone}.remat={self.remat} "
+            f"--gin.{self.backbone}.attention_chunk={self.attention_chunk} --gin.Trainer.num_microbatches={self.microbatches}"
         )
 
 
@@ -124,7 +126,7 @@ def _layouts(config: TrainConfig, devices: int) -> Iterator[Setting]:
         ):
             continue
         for fully_sharded in (False, True)[: 1 if shards == 1 else 2]:
-            yield Setting(partitions, fully_sharded, False, "none", None, 1)
+            yield Setting(partitions, fully_sharded, False, "none", None, 1, type(config.model.backbone).__name__)
 
 
 def _savers(setting: Setting, config: TrainConfig, devices: int) -> Iterator[Setting]:

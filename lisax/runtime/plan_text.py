@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 ADVICE = (
     "To make it fit: --gin.PjitPartitioner.num_partitions=8 (each matrix split over so many devices), "
-    "--gin.PjitPartitioner.parameter_partitioning_dims=2 (parameters split over all), --gin.T5Config.remat=full, "
-    "--gin.T5Config.scan_layers=True, --gin.T5Config.attention_chunk=128 for long inputs, "
+    "--gin.PjitPartitioner.parameter_partitioning_dims=2 (parameters split over all), --gin.{backbone}.remat=full, "
+    "--gin.{backbone}.scan_layers=True, --gin.{backbone}.attention_chunk=128 for long inputs, "
     "--gin.Trainer.num_microbatches=2 or more; --search tries these."
 )
 
@@ -38,7 +38,9 @@ def described(found: Plan, topology: str, config: TrainConfig, price: float | No
         f"  state a device      {found.state / gib:.2f} GiB",
     ]
     if not found.fits:
-        return "\n".join([*lines, f"  does not fit: {found.refusal}", ADVICE])
+        return "\n".join(
+            [*lines, f"  does not fit: {found.refusal}", ADVICE.format(backbone=type(config.model.backbone).__name__)]
+        )
     lines.append(
         f"  temporaries         {found.temporaries / gib:.2f} GiB"
         + (f", at most {found.peak / gib:.2f} GiB in use" if found.peak else "")

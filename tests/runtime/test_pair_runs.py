@@ -25,6 +25,8 @@ from lisax.runtime.checkpoints import flatten, read_card
 from lisax.runtime.gin_files import bindings_of, configured, run_gin
 from lisax.runtime.inference import evaluate, infer
 from lisax.runtime.interop.huggingface import shapes_of_model, write_huggingface
+from lisax.runtime.plan import devices_of, plan
+from lisax.runtime.plan_search import Setting
 from lisax.runtime.restore import load_parameters
 
 LABELS = list(Label)
@@ -150,9 +152,12 @@ def test_eval_and_infer(trained, data, tmp_path):
 TRAINING = {"MODEL_DIR", "INITIAL_CHECKPOINT_PATH", "EVAL_PERIOD"}
 
 
-def test_it_begins_as_the_published_encoder(data, tmp_path, capfd):
+@pytest.mark.parametrize("scanned", [False, True])
+def test_it_begins_as_the_published_encoder(data, tmp_path, capfd, scanned):
     values = {"TRAIN_STEPS": 1, "LEARNING_RATE": 0.0, "INITIAL_CHECKPOINT_PATH": str(data / "hf")}
-    run_gin(FILES, [*bindings(tmp_path, **values), "AdamW.weight_decay = 0.0"])
+    run_gin(
+        FILES, [*bindings(tmp_path, **values), "AdamW.weight_decay = 0.0", f"EncoderConfig.scan_layers = {scanned}"]
+    )
     assert "has the backbone alone: pair begins fresh" in capfd.readouterr().err
     own, theirs = flatten(load_parameters(tmp_path)), flatten(load_parameters(data / "hf"))
     assert theirs.keys() - own.keys() == {"pooler/kernel", "pooler/bias"}
@@ -183,6 +188,15 @@ def test_export_keeps_the_tokenizer(trained, data, tmp_path):
     np.testing.assert_allclose(
         PairModel.open(tmp_path / "bundle").probabilities(some), PairModel.open(trained.model_dir).probabilities(some)
     )
+
+
+@pytest.mark.parametrize("program", ["train", "score"])
+def test_a_plan(tmp_path, program):
+    given = [*bindings(tmp_path, TRAIN_STEPS=1), "EncoderConfig.scan_layers = True"]
+    with configured("train", FILES, given) as config:
+        found = plan(config, program, devices_of("cpu-1"))
+        assert found.fits and found.flops > 0 and found.examples == 24
+        assert "--gin.EncoderConfig.scan_layers=True" in Setting.of(config).bindings()
 
 
 @pytest.mark.parametrize(
