@@ -46,6 +46,7 @@ def kind_of(folder: Path) -> Kind | None:
         raise LisaxError(
             f"{folder} has no {SAFETENSORS}, and other weights (.bin is pickled Python) are not loaded. Convert "
             f'them where you trust them, with transformers and torch installed: python -c "from transformers '
-            f"import T5ForConditionalGeneration as T5; T5.from_pretrained('{folder}').save_pretrained('NEW')\""
+            f"import T5ForConditionalGeneration as T5; T5.from_pretrained('{folder}').save_pretrained('NEW')\", "
+            "and for the BERT family AutoModel in the place of T5ForConditionalGeneration"
         )
     return None
