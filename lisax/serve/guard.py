@@ -1,6 +1,7 @@
 """Checks every request: who may send it, to which host name, how large and how often.
 
-- The Host header must be an address, localhost or a given name: a foreign name that points here (DNS rebinding) is refused.
+- The Host header must be an address, localhost or a given name: a foreign name that points here (DNS rebinding) is
+  refused.
 - Beyond loopback a token is required, first in the address or as a Bearer header, then as a cookie.
 - Requests that change something must come from one of our own forms: same origin, and the session's hidden field.
 - Bodies are limited in size and time, clients in requests per second.
