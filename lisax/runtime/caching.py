@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from lisax.records import LisaxError
-from lisax.runtime.data import DatasetConfig, import_seqio, provider_of
+from lisax.runtime.data import DatasetConfig, import_seqio, provider_of, task_modules
 
 
 def cache_tasks(
@@ -43,7 +44,8 @@ def cache_tasks(
             "lisax cache",
             f"--tasks={','.join(map(re.escape, tasks))}",
             f"--output_cache_dir={out}",
-            f"--module_import={module}",
+            # Imported above, under these names; Beam's workers import them again.
+            *(f"--module_import={name}" for name in task_modules(module) if name in sys.modules),
             f"--overwrite={overwrite}",
             f"--min_shards={min_shards}",
             f"--pipeline_options={','.join(options)}",
