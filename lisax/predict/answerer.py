@@ -61,7 +61,9 @@ class Answerer(Protocol):
 
         A reader needs an index of `lisax index mixed`; it reads passages found by BM25 or, with a `retriever`, by BM25
         and vectors. A model of rows and columns (CLTR) needs an index of `lisax index tables` and answers from cells.
-        `columns` is a separate model for columns; `aggregation` is a model that chooses operations (a count, a sum)."""
+        `columns` is a separate model for columns; `aggregation` is a model that chooses operations (a count, a sum).
+
+        Raises LisaxError if the model answers no questions, or does not fit the index or the other models."""
         folder = Path(index) if isinstance(index, (str, os.PathLike)) else index.folder
         found = format_of(model)
         if found in (READ, POINT):

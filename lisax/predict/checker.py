@@ -60,7 +60,9 @@ class Checker:
 
         `aggregate`, `threshold`, `evidence`: see `Verifier.open`. `temporal`: let dates decide where they can
         (`judge_dates`). `hops=2`: also search pages that sentences of the first pages name. `documents`: number of
-        pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked."""
+        pages or passages to retrieve; their first `candidates` sentences (rows, edges) are ranked.
+
+        Raises LisaxError if a part is missing, or if the index, ranker and verifier do not fit together."""
         if (model is None) == (verifier is None):
             raise LisaxError("a checker needs a verifier: give verifier=, or model= for one that does both, not both")
         if min(documents, candidates) < 1 or hops not in (1, 2):

@@ -72,7 +72,8 @@ class Index(Protocol):
 
     @staticmethod
     def open(folder: str | os.PathLike) -> Index:
-        """Opens an index folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote."""
+        """Opens an index folder that `Index.build` or `lisax index documents|mixed|cells|tables` wrote. Raises DataError
+        for any other folder, and for a damaged index."""
         return open_index(folder)
 
     @staticmethod
@@ -86,7 +87,10 @@ class Index(Protocol):
 
         `kind`: `documents` (pages, found by BM25 and titles; the default for text alone), `mixed` (text, tables and
         graphs as passages; the default otherwise), `cells` (whole tables, for models that read tables) or `tables`
-        (whole tables, for questions)."""
+        (whole tables, for questions).
+
+        Raises LisaxError, or DataError with file and line, for an empty or invalid corpus and for one that has nothing
+        that the kind indexes."""
         from lisax.predict.building import build_index
 
         return open_index(build_index(source, out, kind).folder)

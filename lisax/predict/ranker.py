@@ -70,7 +70,8 @@ class Ranker(Protocol):
     def open(path: str | os.PathLike) -> Ranker:
         """Loads the ranker in a bundle, a checkpoint, or a MODEL_DIR (its best checkpoint, else its newest).
 
-        Rankers are monoT5 models and pointers to documents or evidence. `"bm25"` names the ranker without a model."""
+        Rankers are monoT5 models and pointers to documents or evidence. `"bm25"` names the ranker without a model.
+        Raises DataError if there is no model at `path`, and LisaxError if it cannot rank."""
         return Bm25Ranker() if os.fspath(path) == "bm25" else ranker_of(open_model(path), path)
 
 

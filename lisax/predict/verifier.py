@@ -81,7 +81,9 @@ class Verifier(Protocol):
 
         `aggregate`: how a pointwise labeller's labels of single sentences are combined, see `AGGREGATES`. `threshold`:
         table fusion labels claims with at most this sufficiency NOT ENOUGH INFO (default: the value chosen in
-        training). `evidence`: how many units are read per claim (default: as in training)."""
+        training). `evidence`: how many units are read per claim (default: as in training).
+
+        Raises DataError if there is no model at `path`, and LisaxError if it cannot label claims."""
         return verifier_of(open_model(path), path, aggregate=aggregate, threshold=threshold, evidence=evidence)
 
 
