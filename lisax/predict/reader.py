@@ -32,7 +32,7 @@ from lisax.runtime.passage_scoring import AnswerGenerator, SpanScorer
 from lisax.runtime.resumable import resumable_lines
 
 SPAN_TOKENS = 10  # maximum length of an answer
-SPANS = 50  # per question, summed by answer text
+SPANS = 50  # best spans per question, whose probabilities are summed by answer
 QUESTIONS_AT_A_TIME = 64  # questions read between two resume marks
 
 

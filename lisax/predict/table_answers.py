@@ -25,7 +25,7 @@ from lisax.retrieval.table_store import TableStore
 from lisax.retrieval.table_text import POOL, open_index
 
 REDUCTIONS = ("max", "mean")
-ROWS_AT_A_TIME = 256  # rows scored before tables without a chance are dropped again
+ROWS_AT_A_TIME = 256  # rows scored between two rounds of dropping hopeless tables
 ROUNDING = 1e-6  # rounding error allowed for a mean
 
 

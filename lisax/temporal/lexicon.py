@@ -132,7 +132,7 @@ climbed scaled conquered topped killed assassinated executed drowned married bui
 dissolved disbanded abolished premiered aired debuted ended
 """.split()
 ) | {("set", "up")}
-# Verbs of these whose subject may be the thing itself: `the show premiered`, `the band formed`.
+# Verbs among these that also occur without an object: `the show premiered`, `the band formed`.
 INTRANSITIVE = frozenset(
     (word,)
     for word in """
