@@ -1,6 +1,6 @@
 """Run a paper's whole pipeline: retrieve, train, predict, report.
 
-Every stage writes its files under --out, and the same command goes on where it stopped.
+Every stage writes its files under --out; the same command resumes an interrupted run.
 
     lisax run list5 --data DIR --out OUT
 """
@@ -16,17 +16,18 @@ from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
 from lisax.cli.verbalize import Graphs, Tables
 from lisax.cli.verbs import Count, Fetched, Local, Option, Place
 
-Out = Annotated[Place, Option("Folder of the run; stages that are done there are not done again.", "DIR")]
+Out = Annotated[Place, Option("Folder of the run; its finished stages are not repeated.", "DIR")]
 Until = Annotated[
     str | None,
     Option(
-        "Stop after this stage, for example retrieve or select.rank_entities.test (the run prints each stage's name).",
+        "Stop after this stage, for example retrieve or select.rank_entities.test (the run prints the names of its "
+        "stages).",
         "STAGE",
     ),
 ]
 DryRun = Annotated[
     bool,
-    Option("Print each stage with what it waits for, whether it is done and which settings it reads; do nothing."),
+    Option("Print each stage with its dependencies, its state and the settings it reads; run nothing."),
 ]
 Data = Annotated[
     Fetched | None,
@@ -40,7 +41,7 @@ def list5(
     *,
     data: Annotated[Fetched, Option("Claims and corpus, in a layout that `lisax data check` reads.", "DIR")],
     out: Out = OUT,
-    attacks: Annotated[bool, Option("Verify attacked claims too, and report by attack.")] = False,
+    attacks: Annotated[bool, Option("Also verify attacked claims, and report by attack.")] = False,
     until: Until = None,
     dry_run: DryRun = False,
     gin_file: GinFiles = (),
@@ -66,7 +67,7 @@ def open_tables(
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
 ) -> None:
-    """Verdicts over tables that are searched in the open.
+    """Verdicts over tables found by open search.
 
     lisax run open-tables --data TABFACT --out OUT
     """
@@ -81,24 +82,26 @@ def cltr(
     model: Annotated[
         Place | None,
         Option(
-            "A trained model of rows and columns, a checkpoint or bundle, to answer with in place of training one, as "
-            "in transfer from other data.",
+            "A trained model of rows and columns (checkpoint or bundle) to answer with instead of training one, for "
+            "example to measure transfer from other data.",
             "DIR",
         ),
     ] = None,
-    column_model: Annotated[Place | None, Option("With it, --model is of rows alone.", "DIR")] = None,
+    column_model: Annotated[Place | None, Option("A model for columns; --model then scores rows only.", "DIR")] = None,
     aggregation_model: Annotated[
         Place | None,
-        Option("With --model, a trained head for operations (a count, a sum …), whose answers are written too.", "DIR"),
+        Option("With --model: a trained model of operations (a count, a sum …); its answers are written too.", "DIR"),
     ] = None,
-    folds: Annotated[Count | None, Option("Cross-validation over questions of all splits.", "K")] = None,
+    folds: Annotated[
+        Count | None, Option("Number of folds for cross-validation over the questions of all splits.", "K")
+    ] = None,
     until: Until = None,
     dry_run: DryRun = False,
     gin_file: GinFiles = (),
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
 ) -> None:
-    """CLTR: answers of questions in cells of tables.
+    """CLTR: answers to questions in the cells of tables.
 
     lisax run cltr --data WIKISQL --out OUT
     lisax run cltr --data WIKITABLES --model OUT/models/parts --out TRANSFER
@@ -131,7 +134,7 @@ def deseption(
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
 ) -> None:
-    """DeSePtion: claims under attack, with an evidence pointer and dates that decide.
+    """DeSePtion: attacked claims, with an evidence pointer and temporal rules.
 
     lisax run deseption --data FEVER --out OUT
     """
@@ -149,7 +152,7 @@ def udt_qa(
     gin_bindings: GinBindings = (),
     gin_search_paths: GinSearchPaths = "",
 ) -> None:
-    """UDT-QA: answers over text, tables and graphs that are verbalized into one index.
+    """UDT-QA: answers over text and verbalized tables and graphs in one index.
 
     lisax run udt-qa --data DIR --out OUT
     """
@@ -158,11 +161,13 @@ def udt_qa(
 
 def verbalizer(
     *,
-    data: Annotated[Local, Option("Data with texts for training: DART, WebNLG, ToTTo or KELM.", "DIR")],
-    report: Annotated[Local | None, Option("Other such data, whose dev split is reported too.", "DIR")] = None,
+    data: Annotated[Local, Option("Training data with reference texts: DART, WebNLG, ToTTo or KELM.", "DIR")],
+    report: Annotated[
+        Local | None, Option("Further data of this kind, whose dev split is reported too.", "DIR")
+    ] = None,
     tables: Tables = None,
     graphs: Graphs = None,
-    out: Annotated[Local, Option("Folder of the run; stages that are done there are not done again.", "DIR")],
+    out: Annotated[Local, Option("Folder of the run; its finished stages are not repeated.", "DIR")],
     until: Until = None,
     dry_run: DryRun = False,
     gin_file: GinFiles = (),
