@@ -8,13 +8,16 @@ Every stage writes its files under --out; the same command resumes an interrupte
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from lisax.cli.gin import GinBindings, GinFiles, GinSearchPaths, split_paths
 from lisax.cli.verbalize import Graphs, Tables
 from lisax.cli.verbs import Count, Fetched, Local, Option, Place
+
+if TYPE_CHECKING:
+    from lisax.papers.running import RunSettings
 
 Out = Annotated[Place, Option("Folder of the run; its finished stages are not repeated.", "DIR")]
 Until = Annotated[
@@ -53,7 +56,7 @@ def list5(
     lisax run list5 --data FEVER --out OUT
     """
     bindings = (*(["Recipe.attacks = True"] if attacks else []), *gin_bindings)
-    _run("list5", out, gin_file, bindings, gin_search_paths, until, dry_run, data, None)
+    _run("list5", _settings(out, gin_file, bindings, gin_search_paths, until, dry_run), data)
 
 
 def open_tables(
@@ -71,7 +74,7 @@ def open_tables(
 
     lisax run open-tables --data TABFACT --out OUT
     """
-    _run("open-tables", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages)
+    _run("open-tables", _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run), data, pages)
 
 
 def cltr(
@@ -120,7 +123,8 @@ def cltr(
         recipe, rows = "transfer", "parts" if column_model is None else "rows"
         models = {rows: model, "columns": column_model, "aggregation": aggregation_model}
         gin_bindings = (*gin_bindings, transfer_binding(models))
-    _run("cltr", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages, recipe, folds)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
+    _run("cltr", settings, data, pages, recipe=recipe, folds=folds)
 
 
 def deseption(
@@ -138,7 +142,7 @@ def deseption(
 
     lisax run deseption --data FEVER --out OUT
     """
-    _run("deseption", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages)
+    _run("deseption", _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run), data, pages)
 
 
 def udt_qa(
@@ -156,7 +160,7 @@ def udt_qa(
 
     lisax run udt-qa --data DIR --out OUT
     """
-    _run("udt-qa", out, gin_file, gin_bindings, gin_search_paths, until, dry_run, data, pages)
+    _run("udt-qa", _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run), data, pages)
 
 
 def verbalizer(
@@ -178,31 +182,27 @@ def verbalizer(
 
     lisax run verbalizer --data WEBNLG --report DART --tables TABLES --out OUT
     """
-    from lisax.papers.running import RunSettings, train_verbalizer
+    from lisax.papers.running import train_verbalizer
 
     if tables is None and graphs is None:
         raise click.UsageError("nothing to verbalize: give --tables, --graphs, or both")
-    settings = RunSettings(out, gin_file, gin_bindings, split_paths(gin_search_paths), until, dry_run)
+    settings = _settings(out, gin_file, gin_bindings, gin_search_paths, until, dry_run)
     train_verbalizer(settings, data, report, tables, graphs)
 
 
-def _run(
-    name: str,
-    out: Path,
-    gin_files: tuple[str, ...],
-    bindings: tuple[str, ...],
-    search_paths: str,
-    until: str | None,
-    dry_run: bool,
-    data: Path | None,
-    pages: int | None,
-    recipe: str | None = None,
-    folds: int | None = None,
-) -> None:
-    from lisax.papers.running import RunSettings, WorldSettings, run_paper
+def _settings(
+    out: Path, gin_files: GinFiles, bindings: GinBindings, search_paths: str, until: str | None, dry_run: bool
+) -> RunSettings:
+    from lisax.papers.running import RunSettings
 
-    settings = RunSettings(out, gin_files, bindings, split_paths(search_paths), until, dry_run)
-    run_paper(name, settings, data if data is not None else WorldSettings(pages), recipe, folds)
+    return RunSettings(out, gin_files, bindings, split_paths(search_paths), until, dry_run)
+
+
+def _run(name: str, settings: RunSettings, data: Path | None, pages: int | None = None, **options: Any) -> None:
+    """Runs a paper on the data or, without any, on a generated world of so many pages."""
+    from lisax.papers.running import WorldSettings, run_paper
+
+    run_paper(name, settings, data if data is not None else WorldSettings(pages), **options)
 
 
 VERBS = (list5, open_tables, cltr, deseption, udt_qa, verbalizer)
